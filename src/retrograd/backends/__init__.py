@@ -1,0 +1,1 @@
+"""Array backends: functions of arrays alone. Nothing here knows tensors, graphs or derivatives."""

@@ -1,0 +1,129 @@
+"""What an op does when its inputs are not what its caller reads at once.
+
+An op's caller tries the plain case; whatever goes wrong comes here with the error: Python scalars
+where a tensor was expected, values that interpret ops themselves (duals, batches, tracers), arrays
+that do not fit. The last kind gets PyTorch's exception type and key phrase.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .. import dtypes, modes
+from .tensor import Tensor, new_tensor
+
+if TYPE_CHECKING:
+    from .op import Op
+
+__all__ = ["as_tensor", "dispatch", "write_out"]
+
+# The error types that arrays and formulas raise on bad values; anything else is not translated.
+_TRANSLATED = (ValueError, TypeError, IndexError)
+
+
+def as_tensor(value: Any, like: np.dtype[Any]) -> Tensor:
+    """`value` itself if it is a tensor, else a 0-d tensor of the dtype it takes beside `like`."""
+    if isinstance(value, Tensor):
+        return value
+    return new_tensor(dtypes.scalar_array(value, like))
+
+
+def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
+    """Try again by the rules for unusual inputs, or raise what `error` means for a user."""
+    for value in inputs:
+        interpret = getattr(type(value), "interpret", None)
+        if interpret is not None:
+            return interpret(op, inputs, params)
+    for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
+        if not isinstance(value, Tensor) and value is not None:
+            if op.elementwise and position and isinstance(value, (int, float, complex, np.generic)):
+                raise error
+            raise TypeError(
+                f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
+                f"{type(value).__name__}"
+            ) from None
+    if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
+        raise error
+    explain(op, inputs, error)
+
+
+def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
+    """Raise for arrays that do not fit, as PyTorch does."""
+    shapes = [t.array.shape for t in inputs if t is not None]
+    if op.elementwise:
+        for a, b in itertools.combinations(shapes, 2):
+            check_broadcast(a, b, op.name)
+    text = f"{op.name}(): {error} (shapes {', '.join(str(list(s)) for s in shapes)}; dtypes " + (
+        ", ".join(dtypes.of_numpy(t.array.dtype).name for t in inputs if t is not None) + ")"
+    )
+    kind = IndexError if isinstance(error, IndexError) else RuntimeError
+    raise kind(text) from error
+
+
+def check_broadcast(a: tuple[int, ...], b: tuple[int, ...], name: str) -> None:
+    """Raise unless shapes `a` and `b` broadcast together."""
+    for back, (m, n) in enumerate(zip(reversed(a), reversed(b), strict=False), 1):
+        if m != n and m != 1 and n != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton"
+                f" dimension {max(len(a), len(b)) - back}. {name}() was called with shapes "
+                f"{list(a)} and {list(b)}."
+            ) from None
+
+
+def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Compute `function(*inputs, **params)` into the tensor `out`, and return `out`.
+
+    Raises RuntimeError where a gradient is wanted (an out= form is never recorded) or where the
+    result's dtype cannot be cast to that of `out`, TypeError where `out` is no tensor.
+    """
+    if not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if modes.state.grad and any(
+        isinstance(t, Tensor) and t.node is not None for t in (*inputs, out)
+    ):
+        raise RuntimeError(
+            f"{function.__name__}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
+            "under no_grad()."
+        )
+    before = modes.change(grad=False)
+    try:
+        result = function(*inputs, **params)
+    finally:
+        modes.change(**before)
+    check_cast(result.array.dtype, out.array.dtype)
+    if out.array.shape != result.array.shape:
+        out.array = np.empty(result.array.shape, out.array.dtype)
+    np.copyto(out.array, result.array, casting="unsafe")
+    if out.cell is not None:
+        out.cell.bump(f"{function.__name__}(out=)")
+    return out
+
+
+def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """Raise unless a result of dtype `source` may be stored as `target`."""
+    if dtypes.category(source) > dtypes.category(target):
+        names = [dtypes.of_numpy(d).name for d in (source, target)]
+        raise RuntimeError(
+            f"result type {LEGACY.get(names[0], names[0])} can't be cast to the desired output "
+            f"type {LEGACY.get(names[1], names[1])}. Convert first: x = x.to(retrograd.{names[0]})"
+        )
+
+
+LEGACY = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}

@@ -1,0 +1,254 @@
+"""The graph: nodes, leaf accumulators, version cells.
+
+A node stands for one recorded operation. Its edges are the nodes of its differentiable inputs (None
+for an input that needs no gradient); its saved values are what the derivative formulas name.
+
+NOTE [One clock]
+1. Nodes and in-place writes draw their numbers from one counter, `tick`. A node's number `seq` is
+   drawn when it is recorded, so every edge leads to a smaller number: sorting by `seq`, newest
+   first, is a topological order, and it is the promised order of the backward pass.
+2. A cell keeps the number of the last write to a piece of memory. A saved value is intact exactly
+   when that number is below the `seq` of the node that saved it: saving records no version.
+3. Cells are made on demand: a tensor that was never viewed, detached or written has none. When a
+   tensor gets its cell, its node is told, because the node may have saved that tensor as its own
+   output, and an output is saved as a bare array (saving the tensor would close a cycle). Outputs
+   that a node with several of them saves get theirs at once.
+
+NOTE [No cycles]
+1. A tensor holds its node; a node holds older nodes, and input tensors that its formulas name.
+2. A leaf holds its accumulator; the accumulator holds the leaf weakly.
+3. A node never holds its own output tensor: only the array, and weak references for `retain_grad`.
+So dropping the last tensor of a graph frees the graph, newest node first, by reference counts alone;
+CPython unwinds such chains without recursion (its "trashcan"), however long they are.
+
+This module knows no tensor class and no operation by name.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "FREED",
+    "LEAF",
+    "OUTPUT",
+    "Cell",
+    "Kind",
+    "Node",
+    "leaf_node",
+    "new_node",
+    "output_node",
+    "shown",
+    "target",
+    "tick",
+]
+
+tick: Callable[[], int] = count(1).__next__
+
+REMEMBERED_WRITES = 8
+
+
+class _Freed:
+    """What stands in `Node.saved` once a backward pass has freed it."""
+
+    def __repr__(self) -> str:
+        return "<freed>"
+
+
+FREED = _Freed()
+
+
+class Cell:
+    """The version of one piece of memory, shared by a base, its views and detached aliases.
+
+    `version` counts writes, `last` is the number of the newest (NOTE [One clock]), and `writes`
+    keeps (number, writer) of the last few, so that an error can name the op that wrote.
+    """
+
+    __slots__ = ("last", "version", "writes")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.last = 0
+        self.writes: deque[tuple[int, str]] = deque(maxlen=REMEMBERED_WRITES)
+
+    def bump(self, writer: str) -> None:
+        """Count one write by the op or method called `writer`."""
+        self.last = tick()
+        self.version += 1
+        self.writes.append((self.last, writer))
+
+    def writes_after(self, seq: int) -> list[tuple[int, str]]:
+        """The remembered writes that came after the node numbered `seq`, oldest first."""
+        return [write for write in self.writes if write[0] > seq]
+
+
+class Kind:
+    """What all nodes of one operation share; an op record is one, and so is `LEAF`.
+
+    `ordinary` marks the traversal's fast case: one output, and in `formulas` one (function, place)
+    per edge. Any other kind says in `shares` what its nodes contribute.
+    """
+
+    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "node_type", "ordinary")
+
+    variadic = False
+    takes_undefined = False
+
+    def __init__(self, name: str, node_type: type[Node], grad_outputs: int = 1) -> None:
+        self.name = name
+        self.node_type = node_type
+        self.grad_outputs = grad_outputs
+        self.ordinary = False
+        self.formulas: tuple[Any, ...] = ()
+
+    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """The contributions of `node` to its edges, for a kind that has no formulas."""
+        raise NotImplementedError(self.name)
+
+    def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
+        """The cotangents of a node with several outputs, with zeros where nothing arrived."""
+        raise NotImplementedError(self.name)
+
+
+class Node:
+    """One recorded operation; `tensor.grad_fn` shows it.
+
+    NOTE [One class until shown] CPython reads a slot four times faster where all objects that pass
+    have one class, and the backward pass reads little else. So every node is born a plain `Node`
+    that says in `op` what it is, and takes its own class, such as `MulBackward0`, when a user first
+    sees it (`shown`). The subclasses add properties and no slots.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "cell",
+        "dtype",
+        "edges",
+        "hooks",
+        "op",
+        "params",
+        "saved",
+        "seq",
+        "shape",
+    )
+
+    op: Any
+    seq: int
+    edges: tuple[Node | None, ...]
+    saved: Any
+    params: tuple[Any, ...]
+    shape: tuple[int, ...]
+    dtype: Any
+    hooks: Any
+    cell: Cell | None
+
+    # Rare state lives in the instance dictionary; these are its defaults.
+    cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs
+    layout: Any = None  # (shape, dtype) of each output, where there are several
+    trace: str | None = None  # where the forward ran, in anomaly mode
+
+    def name(self) -> str:
+        """The node's type name, as `MulBackward0`."""
+        return self.op.node_type.__name__  # type: ignore[no-any-return]
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes; it lives as long as the node."""
+        return self.__dict__.setdefault("_metadata", {})  # type: ignore[no-any-return]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges as (node, output number); (None, 0) where no gradient is needed."""
+        return tuple((None, 0) if edge is None else target(edge) for edge in self.edges)
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def new_node(kind: Kind, edges: tuple[Node | None, ...]) -> Node:
+    """A node of `kind` with the next number, which saves nothing yet."""
+    node = Node()
+    node.op = kind
+    node.seq = tick()
+    node.edges = edges
+    node.saved = node.params = ()
+    node.hooks = node.cell = None
+    return node
+
+
+class AccumulateGrad(Node):
+    """The node of a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ()
+
+    @property
+    def variable(self) -> Any:
+        """The leaf tensor, or None once it is gone."""
+        return self.saved.tensor()
+
+
+class Leaf:
+    """What a leaf's node saves: the leaf, weakly, and the lock under which `.grad` is added to."""
+
+    __slots__ = ("lock", "tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = weakref.ref(tensor)
+        self.lock = threading.Lock()
+
+
+LEAF = Kind("leaf", AccumulateGrad)
+OUTPUT = Kind("output", Node)
+
+
+def leaf_node(tensor: Any, shape: tuple[int, ...], dtype: Any) -> Node:
+    """The node that accumulates into the `.grad` of `tensor`; number 0, older than any op."""
+    node = new_node(LEAF, ())
+    node.seq = 0
+    node.saved = Leaf(tensor)
+    node.shape, node.dtype = shape, dtype
+    return node
+
+
+def output_node(source: Node, index: int, shape: tuple[int, ...], dtype: Any) -> Node:
+    """The node that stands for output `index` of a node with several.
+
+    It passes its cotangent to that place of its source, so that all edges are plain nodes. Users
+    see the source (`target`). It is the same one as long as anybody holds it.
+    """
+    places = source.__dict__.setdefault("_outputs", {})
+    node: Node | None = places[index]() if index in places else None
+    if node is None:
+        node = new_node(OUTPUT, (source,))
+        node.params = (index,)
+        node.shape, node.dtype = shape, dtype
+        places[index] = weakref.ref(node)
+    return node
+
+
+def shown(node: Node) -> Node:
+    """The node as users see it, in the class of its operation: NOTE [One class until shown]."""
+    if node.__class__ is Node:
+        node.__class__ = node.op.node_type
+    return node
+
+
+def target(node: Node) -> tuple[Node, int]:
+    """(node, output number) of the value whose cotangent `node` receives."""
+    if node.op is OUTPUT:
+        source = node.edges[0]
+        assert source is not None
+        return shown(source), node.params[0]
+    return shown(node), 0

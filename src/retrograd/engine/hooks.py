@@ -1,0 +1,180 @@
+"""Hooks on cotangents and nodes.
+
+NOTE [Order of hooks] for one node, as in PyTorch:
+1. tensor hooks, in the order of registration, each seeing what the one before returned;
+2. `retain_grad`, whenever it was called;
+3. the value asked for by `autograd.grad` is taken;
+4. node pre-hooks; the node's formulas; node post-hooks;
+5. for a leaf, instead of 4: accumulation, then post-accumulate hooks.
+
+Hooks see tensors. In an ordinary backward pass the engine carries arrays, so they are wrapped here,
+and unwrapped after.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from .tensor import Tensor, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .graph import Node
+
+__all__ = ["NodeHooks", "RemovableHandle", "hooks_of"]
+
+_numbers = count()
+
+
+class RemovableHandle:
+    """What registering a hook returns; `remove()` takes the hook off, as does leaving a `with`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda g: 2 * g):
+    ...     x.sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+
+    def __init__(self, hooks: Any) -> None:
+        self.id = next(_numbers)
+        self._hooks = weakref.ref(hooks)
+
+    def remove(self) -> None:
+        """Take the hook off; again is harmless."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class HookTable(OrderedDict[int, Any]):
+    """Hooks by handle number, in the order of registration."""
+
+    def add(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Enter `hook`; return the handle that removes it."""
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
+        handle = RemovableHandle(self)
+        self[handle.id] = hook
+        return handle
+
+
+class NodeHooks:
+    """All hooks of one node; made when the first is registered."""
+
+    __slots__ = ("accumulated", "before", "cotangent", "post", "retained")
+
+    def __init__(self) -> None:
+        self.cotangent = HookTable()
+        self.before = HookTable()
+        self.post = HookTable()
+        self.accumulated = HookTable()
+        self.retained: list[weakref.ref[Tensor]] = []
+
+    def on_cotangent(self, g: Any, create_graph: bool) -> Any:
+        """Run the tensor hooks, then store for `retain_grad`."""
+        if not self.cotangent and not self.retained:
+            return g
+        grad = g if create_graph else new_tensor(g)
+        for hook in list(self.cotangent.values()):
+            result = hook(grad)
+            if result is not None:
+                check_replacement(hook, grad, result)
+                grad = result
+        for ref in self.retained:
+            tensor = ref()
+            if tensor is not None:
+                before: Any = tensor._grad
+                if before is None:
+                    tensor._grad = grad if create_graph else new_tensor(grad.array.copy())
+                else:
+                    tensor._grad = before + grad
+        return grad if create_graph else grad.array
+
+    def before_node(self, g: Any, create_graph: bool) -> Any:
+        """Run the node's pre-hooks on the tuple of its cotangents."""
+        grads = _tensors(g, create_graph)
+        for hook in list(self.before.values()):
+            result = hook(grads)
+            if result is not None:
+                grads = _as_tuple(result, len(grads), "register_prehook")
+        return _like(g, grads, create_graph)
+
+    def after_node(self, shares: Any, g: Any, create_graph: bool) -> Any:
+        """Run the node's post-hooks on (contributions, cotangents)."""
+        if not self.post:
+            return shares
+        inputs, outputs = _tensors(tuple(shares), create_graph), _tensors(g, create_graph)
+        for hook in list(self.post.values()):
+            result = hook(inputs, outputs)
+            if result is not None:
+                inputs = _as_tuple(result, len(inputs), "register_hook")
+        return _like(tuple(shares), inputs, create_graph)
+
+    def after_accumulation(self, leaf: Tensor) -> None:
+        """Run the leaf's post-accumulate hooks."""
+        for hook in list(self.accumulated.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("post accumulate grad hooks must return None")
+
+
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made now if it has none."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks  # type: ignore[no-any-return]
+
+
+def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
+    """Raise unless a tensor hook's result can stand for the cotangent it was given."""
+    name = getattr(hook, "__name__", "hook")
+    if not isinstance(result, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook '{name}' returned '{type(result).__name__}' object"
+        )
+    if result.array.dtype != grad.array.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was "
+            f"{dtypes.of_numpy(grad.array.dtype)} got {dtypes.of_numpy(result.array.dtype)})"
+        )
+    if result.array.shape != grad.array.shape:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value (was {list(grad.shape)} got "
+            f"{list(result.shape)})"
+        )
+
+
+def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
+    parts = g if isinstance(g, tuple) else (g,)
+    if create_graph:
+        return parts
+    return tuple(None if part is None else new_tensor(np.asarray(part)) for part in parts)
+
+
+def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:
+    if not create_graph:
+        grads = tuple(None if grad is None else grad.array for grad in grads)
+    return grads if isinstance(g, tuple) else grads[0]
+
+
+def _as_tuple(result: Any, size: int, name: str) -> tuple[Any, ...]:
+    parts = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    if len(parts) != size:
+        raise RuntimeError(
+            f"the hook given to {name} returned {len(parts)} gradients, but expected {size}"
+        )
+    return parts

@@ -1,0 +1,509 @@
+"""Op records: one declaration gives an operation its forward, derivatives, callers and tests.
+
+    exp = declare("exp(input)", np.exp, slope=lambda xp, out: out, ...)
+
+NOTE [The record]
+1. The signature names the inputs (tensors), after `*` the parameters, after `->` the outputs (one,
+   called `out`, where nothing is said). `*tensors` is a sequence of inputs.
+2. `forward` is a function of arrays, in the signature's order; if its first parameter is `xp`, the
+   array namespace is bound to it.
+3. Each differentiable input has a formula, named like it: `formula(xp, g, ...)` gives its share of
+   the cotangent `g`. The further argument names of a formula say what it needs: inputs, outputs,
+   parameters, `<input>_shape`. Names used = values saved, and only if that input needs a gradient.
+   The formula of a `*tensors` input returns a sequence. For an op with several differentiable
+   outputs, `g` is a tuple with zeros where nothing arrived.
+4. `slope` (elementwise, one input, holomorphic or real) gives the formula `g * conj(slope)`.
+5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each with
+   the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
+6. What no formula may mention: broadcasting and real-versus-complex. `backward.fit` undoes both.
+
+NOTE [Namespaces]
+`arrays` and `recorded` are what formulas know as `xp`: by the op's name, the first has its forward,
+the second its caller. So a formula that calls ops runs on arrays and on tensors alike.
+
+NOTE [Three callers]
+An elementwise op with one or two inputs and no parameters has an unrolled caller; every other op
+has the general one. All three record the same node; `record.finish` does it for unusual modes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes, modes
+from .dispatch import as_tensor, dispatch, write_out
+from .graph import Kind, Node, output_node, tick
+from .record import INFERENCE_SAVED, finish, make_node
+from .saved import saved_properties
+from .tensor import Tensor, method, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["OPS", "Example", "Op", "arrays", "declare", "example", "recorded"]
+
+ndarray = np.ndarray
+asarray = np.asarray
+_new = object.__new__
+
+arrays: Any = SimpleNamespace()
+recorded: Any = SimpleNamespace()
+
+OPS: dict[str, Op] = {}
+
+_SIGNATURE = re.compile(r"(\w+)\((.*)\)(?:\s*->\s*(.+))?")
+
+
+class Example:
+    """Inputs on which the law suites try an op: a spec per input, and parameters.
+
+    A spec is sizes joined by "x" ("" for 0-d), with an optional kind: "3x2" floating (complex too
+    where the op allows), "4:int<5" integers below 5, "3:bool", "3:real" never complex, "none".
+    """
+
+    def __init__(self, specs: str, params: Mapping[str, Any]) -> None:
+        self.specs = [spec.strip() for spec in specs.split(",")]
+        self.params = dict(params)
+
+    def __repr__(self) -> str:
+        params = "".join(f", {name}={value!r}" for name, value in self.params.items())
+        return f"({', '.join(self.specs)}{params})"
+
+
+def example(specs: str, **params: Any) -> Example:
+    """An `Example`; the parameters are those of the op's record."""
+    return Example(specs, params)
+
+
+class Op(Kind):
+    """One operation: see NOTE [The record]."""
+
+    def __init__(
+        self,
+        signature: str,
+        forward: Callable[..., Any],
+        formulas: Mapping[str, Callable[..., Any]],
+        *,
+        slope: Callable[..., Any] | None = None,
+        linear: str = "",
+        tangent: Callable[..., Any] | None = None,
+        elementwise: bool = False,
+        view: bool | str = False,
+        nondiff: Sequence[str] = (),
+        examples: Sequence[Example] = (),
+        domain: tuple[float, float] = (-2.0, 2.0),
+        complex: bool = True,
+        inplace: bool | None = None,
+        node_name: str | None = None,
+        doc: str = "",
+    ) -> None:
+        self.name, names, self.params, self.output_names = parse_signature(signature)
+        self.variadic = bool(names) and names[0].startswith("*")
+        self.inputs = tuple(name.lstrip("*") for name in names)
+        self.outputs = len(self.output_names)
+        self.nondiff = tuple(nondiff)
+        self.forward = bind(forward)
+        self.slope, self.linear, self.tangent = slope, linear, tangent
+        self.elementwise, self.view = elementwise, view
+        self.examples, self.domain, self.complex = tuple(examples), domain, complex
+        self.inplace = elementwise if inplace is None else inplace
+        self.doc = doc
+        if slope is not None:
+            formulas = {self.inputs[0]: slope_formula(slope)}
+        unknown = set(formulas) - set(self.inputs)
+        if unknown:
+            raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
+        self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
+        self.needs = {
+            name: list(inspect.signature(f).parameters)[2:] for name, f in self.vjps.items()
+        }
+        self._lay_out()
+        if node_name is None:
+            words = self.name.strip("_").split("_")
+            node_name = "".join(w[:1].upper() + w[1:] for w in words) + "Backward0"
+        members = {"__slots__": (), "__module__": __name__, **saved_properties(self)}
+        node_type = type(node_name, (Node,), members)
+        super().__init__(self.name, node_type, self.outputs - len(self.nondiff))
+        self.ordinary = self.grad_outputs == 1 and not self.variadic and bool(self.vjps)
+        self.formulas = tuple(
+            entry(f, [self.places.index(n) for n in self.needs[name]])
+            for name, f in self.vjps.items()
+        )
+        self.call: Any = None
+
+    def _lay_out(self) -> None:
+        """Decide what nodes save and in which places: `saves`, `facts`, and the plan's cache."""
+        used = {name for needs in self.needs.values() for name in needs}
+        own = [*self.inputs, *self.output_names]
+        saved = [name for name in own if name in used]
+        if self.elementwise and not self.params and len(self.inputs) == 2 and saved:
+            saved = [*self.inputs, *(["out"] if "out" in used else [])]  # the binary caller's
+        facts = [name for name in self.params if name in used]
+        facts += [f"{name}_shape" for name in self.inputs if f"{name}_shape" in used]
+        missing = used - {*saved, *facts}
+        if missing or (self.variadic and self.inputs[0] in saved):
+            raise TypeError(f"{self.name}: formulas may not name {sorted(missing) or self.inputs}")
+        self.saves, self.facts = tuple(saved), tuple(facts)
+        self.sources = [
+            (True, self.output_names.index(n))
+            if n in self.output_names
+            else (False, self.inputs.index(n))
+            for n in saved
+        ]
+        self.places = [*saved, *facts]
+        self._plans: dict[Any, tuple[bool, ...]] = {}
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def differentiable(self, inputs: tuple[Any, ...]) -> Sequence[Any]:
+        """Those of a call's inputs that have a formula, in order; edges follow this order."""
+        if self.variadic or len(self.vjps) == len(self.inputs):
+            return inputs
+        return [t for name, t in zip(self.inputs, inputs, strict=True) if name in self.vjps]
+
+    def plan(self, edges: tuple[Node | None, ...]) -> tuple[bool, ...]:
+        """For each of `saves`, whether a formula that will run names it."""
+        if not self.saves:
+            return ()
+        wanted = tuple([edge is not None for edge in edges])
+        found = self._plans.get(wanted)
+        if found is None:
+            named = {
+                need
+                for name, want in zip(self.vjps, wanted, strict=False)
+                for need in self.needs[name]
+                if want
+            }
+            found = self._plans[wanted] = tuple(name in named for name in self.saves)
+        return found
+
+    def fact(self, name: str, inputs: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+        """A parameter, or `<input>_shape` (a tuple of shapes for a variadic input)."""
+        if name in params:
+            return params[name]
+        if self.variadic:
+            return tuple(t.array.shape for t in inputs)
+        source = inputs[self.inputs.index(name.removesuffix("_shape"))]
+        return None if source is None else source.array.shape
+
+    def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
+        """The cotangents of all outputs, zeros where none arrived."""
+        zeros = [np.zeros(shape, dtype) for shape, dtype in node.layout]
+        return tuple(
+            (new_tensor(zero) if create_graph else zero) if part is None else part
+            for part, zero in zip(g, zeros, strict=True)
+        )
+
+    def history(self, node: Any, place: int) -> Node | None:
+        """The node that a saved value had when it was saved."""
+        name = self.saves[place]
+        if name in self.output_names:
+            index = self.output_names.index(name)
+            if index >= self.grad_outputs:
+                return None
+            if self.grad_outputs == 1:
+                return node  # type: ignore[no-any-return]
+            value = node.saved[place]
+            return output_node(node, index, value.shape, value.dtype)
+        if name not in self.vjps:
+            return None
+        return node.edges[list(self.vjps).index(name)]  # type: ignore[no-any-return]
+
+
+def parse_signature(
+    text: str,
+) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Name, inputs, parameters and outputs of "name(a, b, *, p) -> out"."""
+    match = _SIGNATURE.fullmatch(text.strip())
+    if match is None:
+        raise TypeError(f"not an op signature: {text!r}")
+    name, inside, after = match.groups()
+    parts = [part.strip() for part in inside.split(",") if part.strip()]
+    cut = parts.index("*") if "*" in parts else len(parts)
+    outputs = tuple(part.strip() for part in after.split(",")) if after else ("out",)
+    return name, tuple(parts[:cut]), tuple(parts[cut + 1 :]), outputs
+
+
+def bind(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """`forward` as a function of arrays alone: a leading `xp` is bound to the array namespace."""
+    if isinstance(forward, np.ufunc):
+        return forward
+    try:
+        first = next(iter(inspect.signature(forward).parameters), "")
+    except ValueError:  # a builtin that shows no signature
+        return forward
+    if first != "xp":
+        return forward
+
+    def on_arrays(*inputs: Any, **params: Any) -> Any:
+        return forward(arrays, *inputs, **params)
+
+    return on_arrays
+
+
+def slope_formula(slope: Callable[..., Any]) -> Callable[..., Any]:
+    """The vjp `g * conj(slope)` of an elementwise op, needing what the slope needs."""
+    names = list(inspect.signature(slope).parameters)[1:]
+
+    def formula(xp: Any, g: Any, *values: Any) -> Any:
+        return g * xp.conj(slope(xp, *values))
+
+    kinds = inspect.Parameter
+    formula.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [kinds(name, kinds.POSITIONAL_ONLY) for name in ("xp", "g", *names)]
+    )
+    return formula
+
+
+ALONE, TOGETHER = -1, -2
+
+
+def entry(formula: Callable[..., Any], places: list[int]) -> tuple[Callable[..., Any], int]:
+    """A formula and how the traversal calls it.
+
+    A place is the one value that the formula takes after (xp, g), by its number among the node's
+    values; ALONE says that it takes none, TOGETHER that it takes the list of all values.
+    """
+    if not places:
+        return formula, ALONE
+    if len(places) == 1:
+        return formula, places[0]
+    if len(places) == 2:
+        p, q = places
+        return lambda xp, g, values: formula(xp, g, values[p], values[q]), TOGETHER
+    return lambda xp, g, values: formula(xp, g, *[values[p] for p in places]), TOGETHER
+
+
+def declare(
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    methods: Sequence[str] = (),
+    slope: Callable[..., Any] | None = None,
+    linear: str = "",
+    tangent: Callable[..., Any] | None = None,
+    elementwise: bool = False,
+    view: bool | str = False,
+    nondiff: Sequence[str] = (),
+    examples: Sequence[Example] = (),
+    domain: tuple[float, float] = (-2.0, 2.0),
+    complex: bool = True,
+    inplace: bool | None = None,
+    node_name: str | None = None,
+    doc: str = "",
+    **formulas: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Enter an op into the registry and both namespaces; return its caller.
+
+    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
+    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
+    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
+    exists (by default for elementwise ops). `view` is True when the output shares the input's
+    memory, "maybe" when it may. `node_name` replaces the name of the node type.
+    """
+    op = Op(
+        signature,
+        forward,
+        formulas,
+        slope=slope,
+        linear=linear,
+        tangent=tangent,
+        elementwise=elementwise,
+        view=view,
+        nondiff=nondiff,
+        examples=examples,
+        domain=domain,
+        complex=complex,
+        inplace=inplace,
+        node_name=node_name,
+        doc=doc,
+    )
+    if op.name in OPS:
+        raise TypeError(f"an op called {op.name!r} exists already")
+    plain = op.outputs == 1 and not op.view and not op.variadic
+    if plain and len(op.inputs) == 1:
+        call = unary_caller(op)
+    elif plain and op.elementwise and not op.params and len(op.inputs) == 2:
+        call = binary_caller(op)
+    else:
+        call = general_caller(op)
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = doc
+    call.op = op  # type: ignore[attr-defined]
+    op.call = call
+    OPS[op.name] = op
+    setattr(arrays, op.name, op.forward)
+    setattr(recorded, op.name, call)
+    if methods:
+        method(call, *methods)
+    return call
+
+
+def unary_caller(op: Op) -> Callable[..., Any]:
+    """The caller of an op with one input and one output that is no view."""
+    forward, special = op.forward, modes
+    saves_input, saves_out = op.inputs[0] in op.saves, "out" in op.saves
+    differentiable = bool(op.formulas)
+    facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
+
+    def call(input: Any, **params: Any) -> Any:
+        try:
+            x = input.array
+            r = forward(x, **params) if params else forward(x)
+        except Exception as error:
+            if "out" in params:
+                return write_out(call, params.pop("out"), (input,), params)
+            return dispatch(op, (input,), params, error)
+        if r.__class__ is not ndarray:
+            r = asarray(r)
+        edge = input.node
+        if special.special:
+            return finish(op, (input,), r, params)
+        t = _new(Tensor)
+        t.array = r
+        t.cell = None
+        if edge is None or not differentiable:
+            t.node = None
+            return t
+        t.node = node = Node()
+        node.op = op
+        node.hooks = node.cell = None
+        node.seq = tick()
+        node.edges = (edge,)
+        if saves_input:
+            node.saved = (input, r) if saves_out else (input,)
+        else:
+            node.saved = (r,) if saves_out else ()
+        if facts:
+            node.params = tuple([x.shape if name is None else params[name] for name in facts])
+        else:
+            node.params = ()
+        node.shape = r.shape
+        node.dtype = r.dtype
+        return t
+
+    return call
+
+
+def binary_caller(op: Op) -> Callable[..., Any]:
+    """The caller of an elementwise op with two inputs and no parameters."""
+    forward, special = op.forward, modes
+    promote, scalar_array = dtypes.promote, dtypes.scalar_array
+    differentiable = bool(op.formulas)
+    saves_out = "out" in op.saves
+    if differentiable:
+        edge = Node()
+        first, second, both = [
+            keeps(op, op.plan(edges)) for edges in ((edge, None), (None, edge), (edge, edge))
+        ]
+
+    def call(input: Any, other: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            return write_out(call, out, (input, other), {})
+        try:
+            x = input.array
+            if isinstance(other, Tensor):
+                y = other.array
+                right = other.node
+            else:
+                y = scalar_array(other, x.dtype)
+                right = None
+            if x.dtype is not y.dtype:
+                x, y = promote(x, y)
+            r = forward(x, y)
+        except Exception as error:
+            return dispatch(op, (input, other), {}, error)
+        if r.__class__ is not ndarray:
+            r = asarray(r)
+        left = input.node
+        if special.special:
+            return finish(op, (input, as_tensor(other, x.dtype)), r, {})
+        t = _new(Tensor)
+        t.array = r
+        t.cell = None
+        if left is None:
+            if right is None or not differentiable:
+                t.node = None
+                return t
+            keep = second
+        elif not differentiable:
+            t.node = None
+            return t
+        else:
+            keep = first if right is None else both
+        t.node = node = Node()
+        node.op = op
+        node.hooks = node.cell = None
+        node.seq = tick()
+        node.edges = (left, right)
+        if keep is None:
+            node.saved = ()
+        else:
+            keep_input, keep_other, keep_out = keep
+            if right is None:
+                other = as_tensor(other, x.dtype)
+                if other.is_inference_tensor and keep_other:
+                    raise RuntimeError(INFERENCE_SAVED)
+            elif left is None and input.is_inference_tensor and keep_input:
+                raise RuntimeError(INFERENCE_SAVED)
+            input = input if keep_input else None
+            other = other if keep_other else None
+            if saves_out:
+                node.saved = (input, other, r if keep_out else None)
+            else:
+                node.saved = (input, other)
+        node.params = ()
+        node.shape = r.shape
+        node.dtype = r.dtype
+        return t
+
+    return call
+
+
+def keeps(op: Op, plan: tuple[bool, ...]) -> tuple[bool, bool, bool] | None:
+    """A plan as (input, other, out), or None if nothing is to be saved."""
+    if not any(plan):
+        return None
+    kept = dict(zip(op.saves, plan, strict=True))
+    return (kept.get(op.inputs[0], False), kept.get(op.inputs[1], False), kept.get("out", False))
+
+
+def general_caller(op: Op) -> Callable[..., Any]:
+    """The caller of every other op: any inputs (None for an absent one), parameters, outputs."""
+    forward, special, single = op.forward, modes, op.outputs == 1
+    plain = not op.view and bool(op.vjps)
+    every = op.variadic or len(op.vjps) == len(op.inputs)
+
+    def call(*inputs: Any, **params: Any) -> Any:
+        try:
+            r = forward(*[None if t is None else t.array for t in inputs], **params)
+        except Exception as error:
+            return dispatch(op, inputs, params, error)
+        if special.special or not plain:
+            return finish(op, inputs, r, params)
+        if single and r.__class__ is not ndarray:
+            r = asarray(r)
+        wanted = inputs if every else op.differentiable(inputs)
+        edges = tuple([None if t is None else t.node for t in wanted])
+        for edge in edges:
+            if edge is not None:
+                break
+        else:
+            return new_tensor(r) if single else tuple([new_tensor(asarray(a)) for a in r])
+        if not single:
+            return finish(op, inputs, r, params)
+        t = _new(Tensor)
+        t.array = r
+        t.cell = None
+        t.node = node = make_node(op, inputs, edges, (r,), params)
+        node.shape = r.shape
+        node.dtype = r.dtype
+        return t
+
+    return call

@@ -1,0 +1,152 @@
+"""Recording off the hot path: every mode that deviates, inputs that are no plain tensors, errors.
+
+The callers in `op` record an ordinary operation themselves, in a few lines; whatever is unusual
+comes here, so that there is one careful implementation of it.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import modes
+from .graph import Node, new_node, output_node
+from .saved import Packed
+from .tensor import Tensor, add_view, cell_of, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .op import Op
+
+__all__ = ["attach", "finish", "refuse_inference", "set_outputs"]
+
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
+    "normal tensor and use it in autograd: x = x.clone()"
+)
+
+
+def finish(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
+    """Wrap the arrays that `op` gave, recording a node if one is wanted: the careful path.
+
+    `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
+    of them for an op with several outputs.
+    """
+    single = op.outputs == 1
+    arrays = (results,) if single else results
+    outputs = [new_tensor(np.asarray(array)) for array in arrays]
+    if modes.state.grad and not modes.state.inference:
+        edges = tuple(None if t is None else t.node for t in op.differentiable(inputs))
+        if any(edge is not None for edge in edges) and op.formulas:
+            node = make_node(op, inputs, edges, [t.array for t in outputs], params)
+            set_outputs(node, outputs)
+            if not single:
+                node.cells = {
+                    op.saves.index(name): cell_of(output)
+                    for name, output in zip(op.output_names, outputs, strict=True)
+                    if name in op.saves
+                }
+    if op.view:
+        link_views(op, inputs[0], outputs, params)
+    return outputs[0] if single else tuple(outputs)
+
+
+def set_outputs(node: Node, outputs: Any) -> None:
+    """Give the outputs of a node their histories: the node itself, or an `Output` for each."""
+    count = node.op.grad_outputs
+    if count == 1:
+        first = outputs[0]
+        node.shape, node.dtype = first.array.shape, first.array.dtype
+        first.node = node
+        return
+    node.layout = tuple((t.array.shape, t.array.dtype) for t in outputs[:count])
+    for index, tensor in enumerate(outputs[:count]):
+        tensor.node = output_node(node, index, tensor.array.shape, tensor.array.dtype)
+
+
+def make_node(
+    op: Op,
+    inputs: tuple[Any, ...],
+    edges: tuple[Node | None, ...],
+    results: Sequence[Any],
+    params: dict[str, Any],
+) -> Node:
+    """The node of one call: its number, edges, and whatever its formulas name."""
+    node = new_node(op, edges)
+    if op.saves:
+        node.saved = tuple(
+            [
+                (results if is_output else inputs)[index] if kept else None
+                for (is_output, index), kept in zip(op.sources, op.plan(edges), strict=True)
+            ]
+        )
+        for value in node.saved:
+            if value.__class__ is not np.ndarray and value is not None and value.node is None:
+                refuse_inference(value)
+    if op.facts:
+        node.params = tuple([op.fact(name, inputs, params) for name in op.facts])
+    if modes.special:
+        attach(node)
+    return node
+
+
+def attach(node: Node) -> None:
+    """Do to a new node what the calling thread's modes ask: pack saved values, keep the trace."""
+    state = modes.state
+    if not state.deviates:
+        return
+    if state.anomaly:
+        node.trace = "".join(traceback.format_list(traceback.extract_stack()[:-3]))
+        if state.current_node is not None:
+            node.metadata["parent_"] = state.current_node
+    if state.saved_hooks and any(value is not None for value in node.saved):
+        pack, unpack = state.saved_hooks[-1]
+        node.saved = tuple(
+            value if value is None else Packed(value, pack, unpack) for value in node.saved
+        )
+    elif state.writable_saved is not None:
+        state.writable_saved.watch(node)
+
+
+def refuse_inference(value: Any) -> None:
+    """Raise if an inference tensor is about to be saved for the backward pass."""
+    if isinstance(value, Tensor) and value.is_inference_tensor:
+        raise RuntimeError(INFERENCE_SAVED)
+
+
+def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, Any]) -> None:
+    """Tie outputs that share the source's memory to its base, its version and its live views."""
+    if op.view == "maybe" and not _shares(source.array, outputs[0].array):
+        return
+    state = modes.state
+    if source.is_inference_tensor:
+        for output in outputs:
+            output.is_inference_tensor = True
+        return
+    parent = source.view_of
+    base, before = (source, ()) if parent is None else (parent.base, parent.path)
+    single = op.outputs == 1
+    origin = "plain" if single else "multi"
+    if state.inference:
+        origin = "inference"
+    elif not state.grad:
+        origin = "no_grad"
+    elif parent is not None and parent.origin != "plain" and single:
+        origin = parent.origin
+    cell = cell_of(source)
+    for index, output in enumerate(outputs):
+        step = (op, params, None if single else index)
+        output.is_inference_tensor = False
+        output.cell = cell
+        if output.node is not None:
+            output.node.cell = cell
+        add_view(base, output, (*before, step), origin)
+        if state.anomaly and output.view_of is not None:
+            output.view_of.trace = "".join(traceback.format_list(traceback.extract_stack()[:-3]))
+
+
+def _shares(x: Any, y: Any) -> bool:
+    return x.size == 0 or bool(np.may_share_memory(x, y))

@@ -1,0 +1,382 @@
+"""The tensor: an array, the node that made it, and what views and versions need.
+
+Only state lives here. What a tensor can do is attached by `method` from the ops; how its history is
+recorded is in `record`, how it is written in place in `inplace`.
+
+NOTE [What the hot path reads]
+`array`, `node` and `cell` are slots, always set, read by every op. Everything else has a class
+default and lives in the instance dictionary once it differs. A tensor without `array` is no plain
+tensor (a dual number, a batch, a tracer): reading it raises AttributeError, and the op then asks
+the value itself what to do (`op.dispatch`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from .. import dtypes, modes
+from .graph import LEAF, Cell, Node, leaf_node, target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Size", "Tensor", "View", "alias", "cell_of", "device", "method", "new_tensor", "wrap"]
+
+F = TypeVar("F")
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple of integers.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
+    (retrograd.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of all sizes."""
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self) -> str:
+        return f"retrograd.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+
+class device:  # noqa: N801 (PyTorch's name)
+    """Where a tensor's memory lies; here always "cpu".
+
+    Raises RuntimeError for a name that is no device, AssertionError for one that is absent.
+
+    >>> import retrograd as rg
+    >>> rg.device("cpu"), rg.ones(1).device.type
+    (device(type='cpu'), 'cpu')
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, spec: Any = "cpu", index: int | None = None) -> None:
+        kind: Any = spec.type if isinstance(spec, device) else spec
+        if not isinstance(kind, str):
+            raise TypeError(f"device must be a string or a device, not {type(spec).__name__}")
+        kind, _, number = kind.partition(":")
+        if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
+            raise RuntimeError(
+                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
+                f"string: {kind}"
+            )
+        if kind != "cpu":
+            raise AssertionError(
+                f"Retrograd is not compiled with {kind.upper()} enabled: tensors live on the cpu. "
+                f"Leave the device argument out, or write device='cpu'."
+            )
+        self.type = kind
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = device("cpu")
+
+
+class View:
+    """How a view came to be: `base`, and the path of steps from the base's array to the view's.
+
+    A step is (op, params, output): `op.forward(array, **params)`, then `[output]` if that is not
+    None. `origin` says what later writes must know: "plain", "multi" (one of several views made by
+    one call), "no_grad", "inference" or "custom" (returned by a user's Function); `trace` is where
+    it was made, in anomaly mode.
+    """
+
+    __slots__ = ("base", "origin", "path", "trace")
+
+    def __init__(self, base: Tensor, path: tuple[Any, ...], origin: str) -> None:
+        self.base = base
+        self.path = path
+        self.origin = origin
+        self.trace: Any = None
+
+
+class Tensor:
+    """An n-dimensional array that can remember how it was computed.
+
+    Made by factories such as `retrograd.tensor` and `retrograd.zeros`; the class itself, as in
+    PyTorch, takes data (`Tensor([1, 2])`) or sizes (`Tensor(2, 3)`) and gives the default dtype.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "array", "cell", "node")
+
+    array: Any
+    node: Node | None
+    cell: Cell | None
+
+    view_of: View | None = None
+    views: list[Any] | None = None
+    is_inference_tensor: bool = False
+    _grad: Tensor | None = None
+    _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
+
+    def __new__(cls, *data: Any) -> Any:
+        if len(data) == 1 and not isinstance(data[0], int):
+            array = np.array(_raw(data[0]), dtypes.default_numpy())
+        else:
+            array = np.empty(data if data else 0, dtypes.default_numpy())
+        return new_tensor(array, cls)
+
+    if TYPE_CHECKING:  # methods are attached by the op registry
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    # -- what the array says -------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return dtypes.of_numpy(self.array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the memory lies."""
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim  # type: ignore[no-any-return]
+
+    # -- what the graph says -------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is wanted for this tensor or for one it was computed from."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        set_requires_grad(self, value)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this tensor."""
+        return self.node is None or self.node.op is LEAF
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the op that made this tensor, or None for a leaf."""
+        node = self.node
+        return None if node is None or node.op is LEAF else target(node)[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return 0 if self.node is None else target(self.node)[1]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient: ∂L/∂z* for a complex tensor, None before any backward pass."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _version(self) -> int:
+        if self.is_inference_tensor:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self.cell is None else self.cell.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self.view_of is None else self.view_of.base
+
+    def _is_view(self) -> bool:
+        return self.view_of is not None
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self.is_inference_tensor
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history and with a version of its own; use `detach` instead."""
+        return new_tensor(self.array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.node is not None and not dtypes.is_differentiable(value.array.dtype):
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                f"dtype, but got {value.dtype}"
+            )
+        self.array = value.array
+        if self.node is not None:
+            self.node.shape, self.node.dtype = value.array.shape, value.array.dtype
+        if self.cell is not None:
+            self.cell.bump("the assignment to .data")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+_new = object.__new__
+
+
+def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
+    """A tensor without history around `array`, which is not copied."""
+    tensor: Tensor = _new(cls)
+    tensor.array = array
+    tensor.node = None
+    tensor.cell = None
+    if modes.special and modes.state.inference:
+        tensor.is_inference_tensor = True
+    return tensor
+
+
+def wrap(value: Any, node: Node | None = None) -> Tensor:
+    """A tensor around an array or a NumPy scalar, made by `node`."""
+    tensor = new_tensor(value if isinstance(value, np.ndarray) else np.asarray(value))
+    tensor.node = node
+    return tensor
+
+
+def alias(source: Tensor, node: Node | None) -> Tensor:
+    """Another tensor on the same memory and version, with `node` for its history."""
+    tensor = new_tensor(source.array)
+    tensor.node = node
+    if not source.is_inference_tensor:
+        tensor.cell = cell_of(source)
+    return tensor
+
+
+def cell_of(tensor: Tensor) -> Cell:
+    """The tensor's version cell, made now if it has none: NOTE [One clock] in `graph`, rule 3."""
+    cell = tensor.cell
+    if cell is None:
+        cell = tensor.cell = Cell()
+        if tensor.node is not None:
+            tensor.node.cell = cell
+    return cell
+
+
+def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
+    """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
+    view.view_of = View(base, path, origin)
+    views = base.views
+    if views is None:
+        base.views = views = []
+    elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
+        views[:] = [ref for ref in views if ref() is not None]
+    views.append(weakref.ref(view))
+
+
+def set_requires_grad(tensor: Tensor, value: bool) -> None:
+    """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
+    if not tensor.is_leaf:
+        if not value:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        return
+    if not value:
+        if tensor.node is not None:
+            tensor._parked = tensor.node
+        tensor.node = None
+    elif tensor.node is None and tensor._parked is not None:
+        tensor.node, tensor._parked = tensor._parked, None
+    elif tensor.node is None:
+        if not dtypes.is_differentiable(tensor.array.dtype):
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients, but this "
+                f"one is {tensor.dtype}. Convert it first: x.float().requires_grad_()"
+            )
+        if tensor.is_inference_tensor and not modes.state.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed. Make a normal tensor first: x.clone().requires_grad_()"
+            )
+        tensor.node = leaf_node(tensor, tensor.array.shape, tensor.array.dtype)
+
+
+def check_grad(tensor: Tensor, grad: Any) -> None:
+    """Raise unless `grad` may be assigned to `tensor.grad`."""
+    if not isinstance(grad, Tensor):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(grad).__name__}"
+        )
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.array.dtype != tensor.array.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{grad.dtype}' to a tensor with dtype "
+            f"'{tensor.dtype}'. Please ensure that the gradient and the tensor have the same dtype"
+        )
+    if grad.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
+            f"size"
+        )
+
+
+def _raw(data: Any) -> Any:
+    return data.array if isinstance(data, Tensor) else data
+
+
+def method(function: F, *names: str) -> F:
+    """Attach `function`, whose first argument is the tensor, to `Tensor` under `names` or its own.
+
+    The only way in which tensors get methods outside this module.
+    """
+    for name in names or (function.__name__,):  # type: ignore[attr-defined]
+        setattr(Tensor, name, function)
+    return function

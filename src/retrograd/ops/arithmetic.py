@@ -1,0 +1,205 @@
+"""Arithmetic: + - * / and their relatives, with broadcasting and PyTorch's promotion."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.dispatch import as_tensor, write_out
+from ..engine.inplace import in_place
+from ..engine.op import declare, example
+from ..engine.tensor import Tensor, method
+
+__all__ = ["add", "conj_physical", "div", "mul", "neg", "sub"]
+
+PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
+
+mul = declare(
+    "mul(input, other)",
+    np.multiply,
+    methods=["__mul__", "__rmul__", "mul", "multiply"],
+    input=lambda xp, g, other: g * xp.conj(other),
+    other=lambda xp, g, input: g * xp.conj(input),
+    linear="input | other",
+    elementwise=True,
+    examples=PAIRS,
+    doc="""Product, elementwise.
+
+    `input` and `other` (a tensor or a number) broadcast and promote; the result has their common
+    shape and dtype. Raises RuntimeError where the shapes do not broadcast. Source: PyTorch's `mul`.
+
+    >>> import retrograd as rg
+    >>> rg.mul(rg.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """,
+)
+
+_add = declare(
+    "add(input, other)",
+    np.add,
+    methods=["__add__", "__radd__"],
+    input=lambda xp, g: g,
+    other=lambda xp, g: g,
+    linear="input, other",
+    elementwise=True,
+    examples=PAIRS,
+)
+
+_sub = declare(
+    "sub(input, other)",
+    np.subtract,
+    methods=["__sub__"],
+    input=lambda xp, g: g,
+    other=lambda xp, g: -g,
+    linear="input, other",
+    elementwise=True,
+    examples=PAIRS,
+)
+
+
+def _div_arrays(x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iub":  # NumPy would give float64
+        x, y = x.astype(dtypes.default_numpy()), y.astype(dtypes.default_numpy())
+    return np.true_divide(x, y)
+
+
+_div = declare(
+    "div(input, other)",
+    _div_arrays,
+    methods=["__truediv__"],
+    input=lambda xp, g, other: g / xp.conj(other),
+    other=lambda xp, g, input, other: -g * xp.conj((input / other) / other),
+    elementwise=True,
+    examples=PAIRS,
+    domain=(0.5, 2.0),
+)
+
+
+def _trunc_arrays(x: Any, y: Any) -> Any:
+    quotient = np.trunc(np.true_divide(x, y))
+    return quotient if x.dtype.kind == "f" else quotient.astype(x.dtype)
+
+
+_floor_div = declare(
+    "floor_div(input, other)",
+    np.floor_divide,
+    input=lambda xp, g: xp.zeros_like(g),
+    other=lambda xp, g: xp.zeros_like(g),
+    elementwise=True,
+    complex=False,
+    examples=PAIRS,
+    domain=(0.5, 4.0),
+)
+
+_trunc_div = declare(
+    "trunc_div(input, other)",
+    _trunc_arrays,
+    input=lambda xp, g: xp.zeros_like(g),
+    other=lambda xp, g: xp.zeros_like(g),
+    elementwise=True,
+    complex=False,
+    examples=PAIRS,
+    domain=(0.5, 4.0),
+)
+
+neg = declare(
+    "neg(input)",
+    np.negative,
+    methods=["__neg__", "neg", "negative"],
+    input=lambda xp, g: -g,
+    linear="input",
+    elementwise=True,
+    examples=[example("3x4"), example(""), example("0")],
+    doc="""Negation, elementwise; booleans raise. Source: PyTorch's `neg`.
+
+    >>> import retrograd as rg
+    >>> rg.neg(rg.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """,
+)
+
+conj_physical = declare(
+    "conj(input)",
+    operator.methodcaller("conj"),  # a real array returns itself, uncopied
+    input=lambda xp, g: xp.conj(g),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4"), example("")],
+    node_name="ConjBackward0",
+)
+
+
+def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """Sum `input + alpha * other`, elementwise.
+
+    `other` is a tensor or a number; both broadcast and promote. Raises RuntimeError where the
+    shapes do not broadcast. Source: PyTorch's `add`.
+
+    >>> import retrograd as rg
+    >>> rg.add(rg.tensor([1.0, 2.0]), rg.tensor([10.0, 20.0]), alpha=2)
+    tensor([21., 42.])
+    """
+    if out is not None:
+        return write_out(add, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
+    return _add(input, other if alpha == 1 else other * alpha)  # type: ignore[no-any-return]
+
+
+def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """Difference `input - alpha * other`, elementwise; like `add`.
+
+    >>> import retrograd as rg
+    >>> rg.sub(rg.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+    if out is not None:
+        return write_out(sub, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
+    return _sub(input, other if alpha == 1 else other * alpha)  # type: ignore[no-any-return]
+
+
+def div(
+    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Quotient `input / other`, elementwise; integers give the default floating dtype.
+
+    `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
+    zero. Raises RuntimeError for another mode. Source: PyTorch's `div`.
+
+    >>> import retrograd as rg
+    >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
+    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
+    """
+    if out is not None:
+        mode = {"rounding_mode": rounding_mode}
+        return write_out(div, out, (input, other), mode)  # type: ignore[no-any-return]
+    if rounding_mode is None:
+        return _div(input, other)  # type: ignore[no-any-return]
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)  # type: ignore[no-any-return]
+
+
+def _rsub(self: Tensor, other: Any) -> Any:
+    return _sub(as_tensor(other, self.array.dtype), self)
+
+
+def _rtruediv(self: Tensor, other: Any) -> Any:
+    return _div(as_tensor(other, self.array.dtype), self)
+
+
+method(add, "add")
+method(div, "div", "divide")
+method(sub, "sub", "subtract")
+method(_rsub, "__rsub__")
+method(_rtruediv, "__rtruediv__")
+for function in (add, sub, mul, div, neg):
+    method(in_place(function))
+method(in_place(add), "__iadd__")
+method(in_place(sub), "__isub__")
+method(in_place(mul), "__imul__")
+method(in_place(div), "__itruediv__")

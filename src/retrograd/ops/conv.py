@@ -1,0 +1,5 @@
+"""Convolutions and their transposes, any number of spatial dimensions."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Random tensors and the seeded generator."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Shapes and views: reshape, transpose, expand, split, join, pad."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,145 @@
+"""The ops that the engine itself needs: undoing broadcasts and casts, and replacing a region.
+
+`backward.fit` uses `sum_to`, `real` and `cast`; an in-place write to a view records `splice`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..engine.op import declare, example
+
+__all__ = ["blank", "cast", "clone", "expand", "splice", "sum_to", "walk"]
+
+
+SMALL = 4096  # elements; below it, filling an array costs less than a stride of 0 later
+
+
+def walk(xp: Any, value: Any, path: tuple[Any, ...]) -> Any:
+    """Follow a view's path from its base to itself, on arrays or on tensors."""
+    for op, params, output in path:
+        value = getattr(xp, op.name)(value, **params)
+        if output is not None:
+            value = value[output]
+    return value
+
+
+def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
+    lead = input.ndim - len(shape)
+    if lead:
+        input = np.add.reduce(input, tuple(range(lead)))
+    axes = tuple([i for i, n in enumerate(shape) if n == 1 and input.shape[i] != 1])
+    return np.add.reduce(input, axes, keepdims=True) if axes else input
+
+
+def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
+    if input.ndim == 0 and math.prod(shape) < SMALL:  # later arithmetic wants real strides
+        out = np.empty(shape, input.dtype)
+        out.fill(input)
+        return out
+    return _expand(input, shape=shape)
+
+
+def _expand(input: Any, *, shape: tuple[int, ...]) -> Any:
+    if input.ndim == 0 and input.__class__ is np.ndarray:  # thrice as fast as broadcast_to
+        return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
+    return np.broadcast_to(input, shape)
+
+
+sum_to = declare(
+    "sum_to(input, *, shape)",
+    _sum_to,
+    input=lambda xp, g, input_shape: xp.expand(g, shape=input_shape),
+    linear="input",
+    examples=[example("3x4", shape=(1, 4)), example("2x3x4", shape=(3, 1)), example("2", shape=())],
+    node_name="SumToSizeBackward0",
+    doc="""Sum over the axes along which `shape` would be broadcast to the input's shape.""",
+)
+
+expand = declare(
+    "expand(input, *, shape)",
+    _expand,
+    input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
+    linear="input",
+    view=True,
+    examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
+    doc="""A view with size-1 dimensions repeated to `shape`, without copying.""",
+)
+
+spread = declare(
+    "spread(input, *, shape)",
+    _spread,
+    input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
+    linear="input",
+    examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
+    doc="""`expand` as a value, for formulas: small results are filled in, large ones strided.""",
+)
+
+cast = declare(
+    "cast(input, *, dtype)",
+    lambda input, *, dtype: input.astype(dtype),
+    input=lambda xp, g: g,
+    linear="input",
+    examples=[example("3x2", dtype=np.dtype(np.complex128))],
+    node_name="ToCopyBackward0",
+    doc="""A copy with another dtype, complex to real by taking the real part.""",
+)
+
+clone = declare(
+    "clone(input)",
+    np.copy,
+    input=lambda xp, g: g,
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x2")],
+    doc="""A copy with its own memory; the cotangent passes through.
+
+    Source: PyTorch's `clone`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> rg.clone(x).sum().backward(); x.grad
+    tensor([1., 1.])
+    """,
+)
+
+
+zeros_like = declare(
+    "zeros_like(input)",
+    np.zeros_like,
+    doc="""Zeros of the input's shape and dtype; for the formulas of ops whose derivative is 0.""",
+)
+
+
+def _splice(xp: Any, input: Any, values: Any, *, path: tuple[Any, ...]) -> Any:
+    out = np.array(input)
+    np.copyto(walk(xp, out, path), values, casting="unsafe")
+    return out
+
+
+def _blank(xp: Any, input: Any, *, path: tuple[Any, ...]) -> Any:
+    out = np.array(input)
+    walk(xp, out, path)[...] = 0
+    return out
+
+
+blank = declare(
+    "blank(input, *, path)",
+    _blank,
+    input=lambda xp, g, path: xp.blank(g, path=path),
+    linear="input",
+    doc="""A copy in which the region at the end of a view's path is zero.""",
+)
+
+splice = declare(
+    "splice(input, values, *, path)",
+    _splice,
+    input=lambda xp, g, path: xp.blank(g, path=path),
+    values=lambda xp, g, path: walk(xp, g, path),
+    linear="input, values",
+    doc="""A copy in which the region at the end of a view's path is replaced by `values`.""",
+)
