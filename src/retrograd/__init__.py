@@ -6,7 +6,17 @@ import warnings
 # where Retrograd's own code computes, and nowhere else; NumPy's settings stay as they are.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"retrograd\b")
 
+from math import e, inf, nan, pi
+
 from . import autograd
+from .autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .dtypes import (
     complex64,
     complex128,
@@ -29,6 +39,18 @@ from .dtypes import (
     uint64,
 )
 from .dtypes import boolean as bool
+from .dtypes import complex64 as cfloat
+from .dtypes import complex128 as cdouble
+from .dtypes import float16 as half
+from .dtypes import float32 as float
+from .dtypes import float64 as double
+from .dtypes import int16 as short
+from .dtypes import int32 as int
+from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
 from .ops import *  # noqa: F403
-from .ops import fft
+from . import nn, optim, utils
+from .ops import fft, random
+from .serialization import load, save
+
+newaxis = None

@@ -91,13 +91,12 @@ def of_numpy(numpy_dtype: Any) -> dtype:
 
 
 def to_numpy(spec: Any) -> np.dtype[Any]:
-    """The NumPy dtype for a `dtype`, a NumPy dtype, or one of bool, int, float, complex."""
+    """The NumPy dtype for a `dtype`, a NumPy dtype, or one of bool, int, float, complex.
+
+    As in PyTorch, Python's `float` stands for float64 and `complex` for complex128.
+    """
     if spec.__class__ is dtype:
         return spec.numpy  # type: ignore[no-any-return]
-    if spec is float:
-        return _default
-    if spec is complex:
-        return complex_of(_default)
     try:
         return of_numpy(np.dtype(spec)).numpy
     except TypeError:
@@ -182,7 +181,7 @@ def promote_numpy(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     if a == b:
         return a
     higher, lower = (a, b) if category(a) >= category(b) else (b, a)
-    if category(higher) == category(lower) or category(higher) == 3 and category(lower) == 2:
+    if category(higher) == category(lower) or (category(higher), category(lower)) == (3, 2):
         return np.promote_types(a, b)
     return higher
 

@@ -27,7 +27,8 @@ class State(threading.local):
     `grad` and `inference` are the two grad modes; `saved_hooks` the stack of (pack, unpack) pairs;
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
-    formula runs now; `writable_saved` is the guard of `allow_mutation_on_saved_tensors`.
+    formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now;
+    `writable_saved` is the guard of `allow_mutation_on_saved_tensors`.
     """
 
     grad: bool = True
@@ -37,6 +38,7 @@ class State(threading.local):
     anomaly: bool = False
     check_nan: bool = True
     current_node: Any = None
+    current_pass: Any = None
     writable_saved: Any = None
     deviates: bool = False
 

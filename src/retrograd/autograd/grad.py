@@ -8,7 +8,9 @@ import numpy as np
 
 from ..engine import backward as engine
 from ..engine.graph import LEAF, Node
+from ..engine.op import recorded
 from ..engine.tensor import Tensor, method, new_tensor
+from .graph import GradientEdge, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +49,7 @@ def backward_of(
     if gradient is None and inputs is None and not create_graph and node is not None:
         array = self.array
         if array.ndim == 0 and array.dtype.kind == "f":  # the common case, without ceremony
-            engine.run(
-                ((node, _one(array.dtype)),), retain_graph=bool(retain_graph), create_graph=False
-            )
+            engine.run(((node, _one(array.dtype)),), bool(retain_graph), False)
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -73,7 +73,7 @@ def backward(
     those tensors receive gradients. For complex tensors the gradient is ∂L/∂z*.
 
     Raises RuntimeError for a tensor without history, a non-scalar or complex root without
-    cotangent, a cotangent of another shape, and a graph that was freed; no `.grad` has then changed.
+    cotangent, a cotangent of another shape, a graph that was freed; no `.grad` has then changed.
     Source: PyTorch's `autograd.backward`.
 
     >>> import retrograd as rg
@@ -176,8 +176,6 @@ def _batched(
     allow_unused: bool | None,
     materialize: bool,
 ) -> tuple[Tensor | None, ...]:
-    from ..ops.shape import stack
-
     cotangents = [None if g is None else g for g in _sequence(grad_outputs)]
     size = next(g.shape[0] for g in cotangents if g is not None)
     rows = [
@@ -193,12 +191,14 @@ def _batched(
         for row in range(size)
     ]
     return tuple(
-        None if column[0] is None else stack(list(column)) for column in zip(*rows, strict=True)
+        None if column[0] is None else recorded.stack(*column, dim=0)
+        for column in zip(*rows, strict=True)
     )
 
 
 def _sequence(value: Any) -> list[Any]:
-    return [value] if isinstance(value, Tensor) else list(value)
+    values = [value] if isinstance(value, (Tensor, GradientEdge)) else list(value)
+    return [stand_in(each) if isinstance(each, GradientEdge) else each for each in values]
 
 
 def _node_of(t: Any, index: int) -> Node:

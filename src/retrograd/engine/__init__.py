@@ -1,1 +1,1 @@
-"""The graph machinery: tensors, nodes, op records, recording, in-place writes, the backward pass."""
+"""The graph machinery: tensors, nodes, op records, recording, in-place writes, backward."""

@@ -1,7 +1,7 @@
 """The backward pass: one traversal, on arrays or, for `create_graph=True`, on tensors.
 
 NOTE [Order of execution] (promised, tested)
-1. Nodes run newest first: by `seq`, which grows with every recorded op (NOTE [One clock] in `graph`).
+1. Nodes run newest first: by `seq`, which grows with each recorded op: NOTE [One clock] in `graph`.
 2. Leaves accumulate when every node has run, so a pass that fails changes no `.grad`. A leaf with
    hooks is the exception: it runs right after the last node that contributes to it, so that an
    optimizer step in a post-accumulate hook can free memory early.
@@ -13,11 +13,14 @@ Function or hook returned. Those are never written. The second contribution to a
 sum, unless the first was fresh already; later ones are added in place. A leaf takes over a fresh
 array as its `.grad`, and copies any other.
 
-Nothing recurses, and all state of a pass is local: passes may nest and run in several threads.
+A node enters the pass when the first contribution arrives, so no search of the graph comes first,
+except where `inputs` are named. Nothing recurses, and all state of a pass is local: passes may nest
+and run in several threads.
 """
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +35,13 @@ from .tensor import Tensor, new_tensor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["fit", "run", "schedule"]
+__all__ = ["fit", "reachable", "run"]
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
-_by_number = attrgetter("seq")
 
 
-def schedule(roots: Iterable[Node]) -> list[Node]:
-    """Every node that the roots reach, in the promised order."""
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """Every node that the roots reach, newest first; leaves last."""
     order = [*roots]
     seen = set(order)
     for node in order:  # which grows as edges are followed
@@ -47,42 +49,35 @@ def schedule(roots: Iterable[Node]) -> list[Node]:
             if edge is not None and edge not in seen:
                 seen.add(edge)
                 order.append(edge)
-    order.sort(key=_by_number, reverse=True)
-    hooked = set()
-    for node in reversed(order):
-        if node.op is not LEAF:
-            break
-        if node.hooks is not None:
-            hooked.add(node)
-    return with_early_leaves(order, hooked) if hooked else order
+    order.sort(key=attrgetter("seq"), reverse=True)
+    return order
 
 
-def with_early_leaves(order: list[Node], leaves: set[Node]) -> list[Node]:
-    """`order` with each of `leaves` moved to right after the last node that leads to it."""
-    placed: list[Node] = []
-    for node in reversed(order):
-        for edge in reversed(node.edges):
-            if edge in leaves:
-                leaves.remove(edge)
-                placed.append(edge)
-        if node not in leaves:
-            placed.append(node)
-    placed.reverse()
-    return placed
-
-
-def needed_for(order: Sequence[Node], inputs: Iterable[Node]) -> set[Node]:
-    """Those nodes of `order` through which a cotangent reaches one of `inputs`."""
+def needed_for(inputs: set[Node], roots: Iterable[Node]) -> set[Node]:
+    """Those nodes through which a cotangent gets from `roots` to one of `inputs`."""
     needed = set(inputs)
-    for node in reversed(order):
+    for node in reversed(reachable(roots)):
         if any(edge in needed for edge in node.edges):
             needed.add(node)
     return needed
 
 
-def run(
+def last_contributors(waiting: Iterable[Node]) -> dict[Node, list[Node]]:
+    """For each leaf with hooks, the oldest of the nodes yet to run that leads to it."""
+    last: dict[Node, list[Node]] = {}
+    placed: set[Node] = set()
+    for node in reversed(reachable(waiting)):
+        for edge in node.edges:
+            if edge is None or edge.hooks is None or edge.op is not LEAF:
+                continue
+            if edge not in placed:
+                placed.add(edge)
+                last.setdefault(node, []).append(edge)
+    return last
+
+
+def run(  # noqa: PLR0915 (the hot loop is written out)
     roots: Sequence[tuple[Node, Any]],
-    *,
     retain_graph: bool,
     create_graph: bool,
     captures: Sequence[Node] | None = None,
@@ -93,43 +88,48 @@ def run(
     Cotangents are arrays, or tensors if `create_graph`. With `captures`, only nodes on the way to
     them run; leaves among them accumulate if `accumulate`, and are captured if not.
     """
+    if create_graph and not modes.state.grad:  # called under no_grad: the pass records all the same
+        outer = modes.change(grad=True)
+        try:
+            return run(roots, retain_graph, create_graph, captures, accumulate)
+        finally:
+            modes.change(**outer)
     grads: dict[Node, Any] = {}
     borrowed: set[Node] = set()
-    for node, g in roots:
-        grads[node] = g if node not in grads else grads[node] + g
-        borrowed.add(node)
-    order = schedule(grads)
-    task = None
-    if create_graph or captures is not None or modes.special:
-        task = Pass(grads, borrowed, retain_graph, create_graph, accumulate)
+    heap: list[tuple[int, Node]] = []
+    leaves: list[Node] = []
+    task = None  # made when a node needs it: most passes never do
+    careful = create_graph or captures is not None or modes.special
+    if careful or len(roots) != 1 or not roots[0][0].seq:
+        task = Pass(grads, borrowed, heap, leaves, retain_graph, create_graph, accumulate)
+        for node, g in roots:
+            task.arrive(node, g, False)
         if captures is not None:
             task.wanted = set(captures)
-            task.needed = needed_for(order, task.wanted)
-        for node in order:
-            task.step(node)
-        return task.captured
-    pop, get, free = grads.pop, grads.get, not retain_graph
-    for node in order:
+            task.needed = needed_for(task.wanted, grads)
+    else:
+        ((node, g),) = roots
+        grads[node] = g
+        borrowed.add(node)
+        heap.append((-node.seq, node))
+    get, free = grads.get, not retain_graph
+    while heap:
+        node = heappop(heap)[1]
         op = node.op
-        if not op.ordinary or node.hooks is not None:
-            if op is LEAF and node.hooks is None:
-                g = pop(node, None)
-                if g is not None:
-                    accumulate_leaf(node, g, node in borrowed, False)
-                continue
+        if careful or node.hooks is not None or not op.ordinary:
             if task is None:
-                task = Pass(grads, borrowed, retain_graph, create_graph, accumulate)
+                task = Pass(grads, borrowed, heap, leaves, retain_graph, create_graph, accumulate)
             task.step(node)
             continue
         # What `Pass.step` does for an ordinary node, inlined: calls would cost a fifth.
-        g = pop(node, None)
-        if g is None:
-            continue
+        g = grads.pop(node)
         values = node.saved
-        if values or node.params:
+        if values:
             values = read(node)
-            if free and node.saved:
+            if free:
                 node.saved = FREED
+        else:
+            values = node.params
         for edge, (formula, place) in zip(node.edges, op.formulas):  # noqa: B905 (hot)
             if edge is None:
                 continue
@@ -146,84 +146,199 @@ def run(
                 grads[edge] = c
                 if c is g:
                     borrowed.add(edge)
+                number = edge.seq
+                if number:
+                    heappush(heap, (-number, edge))
+                else:
+                    leaves.append(edge)
+                    if edge.hooks is not None:
+                        if task is None:
+                            task = Pass(grads, borrowed, heap, leaves, retain_graph, False, True)
+                        task.watch_leaves(node)
             elif edge in borrowed or before.base is not None or before.__class__ is not ndarray:
                 grads[edge] = before + c
                 borrowed.discard(edge)
             else:
                 add(before, c, before)
-    return {}
+        if task is not None and task.last:
+            task.early_leaves(node)
+    for node in leaves:
+        g = get(node)
+        if g is None:  # it had hooks, and ran early
+            continue
+        if careful or node.hooks is not None:
+            task.leaf(node)  # type: ignore[union-attr]
+        else:
+            accumulate_leaf(node, g, node in borrowed, False)
+    return {} if task is None else task.captured
 
 
 class Pass:
-    """The state of one backward pass, and what it does at a node in every case."""
+    """The state of one backward pass, and what it does at a node in every case.
 
-    __slots__ = (
-        "accumulate",
-        "borrowed",
-        "captured",
-        "create_graph",
-        "grads",
-        "needed",
-        "retain_graph",
-        "wanted",
-    )
+    `grads` holds what has arrived so far; `heap` the nodes that something has arrived at, newest
+    first. When the newest is taken its cotangent is complete, for whatever leads to it is newer
+    and has run. Leaves wait in `leaves`; `last` says after which node a leaf with hooks must run.
+    """
+
+    wanted: Any = ()
+    needed: set[Node] | None = None
+    last: dict[Node, list[Node]] | None = None
 
     def __init__(
         self,
         grads: dict[Node, Any],
         borrowed: set[Node],
+        heap: list[tuple[int, Node]],
+        leaves: list[Node],
         retain_graph: bool,
         create_graph: bool,
         accumulate: bool,
     ) -> None:
-        self.grads, self.borrowed = grads, borrowed
+        self.grads, self.borrowed, self.heap, self.leaves = grads, borrowed, heap, leaves
         self.retain_graph, self.create_graph = retain_graph, create_graph
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
-        self.wanted: Any = ()
-        self.needed: set[Node] | None = None
+
+    def arrive(self, node: Node, g: Any, fresh: bool) -> None:
+        """Add a contribution to the cotangent of `node`: NOTE [Ownership of cotangents]."""
+        grads = self.grads
+        if node not in grads:
+            grads[node] = g
+            if not fresh:
+                self.borrowed.add(node)
+            if node.seq:
+                heappush(self.heap, (-node.seq, node))
+            else:
+                self.leaves.append(node)
+        elif g is not None:
+            before = grads[node]
+            if before is None:
+                grads[node] = g
+            elif (
+                self.create_graph
+                or node in self.borrowed
+                or before.base is not None
+                or before.__class__ is not ndarray  # a formula may give a NumPy scalar
+            ):
+                grads[node] = before + g
+                self.borrowed.discard(node)
+            else:
+                add(before, g, before)
 
     def step(self, node: Any) -> None:
-        """Take the cotangent of `node`, run its hooks and formulas, add up the contributions."""
-        g = self.grads.pop(node, None)
+        """Take the cotangent of `node`, run its hooks and formulas, pass on the contributions."""
+        g = self.grads.pop(node)
         if self.needed is not None and node not in self.needed:
             return
         op, hooks = node.op, node.hooks
-        if g is None and not op.takes_undefined:
-            return
         if hooks is not None and g is not None:
-            g = hooks.on_cotangent(g, self.create_graph)
-            self.borrowed.add(node)
-        if op is LEAF:
-            if node in self.wanted and not self.accumulate:
-                self.captured[node] = g
-            else:
-                accumulate_leaf(node, g, node in self.borrowed, self.create_graph)
-            return
+            g = hooks.on_cotangent(g, self)
         if node in self.wanted:
-            self.captured[node] = g
+            self.capture(node, g)
             if not any(edge in self.needed for edge in node.edges):  # type: ignore[operator]
                 return
         if op is OUTPUT:
-            source = node.edges[0]
-            parts = self.grads.setdefault(source, [None] * source.op.grad_outputs)
-            parts[node.params[0]] = g
+            self.output(node, g)
             return
         if op.grad_outputs != 1:
             g = op.materialize(node, g, self.create_graph)
         if hooks is not None:
-            g = hooks.before_node(g, self.create_graph)
-        shares = self.shares(node, g)
+            g = hooks.before_node(g, self)
+        careful = modes.special and modes.state.anomaly
+        shares = self.watched(node, g) if careful else self.shares(node, g)
         if not self.retain_graph and node.saved:
             node.saved = FREED
         if hooks is not None:
-            shares = hooks.after_node(shares, g, self.create_graph)
-        if modes.special and modes.state.anomaly:
+            shares = hooks.after_node(shares, g, self)
+        if careful and modes.state.check_nan:
             check_nan(node, shares)
-        fresh = bool(op.formulas) and hooks is None
+        self.contribute(node, g, shares, bool(op.formulas) and hooks is None)
+        if self.last is None and any(
+            edge is not None and edge.op is LEAF and edge.hooks is not None for edge in node.edges
+        ):
+            self.watch_leaves(node)
+        if self.last:
+            self.early_leaves(node)
+
+    def capture(self, node: Any, g: Any) -> None:
+        """Keep a complete cotangent for the caller, who will own it."""
+        shared = node in self.borrowed or node.hooks is not None
+        if shared and g is not None and not self.create_graph:
+            g = np.array(g)
+        self.captured[node] = g
+
+    def output(self, node: Any, g: Any) -> None:
+        """Put the cotangent of one output in its place among those of the node behind it."""
+        source = node.edges[0]
+        parts = self.grads.get(source)
+        if parts is None:
+            parts = [None] * len(source.layout)
+            self.arrive(source, parts, False)
+        if g is not None:
+            parts[node.params[0]] = g
+
+    def contribute(self, node: Node, g: Any, shares: Any, fresh: bool) -> None:
+        """Fit the contributions of `node` and add them to its edges."""
+        needed, xp = self.needed, recorded if self.create_graph else arrays
         for edge, c in zip(node.edges, shares, strict=True):
-            if c is not None and edge is not None:
-                self.contribute(node, edge, c, fresh and c is not g)
+            if edge is None or (needed is not None and edge not in needed):
+                continue
+            if c is not None:
+                self.arrive(edge, fit(c, edge, node, xp), fresh and c is not g)
+            elif edge.op.takes_undefined:
+                self.arrive(edge, None, False)
+            elif edge.op is OUTPUT and edge.edges[0].op.takes_undefined:  # type: ignore[union-attr]
+                self.output(edge, None)
+
+    def leaf(self, node: Any) -> None:
+        """Run the hooks of a leaf, and accumulate or capture its cotangent."""
+        g = self.grads.pop(node)
+        hooks = node.hooks
+        if self.needed is not None and node not in self.needed:
+            return
+        if hooks is not None:
+            g = hooks.on_cotangent(g, self)
+            self.borrowed.add(node)
+        if self.needed is not None and not self.accumulate:
+            self.capture(node, g)
+            return
+        if hooks is not None:
+            g = hooks.before_node(g, self)
+        accumulate_leaf(node, g, node in self.borrowed, self.create_graph)
+        if hooks is not None:
+            leaf = node.saved.tensor()
+            if leaf is not None:
+                hooks.after_accumulation(leaf, self)
+            hooks.after_node((), g, self)
+
+    def pending(self, node: Node) -> set[Node]:
+        """What a hook of `node` may ask: which nodes run from now on, itself included."""
+        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
+        found = set(reachable([node, *(waiting for _, waiting in self.heap), *leaves]))
+        return found if self.needed is None else found & self.needed
+
+    def watch_leaves(self, node: Node) -> None:
+        """A leaf with hooks got a contribution from `node`: find out when each such is complete."""
+        if self.last is None:
+            self.last = last_contributors([node, *(waiting for _, waiting in self.heap)])
+
+    def early_leaves(self, node: Node) -> None:
+        """Run the leaves with hooks that are complete now that `node` has run."""
+        for leaf in self.last.pop(node, ()):  # type: ignore[union-attr]
+            if leaf in self.grads:
+                self.leaf(leaf)
+
+    def watched(self, node: Any, g: Any) -> Any:
+        """`shares` in anomaly mode: errors say where the forward of `node` ran."""
+        before = modes.change(current_node=node)
+        try:
+            return self.shares(node, g)
+        except Exception as error:
+            error.add_note(f"Error detected in {node.name()}. {forward_trace(node)}")
+            raise
+        finally:
+            modes.change(**before)
 
     def shares(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
@@ -242,22 +357,6 @@ class Pass:
             else apply(formula, xp, g, values)
             for edge, formula in zip(node.edges, op.formulas, strict=True)
         ]
-
-    def contribute(self, node: Node, edge: Node, c: Any, fresh: bool) -> None:
-        """Add one contribution to the cotangent of `edge`: NOTE [Ownership of cotangents]."""
-        if self.needed is not None and edge not in self.needed:
-            return
-        c = fit(c, edge, node, recorded if self.create_graph else arrays)
-        before = self.grads.get(edge)
-        if before is None:
-            self.grads[edge] = c
-            if not fresh:
-                self.borrowed.add(edge)
-        elif self.create_graph or edge in self.borrowed or before.base is not None:
-            self.grads[edge] = before + c
-            self.borrowed.discard(edge)
-        else:
-            add(before, c, before)
 
 
 def apply(entry: tuple[Any, int], xp: Any, g: Any, values: Any) -> Any:
@@ -304,7 +403,9 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
     leaf = node.saved.tensor()
     if leaf is None or leaf.node is not node:
         return
-    with node.saved.lock:
+    lock = node.saved.lock
+    lock.acquire()  # twice as fast as `with`
+    try:
         before = leaf._grad
         if create_graph:
             leaf._grad = g if before is None else before + g
@@ -317,20 +418,32 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
                     before.cell.bump("backward()")
             except ValueError:  # the user's own .grad, read-only (an expanded view)
                 leaf._grad = new_tensor(before.array + g)
-    if node.hooks is not None:
-        node.hooks.after_accumulation(leaf)
+    finally:
+        lock.release()
 
 
 def check_nan(node: Node, shares: Sequence[Any]) -> None:
-    """In anomaly mode: raise at the first node whose formulas gave NaN."""
-    if not modes.state.check_nan:
-        return
+    """Raise if the formulas of `node` gave NaN."""
     for index, c in enumerate(shares):
         if c is None:
             continue
         array = c.array if isinstance(c, Tensor) else np.asarray(c)
         if np.isnan(array).any():
-            where = f" Its forward ran at:\n{node.trace}" if node.trace else ""
             raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {index}th output.{where}"
+                f"Function '{node.name()}' returned nan values in its {index}th output. "
+                f"{forward_trace(node)}"
             )
+
+
+def forward_trace(node: Node) -> str:
+    """Where the forward of `node` ran, as far as anomaly mode knows, and what led to that."""
+    if node.trace is None:
+        return (
+            "No forward pass information available. Enable detect anomaly during forward pass for "
+            "more information."
+        )
+    text = f"Traceback of forward call that caused the error:\n{node.trace}"
+    parent = node.metadata.get("parent_")
+    if parent is not None:  # the node was recorded by a backward pass that creates a graph
+        text += f"Previous calculation was induced by {parent.name()}. {forward_trace(parent)}"
+    return text

@@ -39,7 +39,7 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
             return interpret(op, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if not isinstance(value, Tensor) and value is not None:
-            if op.elementwise and position and isinstance(value, (int, float, complex, np.generic)):
+            if op.is_binary and position and isinstance(value, (int, float, complex, np.generic)):
                 raise error
             raise TypeError(
                 f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
@@ -66,7 +66,7 @@ def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
 def check_broadcast(a: tuple[int, ...], b: tuple[int, ...], name: str) -> None:
     """Raise unless shapes `a` and `b` broadcast together."""
     for back, (m, n) in enumerate(zip(reversed(a), reversed(b), strict=False), 1):
-        if m != n and m != 1 and n != 1:
+        if m != n and 1 not in (m, n):
             raise RuntimeError(
                 f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton"
                 f" dimension {max(len(a), len(b)) - back}. {name}() was called with shapes "

@@ -18,7 +18,7 @@ NOTE [No cycles]
 1. A tensor holds its node; a node holds older nodes, and input tensors that its formulas name.
 2. A leaf holds its accumulator; the accumulator holds the leaf weakly.
 3. A node never holds its own output tensor: only the array, and weak references for `retain_grad`.
-So dropping the last tensor of a graph frees the graph, newest node first, by reference counts alone;
+So dropping the last tensor of a graph frees it, newest node first, by reference counts alone;
 CPython unwinds such chains without recursion (its "trashcan"), however long they are.
 
 This module knows no tensor class and no operation by name.
@@ -26,6 +26,7 @@ This module knows no tensor class and no operation by name.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import deque
@@ -38,12 +39,15 @@ if TYPE_CHECKING:
 __all__ = [
     "FREED",
     "LEAF",
+    "MANY",
     "OUTPUT",
+    "REFUSED",
     "Cell",
     "Kind",
     "Node",
     "leaf_node",
     "new_node",
+    "node_method",
     "output_node",
     "shown",
     "target",
@@ -53,6 +57,8 @@ __all__ = [
 tick: Callable[[], int] = count(1).__next__
 
 REMEMBERED_WRITES = 8
+
+MANY = sys.maxsize  # outputs: as many as a call gives
 
 
 class _Freed:
@@ -93,6 +99,7 @@ class Cell:
 class Kind:
     """What all nodes of one operation share; an op record is one, and so is `LEAF`.
 
+    `grad_outputs` is the number of differentiable outputs, MANY where it varies from call to call.
     `ordinary` marks the traversal's fast case: one output, and in `formulas` one (function, place)
     per edge. Any other kind says in `shares` what its nodes contribute.
     """
@@ -101,6 +108,7 @@ class Kind:
 
     variadic = False
     takes_undefined = False
+    refuses = False
 
     def __init__(self, name: str, node_type: type[Node], grad_outputs: int = 1) -> None:
         self.name = name
@@ -177,6 +185,15 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+def node_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Attach `function`, whose first argument is the node, to `Node` under its own name.
+
+    The only way in which nodes get methods outside this module.
+    """
+    setattr(Node, function.__name__, function)
+    return function
+
+
 def new_node(kind: Kind, edges: tuple[Node | None, ...]) -> Node:
     """A node of `kind` with the next number, which saves nothing yet."""
     node = Node()
@@ -209,8 +226,23 @@ class Leaf:
         self.lock = threading.Lock()
 
 
+class Refused(Kind):
+    """The kind of node that stands for a history nobody may use; its parameter says why."""
+
+    refuses = True
+
+    def error(self, node: Node) -> RuntimeError:
+        """What to raise where such a history is used."""
+        return RuntimeError(node.params[0])
+
+    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """Raise: a cotangent has arrived."""
+        raise self.error(node)
+
+
 LEAF = Kind("leaf", AccumulateGrad)
 OUTPUT = Kind("output", Node)
+REFUSED = Refused("refused", Node)
 
 
 def leaf_node(tensor: Any, shape: tuple[int, ...], dtype: Any) -> Node:

@@ -8,7 +8,7 @@ NOTE [Order of hooks] for one node, as in PyTorch:
 5. for a leaf, instead of 4: accumulation, then post-accumulate hooks.
 
 Hooks see tensors. In an ordinary backward pass the engine carries arrays, so they are wrapped here,
-and unwrapped after.
+and unwrapped after. What hooks compute is recorded exactly if the pass creates a graph.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
+from .graph import Node, node_method
 from .tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from .graph import Node
 
 __all__ = ["NodeHooks", "RemovableHandle", "hooks_of"]
 
@@ -73,6 +72,21 @@ class HookTable(OrderedDict[int, Any]):
         return handle
 
 
+class Running:
+    """The modes in which the hooks of a backward pass run."""
+
+    __slots__ = ("before", "task")
+
+    def __init__(self, task: Any) -> None:
+        self.task = task
+
+    def __enter__(self) -> None:
+        self.before = modes.change(grad=self.task.create_graph, current_pass=self.task)
+
+    def __exit__(self, *exc: object) -> None:
+        modes.change(**self.before)
+
+
 class NodeHooks:
     """All hooks of one node; made when the first is registered."""
 
@@ -85,51 +99,77 @@ class NodeHooks:
         self.accumulated = HookTable()
         self.retained: list[weakref.ref[Tensor]] = []
 
-    def on_cotangent(self, g: Any, create_graph: bool) -> Any:
+    def on_cotangent(self, g: Any, task: Any) -> Any:
         """Run the tensor hooks, then store for `retain_grad`."""
         if not self.cotangent and not self.retained:
             return g
+        create_graph = task.create_graph
         grad = g if create_graph else new_tensor(g)
-        for hook in list(self.cotangent.values()):
-            result = hook(grad)
-            if result is not None:
-                check_replacement(hook, grad, result)
-                grad = result
-        for ref in self.retained:
-            tensor = ref()
-            if tensor is not None:
-                before: Any = tensor._grad
-                if before is None:
-                    tensor._grad = grad if create_graph else new_tensor(grad.array.copy())
-                else:
-                    tensor._grad = before + grad
+        with Running(task):
+            for hook in list(self.cotangent.values()):
+                result = hook(grad)
+                if result is not None:
+                    check_replacement(hook, grad, result)
+                    grad = result
+            for ref in self.retained:
+                tensor = ref()
+                if tensor is not None:
+                    before: Any = tensor._grad
+                    if before is None:
+                        tensor._grad = grad if create_graph else new_tensor(grad.array.copy())
+                    else:
+                        tensor._grad = before + grad
         return grad if create_graph else grad.array
 
-    def before_node(self, g: Any, create_graph: bool) -> Any:
+    def before_node(self, g: Any, task: Any) -> Any:
         """Run the node's pre-hooks on the tuple of its cotangents."""
-        grads = _tensors(g, create_graph)
-        for hook in list(self.before.values()):
-            result = hook(grads)
-            if result is not None:
-                grads = _as_tuple(result, len(grads), "register_prehook")
-        return _like(g, grads, create_graph)
+        if not self.before:
+            return g
+        grads = _tensors(g, task.create_graph)
+        with Running(task):
+            for hook in list(self.before.values()):
+                grads = _replaced(hook, grads, hook(grads))
+        return _like(g, grads, task.create_graph)
 
-    def after_node(self, shares: Any, g: Any, create_graph: bool) -> Any:
+    def after_node(self, shares: Any, g: Any, task: Any) -> Any:
         """Run the node's post-hooks on (contributions, cotangents)."""
         if not self.post:
             return shares
-        inputs, outputs = _tensors(tuple(shares), create_graph), _tensors(g, create_graph)
-        for hook in list(self.post.values()):
-            result = hook(inputs, outputs)
-            if result is not None:
-                inputs = _as_tuple(result, len(inputs), "register_hook")
-        return _like(tuple(shares), inputs, create_graph)
+        shares = tuple(shares)
+        inputs, outputs = _tensors(shares, task.create_graph), _tensors(g, task.create_graph)
+        with Running(task):
+            for hook in list(self.post.values()):
+                inputs = _replaced(hook, inputs, hook(inputs, outputs))
+        return _like(shares, inputs, task.create_graph)
 
-    def after_accumulation(self, leaf: Tensor) -> None:
+    def after_accumulation(self, leaf: Tensor, task: Any) -> None:
         """Run the leaf's post-accumulate hooks."""
-        for hook in list(self.accumulated.values()):
-            if hook(leaf) is not None:
-                raise RuntimeError("post accumulate grad hooks must return None")
+        if not self.accumulated:
+            return
+        with Running(task):
+            for hook in list(self.accumulated.values()):
+                if hook(leaf) is not None:
+                    raise RuntimeError("post accumulate grad hooks must return None")
+
+
+@node_method
+def register_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces them.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(1, requires_grad=True)
+    >>> y = x.exp()
+    >>> handle = y.grad_fn.register_hook(lambda inputs, outputs: (10 * inputs[0],))
+    >>> y.sum().backward(); x.grad
+    tensor([27.1828])
+    """
+    return hooks_of(self).post.add(fn)
+
+
+@node_method
+def register_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_outputs)` before the node runs; a tuple that it returns replaces them."""
+    return hooks_of(self).before.add(fn)
 
 
 def hooks_of(node: Node) -> NodeHooks:
@@ -171,10 +211,21 @@ def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:
     return grads if isinstance(g, tuple) else grads[0]
 
 
-def _as_tuple(result: Any, size: int, name: str) -> tuple[Any, ...]:
-    parts = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-    if len(parts) != size:
+def _replaced(hook: Any, grads: tuple[Any, ...], result: Any) -> tuple[Any, ...]:
+    """The gradients after a node's hook: what it returned, checked, or those it was given."""
+    if result is None:
+        return grads
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(grads):
+        name = getattr(hook, "__name__", "hook")
         raise RuntimeError(
-            f"the hook given to {name} returned {len(parts)} gradients, but expected {size}"
+            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but "
+            f"expected {len(grads)})"
         )
-    return parts
+    for before, after in zip(grads, result, strict=True):
+        if before is None and after is not None:
+            raise RuntimeError("can't replace a None gradient with a non-None value")
+        if after is not None:
+            check_replacement(hook, before, after)
+    return result

@@ -4,11 +4,12 @@ NOTE [In-place = out-of-place + write + splice]
 `v.mul_(w)` is, in this order:
 1. the rules are checked; nothing has changed yet if one is broken;
 2. the ordinary function runs on `old`, a stand-in with v's values, history and version;
-3. if a node saved `old`, it gets a copy of the values, since they are about to be overwritten; an
-   operand that shares v's memory is copied beforehand for the same reason;
+3. if a node saved `old` or a view of it, that gets a copy of the values, since they are about to
+   be overwritten; an operand that shares v's memory is copied beforehand for the same reason;
 4. the result is written into v's memory, and the version cell counts the write;
 5. v takes over the result's history. If v is a view, its base does: one `splice` node says "the old
-   base with this region replaced", and every live view of the base is replayed from the new base.
+   base with this region replaced", and every live view of the base is replayed from the new base,
+   unless it is one whose writing PyTorch forbids: that one may not be used any more.
 
 There is no special node class and no second derivative formula for any in-place form.
 """
@@ -23,16 +24,17 @@ import numpy as np
 
 from .. import modes
 from .dispatch import check_cast
-from .graph import LEAF, tick
+from .graph import LEAF, REFUSED, new_node, tick
+from .graph import target as shown_target
 from .hooks import hooks_of
 from .op import OPS
 from .record import make_node
 from .tensor import Tensor, alias, cell_of, new_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["check_writable", "in_place", "rebase", "write"]
+__all__ = ["check_writable", "in_place", "is_tracked", "overwritten", "rebase", "turn", "write"]
 
 LEAF_WRITTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
@@ -44,26 +46,25 @@ VIEW_OF_LEAF_WRITTEN = (
     "{name}() would overwrite part of the leaf. Work on a copy (x = leaf.clone()), or, to change "
     "the leaf itself: with retrograd.no_grad(): view.{name}(...){trace}"
 )
-MULTI = (
-    "Output {index} of {node} is a view and is being modified inplace. This view is the output of "
-    "a function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one: "
-    "y = view.{plain}(...){trace}"
+REASONS = {
+    "multi": (
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one: y = view.{plain}(...)"
+    ),
+    "custom": (
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function: y = y.clone()"
+    ),
+}
+REASONS["no_grad"] = REASONS["inference"] = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {mode} block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
-NO_GRAD = (
-    "A view was created in {mode} mode and its base or another view of its base has been modified "
-    "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
-    "forbidden. You can clarify your code by moving both the view and the inplace either both "
-    "inside the {mode} block (if you don't want the inplace to be tracked) or both outside (if you "
-    "want the inplace to be tracked).{trace}"
-)
-CUSTOM = (
-    "Output 0 of {node} is a view and is being modified inplace. This view was created inside a "
-    "custom Function (or because an input was returned as-is) and the autograd logic to handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading "
-    "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-    "the custom Function: y = y.clone()"
-)
+TRACE = "\nThe view was made at:\n{}"
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
     "to get a normal tensor before doing inplace update: x = x.clone()"
@@ -88,50 +89,82 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     return call
 
 
+def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
+    """Whether a write to `target` that reads `others` goes into the graph.
+
+    A view counts as its base does, so one that was made under no_grad is found out.
+    """
+    state = modes.state
+    if not state.grad or state.inference:
+        return False
+    if target.node is not None or any(t.node is not None for t in others):
+        return True
+    return target.view_of is not None and target.view_of.base.node is not None
+
+
 def write(
     target: Tensor,
     name: str,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    uniform: bool = False,
 ) -> Tensor:
-    """Replace the value of `target` by `function(target, *args, **kwargs)`, history included."""
+    """Replace the value of `target` by `function(target, *args, **kwargs)`, history included.
+
+    `uniform` says that all elements get the same value, so that they may share memory.
+    """
     if not isinstance(target, Tensor):
         raise TypeError(f"{name}(): the first argument must be a Tensor")
-    recording = modes.state.grad and not modes.state.inference
     others = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-    tracked = recording and any(t.node is not None for t in (target, *others))
-    check_writable(target, name, tracked, recording)
+    tracked = is_tracked(target, others)
+    check_writable(target, name, tracked, uniform)
     if not tracked:
         result = function(target, *args, **kwargs)
-        store(target, result, name)
-        rebase(target, None, recording)
-        return target
+        check_store(target, result)
+        if result.array is not target.array:
+            np.copyto(target.array, result.array, casting="unsafe")
+        return overwritten(target, name)
     old = alias(target, target.node)
     args = tuple(_apart(a, target, old) for a in args)
     kwargs = {key: _apart(a, target, old) for key, a in kwargs.items()}
+    before = tick()
     result = function(old, *args, **kwargs)
     check_store(target, result)
-    was_saved = weakref.ref(old)
+    readers = [weakref.ref(old), *(old.views or ())]
+    if result is old:  # nothing was recorded
+        result = alias(old, old.node)
     del old, args, kwargs, others
-    kept = was_saved()
-    if kept is not None:
-        kept.array = kept.array.copy()
-        kept.cell = None
-    store(target, result, name)
+    for reader in readers:
+        kept = reader()
+        if kept is not None:
+            kept.array = kept.array.copy()
+            kept.cell = None
+    np.copyto(target.array, result.array, casting="unsafe")
+    cell_of(target).bump(name)
     node = result.node
-    if node is not None:
+    if node is not None and node.seq > before:
         adopt(node, result.array, target)
-    rebase(target, node, True)
+    rebase(target, node)
     return target
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
-    """Let a node that saved its result save the target's memory instead, as of this write."""
+    """Let a new node that saved its result save the target's memory instead, as of this write."""
     node.seq = tick()
     node.cell = target.cell
     if node.saved and written.dtype == target.array.dtype:
         node.saved = tuple([target.array if v is written else v for v in node.saved])
+
+
+def overwritten(target: Tensor, name: str) -> Tensor:
+    """Count a write that no graph knows of, and return `target`."""
+    if not target.is_inference_tensor:
+        cell_of(target).bump(name)
+        base = target if target.view_of is None else target.view_of.base
+        if base.views and base.node is not None:
+            refuse_views(base)
+    return target
 
 
 def _apart(operand: Any, target: Tensor, old: Tensor) -> Any:
@@ -145,38 +178,90 @@ def _apart(operand: Any, target: Tensor, old: Tensor) -> Any:
     return operand
 
 
-def check_writable(target: Tensor, name: str, tracked: bool, recording: bool) -> None:
-    """Raise where PyTorch's rules forbid writing `target` in place."""
+def turn(
+    target: Tensor, name: str, step: tuple[str, dict[str, Any]], undo: tuple[str, dict[str, Any]]
+) -> Tensor:
+    """Let `target` become a view of itself: `t_`, `squeeze_` and the like; nothing is written.
+
+    `step` is the (op's name, parameters) of that view, `undo` of the one that leads back: paths of
+    the tensor's own views begin with it from now on.
+    """
+    tracked = is_tracked(target, ())
+    if tracked:
+        check_tracked(target, name)
+    op, params = OPS[step[0]], step[1]
+    turned = op.call(alias(target, target.node), **params)
+    if not target.is_inference_tensor:
+        cell_of(target).bump(name)
+    target.array = turned.array
+    if tracked:
+        target.node = turned.node
+        if turned.node is not None:
+            turned.node.cell = target.cell
+    elif target.node is not None:  # a leaf, or history that no_grad hides
+        target.node.shape = turned.array.shape
+    if target.view_of is not None:
+        target.view_of.path += ((op, params, None),)
+    for ref in target.views or ():
+        view = ref()
+        if view is not None:
+            view.view_of.path = ((OPS[undo[0]], undo[1], None), *view.view_of.path)
+    return target
+
+
+def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = False) -> None:
+    """Raise where PyTorch's rules forbid writing `target` in place.
+
+    `tracked` says whether the write goes into the graph: `is_tracked`. `uniform` is as in `write`.
+    """
     if target.is_inference_tensor and not modes.state.inference:
         raise RuntimeError(INFERENCE)
-    if not target.array.flags.writeable or 0 in target.array.strides and target.array.size > 1:
-        overlapping = any(
-            stride == 0 and size > 1
-            for stride, size in zip(target.array.strides, target.array.shape, strict=True)
-        )
-        if overlapping or not target.array.flags.writeable:
-            raise RuntimeError(OVERLAP)
-    if not recording:
-        return
+    if tracked:
+        check_tracked(target, name)
+    array = target.array
+    shared = not uniform and 0 in array.strides and array.size > 1 and overlaps(array)
+    if shared or not array.flags.writeable:
+        raise RuntimeError(OVERLAP)
+
+
+def check_tracked(target: Tensor, name: str) -> None:
+    """The rules for a write that goes into the graph: no leaf, no view that is not plain."""
     plain = name.rstrip("_")
     view = target.view_of
-    if view is None:
-        if target.node is not None and target.node.op is LEAF:
-            raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
-        return
-    trace = f"\nThe view was made at:\n{view.trace}" if view.trace else ""
-    base = view.base
-    if base.node is not None and base.node.op is LEAF:
-        raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
+    if view is not None:
+        if view.origin != "plain":
+            raise RuntimeError(refusal(target, "is being", plain))
+        if view.base.node is not None and view.base.node.op is LEAF:
+            trace = TRACE.format(view.trace) if view.trace else ""
+            raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
     if target.node is not None and target.node.op is LEAF:
         raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
-    if view.origin == "plain" or not tracked:
-        return
-    if view.origin in ("no_grad", "inference"):
-        raise RuntimeError(NO_GRAD.format(mode=view.origin, trace=trace))
-    maker = "a custom Function" if target.grad_fn is None else target.grad_fn.name()
-    text = MULTI if view.origin == "multi" else CUSTOM
-    raise RuntimeError(text.format(index=target.output_nr, node=maker, plain=plain, trace=trace))
+
+
+def overlaps(array: Any) -> bool:
+    """Whether an array was expanded, so that several of its elements are one."""
+    return any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
+
+
+def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
+    """Why a view that is not plain must not meet a recorded in-place write, as PyTorch says it."""
+    view = target.view_of
+    assert view is not None
+    node = target.node
+    maker = None if node is None or node.op is LEAF else shown_target(node)
+    start = "" if maker is None else f"Output {maker[1]} of {maker[0].name()} is a view"
+    if view.origin in ("no_grad", "inference") or maker is None:
+        mode = "inference" if view.origin == "inference" else "no_grad"
+        start = f"{start} of a view which was" if start else "A view was"
+        start = (
+            f"{start} created in {mode} mode and {what} modified inplace with grad mode enabled."
+        )
+    else:
+        start = f"{start} and {what} modified inplace."
+    reason = REASONS[view.origin].format(mode=view.origin, plain=plain)
+    return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
 
 
 def check_store(target: Tensor, result: Tensor) -> None:
@@ -189,38 +274,38 @@ def check_store(target: Tensor, result: Tensor) -> None:
     check_cast(result.array.dtype, target.array.dtype)
 
 
-def store(target: Tensor, result: Tensor, name: str) -> None:
-    """Write the result's values into the target's memory and count the write."""
-    check_store(target, result)
-    if result.array is not target.array:
-        np.copyto(target.array, result.array, casting="unsafe")
-    if not target.is_inference_tensor:
-        cell_of(target).bump(name)
-
-
-def rebase(target: Tensor, node: Any, recording: bool) -> None:
+def rebase(target: Tensor, node: Any) -> None:
     """Give a written tensor its new history: NOTE [In-place = ...], step 5."""
     view = target.view_of
     if view is None:
         base = target
         if node is not None:
             _move_retained(target, node)
-            target.node = node
-        elif target.views is None:
-            return
+        target.node = node
     else:
         base = view.base
-        if recording and (node is not None or base.node is not None):
-            region = new_tensor(target.array)
-            region.node = node
-            edges = (base.node, node)
-            spliced = make_node(OPS["splice"], (base, region), edges, (), {"path": view.path})
-            spliced.shape, spliced.dtype = base.array.shape, base.array.dtype
-            spliced.cell = base.cell
-            _move_retained(base, spliced)
-            base.node = spliced
-    if recording and base.views and base.node is not None:
+        if node is None and base.node is None:
+            return
+        region = new_tensor(target.array)
+        region.node = node
+        edges = (base.node, node)
+        params = {"path": view.path, "layout": memory_order(base.array)}
+        spliced = make_node(OPS["splice"], (base, region), edges, (), params)
+        spliced.shape, spliced.dtype = base.array.shape, base.array.dtype
+        spliced.cell = base.cell
+        _move_retained(base, spliced)
+        base.node = spliced
+    if base.views and base.node is not None:
         replay_views(base)
+        refuse_views(base)
+
+
+def memory_order(array: Any) -> tuple[int, ...] | None:
+    """The axes as they lie in memory, outermost first; None for row-major order."""
+    if array.flags.c_contiguous:
+        return None
+    strides = array.strides
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))
 
 
 def _move_retained(target: Tensor, node: Any) -> None:
@@ -236,12 +321,11 @@ def _move_retained(target: Tensor, node: Any) -> None:
 
 
 def replay_views(base: Tensor) -> None:
-    """Derive the history of every live view from the base's present one."""
-    start = new_tensor(base.array)
-    start.node = base.node
+    """Derive the history of every live plain view from the base's present one."""
+    start = alias(base, base.node)
     for ref in list(base.views or ()):
         view = ref()
-        if view is None:
+        if view is None or view.view_of.origin != "plain":
             continue
         replayed = start
         for op, params, output in view.view_of.path:
@@ -253,3 +337,22 @@ def replay_views(base: Tensor) -> None:
         view.node = replayed.node
         if replayed.node is not None and view.cell is not None:
             replayed.node.cell = view.cell
+
+
+def refuse_views(base: Tensor) -> None:
+    """Give the live views that are not plain a history that refuses to be used.
+
+    Their base has been written, and nobody can say whether their old history or the base's new one
+    is theirs. PyTorch raises when such a view is used next; here `grad_fn`, view ops and the
+    backward pass raise.
+    """
+    for ref in list(base.views or ()):
+        view = ref()
+        if view is None or view.view_of.origin == "plain":
+            continue
+        if view.node is not None and view.node.op is REFUSED:
+            continue
+        text = refusal(view, "its base or another view of its base has been")
+        view.node = node = new_node(REFUSED, (base.node,))
+        node.shape, node.dtype = view.array.shape, view.array.dtype
+        node.params = (text,)

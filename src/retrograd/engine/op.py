@@ -4,7 +4,8 @@
 
 NOTE [The record]
 1. The signature names the inputs (tensors), after `*` the parameters, after `->` the outputs (one,
-   called `out`, where nothing is said). `*tensors` is a sequence of inputs.
+   called `out`, where nothing is said). `*tensors` is a sequence of inputs, `-> *parts` a sequence
+   of outputs, as many as the call gives (`outputs` is then MANY).
 2. `forward` is a function of arrays, in the signature's order; if its first parameter is `xp`, the
    array namespace is bound to it.
 3. Each differentiable input has a formula, named like it: `formula(xp, g, ...)` gives its share of
@@ -13,8 +14,8 @@ NOTE [The record]
    The formula of a `*tensors` input returns a sequence. For an op with several differentiable
    outputs, `g` is a tuple with zeros where nothing arrived.
 4. `slope` (elementwise, one input, holomorphic or real) gives the formula `g * conj(slope)`.
-5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each with
-   the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
+5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
+   with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
 6. What no formula may mention: broadcasting and real-versus-complex. `backward.fit` undoes both.
 
 NOTE [Namespaces]
@@ -22,8 +23,9 @@ NOTE [Namespaces]
 the second its caller. So a formula that calls ops runs on arrays and on tensors alike.
 
 NOTE [Three callers]
-An elementwise op with one or two inputs and no parameters has an unrolled caller; every other op
-has the general one. All three record the same node; `record.finish` does it for unusual modes.
+An op with one input and one output has an unrolled caller, and so has an elementwise one with two
+inputs, both or neither differentiable, and no parameters; every other op has the general one. All
+three record the same node; `record.finish` does it for unusual modes.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, write_out
-from .graph import Kind, Node, output_node, tick
+from .graph import MANY, Kind, Node, output_node, tick
 from .record import INFERENCE_SAVED, finish, make_node
 from .saved import saved_properties
 from .tensor import Tensor, method, new_tensor
@@ -63,7 +65,8 @@ class Example:
     """Inputs on which the law suites try an op: a spec per input, and parameters.
 
     A spec is sizes joined by "x" ("" for 0-d), with an optional kind: "3x2" floating (complex too
-    where the op allows), "4:int<5" integers below 5, "3:bool", "3:real" never complex, "none".
+    where the op allows), "4:int<5" integers below 5, "3:bool", "3:real" never complex, "3:complex"
+    always, "none".
     """
 
     def __init__(self, specs: str, params: Mapping[str, Any]) -> None:
@@ -105,7 +108,8 @@ class Op(Kind):
         self.name, names, self.params, self.output_names = parse_signature(signature)
         self.variadic = bool(names) and names[0].startswith("*")
         self.inputs = tuple(name.lstrip("*") for name in names)
-        self.outputs = len(self.output_names)
+        many = self.output_names[0].startswith("*")
+        self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
         self.forward = bind(forward)
         self.slope, self.linear, self.tangent = slope, linear, tangent
@@ -122,6 +126,9 @@ class Op(Kind):
         self.needs = {
             name: list(inspect.signature(f).parameters)[2:] for name, f in self.vjps.items()
         }
+        self.is_binary = (
+            elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
+        )
         self._lay_out()
         if node_name is None:
             words = self.name.strip("_").split("_")
@@ -141,7 +148,7 @@ class Op(Kind):
         used = {name for needs in self.needs.values() for name in needs}
         own = [*self.inputs, *self.output_names]
         saved = [name for name in own if name in used]
-        if self.elementwise and not self.params and len(self.inputs) == 2 and saved:
+        if self.is_binary and saved:
             saved = [*self.inputs, *(["out"] if "out" in used else [])]  # the binary caller's
         facts = [name for name in self.params if name in used]
         facts += [f"{name}_shape" for name in self.inputs if f"{name}_shape" in used]
@@ -329,7 +336,7 @@ def declare(
     plain = op.outputs == 1 and not op.view and not op.variadic
     if plain and len(op.inputs) == 1:
         call = unary_caller(op)
-    elif plain and op.elementwise and not op.params and len(op.inputs) == 2:
+    elif plain and op.elementwise and not op.params and len(op.inputs) == 2 and len(op.vjps) != 1:
         call = binary_caller(op)
     else:
         call = general_caller(op)
@@ -351,6 +358,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     saves_input, saves_out = op.inputs[0] in op.saves, "out" in op.saves
     differentiable = bool(op.formulas)
     facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
+    only_shape = facts == (None,)
 
     def call(input: Any, **params: Any) -> Any:
         try:
@@ -380,10 +388,12 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             node.saved = (input, r) if saves_out else (input,)
         else:
             node.saved = (r,) if saves_out else ()
-        if facts:
-            node.params = tuple([x.shape if name is None else params[name] for name in facts])
-        else:
+        if not facts:
             node.params = ()
+        elif only_shape:
+            node.params = (x.shape,)
+        else:
+            node.params = tuple([x.shape if name is None else params[name] for name in facts])
         node.shape = r.shape
         node.dtype = r.dtype
         return t
@@ -391,19 +401,20 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     return call
 
 
-def binary_caller(op: Op) -> Callable[..., Any]:
+def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
     """The caller of an elementwise op with two inputs and no parameters."""
     forward, special = op.forward, modes
     promote, scalar_array = dtypes.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
+    nothing = (None,) * len(op.saves)
     if differentiable:
         edge = Node()
         first, second, both = [
             keeps(op, op.plan(edges)) for edges in ((edge, None), (None, edge), (edge, edge))
         ]
 
-    def call(input: Any, other: Any, *, out: Any = None) -> Any:
+    def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
         if out is not None:
             return write_out(call, out, (input, other), {})
         try:
@@ -443,7 +454,7 @@ def binary_caller(op: Op) -> Callable[..., Any]:
         node.seq = tick()
         node.edges = (left, right)
         if keep is None:
-            node.saved = ()
+            node.saved = nothing
         else:
             keep_input, keep_other, keep_out = keep
             if right is None:

@@ -6,6 +6,7 @@ comes here, so that there is one careful implementation of it.
 
 from __future__ import annotations
 
+import os
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .op import Op
 
 __all__ = ["attach", "finish", "refuse_inference", "set_outputs"]
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -41,12 +44,15 @@ def finish(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]
     if modes.state.grad and not modes.state.inference:
         edges = tuple(None if t is None else t.node for t in op.differentiable(inputs))
         if any(edge is not None for edge in edges) and op.formulas:
+            for edge in edges:
+                if edge is not None and edge.op.refuses:
+                    raise edge.op.error(edge)
             node = make_node(op, inputs, edges, [t.array for t in outputs], params)
             set_outputs(node, outputs)
             if not single:
                 node.cells = {
                     op.saves.index(name): cell_of(output)
-                    for name, output in zip(op.output_names, outputs, strict=True)
+                    for name, output in zip(op.output_names, outputs, strict=False)
                     if name in op.saves
                 }
     if op.view:
@@ -93,13 +99,21 @@ def make_node(
     return node
 
 
+def where() -> str:
+    """The lines that led here, up to the last one outside this package."""
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(PACKAGE):
+        frames.pop()
+    return "".join(traceback.format_list(frames))
+
+
 def attach(node: Node) -> None:
     """Do to a new node what the calling thread's modes ask: pack saved values, keep the trace."""
     state = modes.state
     if not state.deviates:
         return
     if state.anomaly:
-        node.trace = "".join(traceback.format_list(traceback.extract_stack()[:-3]))
+        node.trace = where()
         if state.current_node is not None:
             node.metadata["parent_"] = state.current_node
     if state.saved_hooks and any(value is not None for value in node.saved):
@@ -145,7 +159,7 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
             output.node.cell = cell
         add_view(base, output, (*before, step), origin)
         if state.anomaly and output.view_of is not None:
-            output.view_of.trace = "".join(traceback.format_list(traceback.extract_stack()[:-3]))
+            output.view_of.trace = where()
 
 
 def _shares(x: Any, y: Any) -> bool:

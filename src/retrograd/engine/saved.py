@@ -5,9 +5,9 @@ replace a value by a `Packed`, which holds what the pack hook returned.
 
 NOTE [Reading a saved value]
 1. A bare value is intact if its version cell was not written after the node was recorded
-   (NOTE [One clock] in `graph`). A packed one is never checked: its content is the hook's business.
-2. `raw` gives arrays, for an ordinary backward pass; `tensors` gives tensors that carry history, for
-   `create_graph=True`: an input with the edge it had when it was saved, an output with the node.
+   (NOTE [One clock] in `graph`). A packed one is never checked: it is the hook's business.
+2. `raw` gives arrays, for an ordinary backward pass; `tensors` gives tensors that carry history,
+   for `create_graph=True`: an input with the edge it had when saved, an output with the node.
 3. The pack hook is called once, with a detached alias; the unpack hook at every reading.
 """
 
@@ -166,20 +166,24 @@ def raw(node: Any) -> Any:
     values: list[Any] = []
     append, seq = values.append, node.seq
     for value in saved:
-        if value is None:
+        kind = value.__class__
+        if kind is Tensor:
+            cell = value.cell
+            append(value.array)
+        elif value is None:
             append(None)
             continue
-        if value.__class__ is ndarray:
+        elif kind is ndarray:
             cell = node.cell if node.cells is None else node.cells[len(values)]
-        elif value.__class__ is Packed:
+            append(value)
+        elif kind is Packed:
             append(value.unpack().array)
             continue
         else:
             cell = value.cell
-            value = value.array
+            append(value.array)
         if cell is not None and cell.last > seq:
-            raise written_error(node, len(values), cell)
-        append(value)
+            raise written_error(node, len(values) - 1, cell)
     if node.params:
         values += node.params
     return values
@@ -221,12 +225,12 @@ def written_error(node: Any, place: int, cell: Cell) -> VersionError:
     later = cell.writes_after(node.seq)
     kind = f"retrograd.{dtypes.of_numpy(array.dtype).name}Tensor"
     trace = f"\nThe node was recorded at:\n{node.trace}" if node.trace else ""
-    name = node.op.saves[place] if node.op.formulas else "a saved tensor"
+    name = f"`{node.op.saves[place]}`" if node.op.formulas else "a saved tensor"
     return VersionError(
         WRITTEN.format(
             dtype=kind,
             shape=list(array.shape),
-            what={"out": "the output"}.get(name, f"`{name}`"),
+            what={"`out`": "the output"}.get(name, name),
             node=node.name(),
             now=cell.version,
             then=cell.version - len(later),

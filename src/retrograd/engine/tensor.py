@@ -21,7 +21,7 @@ from .. import dtypes, modes
 from .graph import LEAF, Cell, Node, leaf_node, target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 __all__ = ["Size", "Tensor", "View", "alias", "cell_of", "device", "method", "new_tensor", "wrap"]
 
@@ -150,15 +150,43 @@ class Tensor:
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
 
     def __new__(cls, *data: Any) -> Any:
-        if len(data) == 1 and not isinstance(data[0], int):
-            array = np.array(_raw(data[0]), dtypes.default_numpy())
-        else:
-            array = np.empty(data if data else 0, dtypes.default_numpy())
-        return new_tensor(array, cls)
+        """A tensor of the default dtype from data, or uninitialised from sizes."""
+        first = data[0] if len(data) == 1 else None
+        sizes = first if isinstance(first, Size) else data
+        if first is not None and not isinstance(first, (int, Size)):
+            if isinstance(first, (float, complex)):
+                raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+            return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)
+        if any(size < 0 for size in sizes):
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
+        return new_tensor(np.empty(sizes or 0, dtypes.default_numpy()), cls)
 
     if TYPE_CHECKING:  # methods are attached by the op registry
 
         def __getattr__(self, name: str) -> Any: ...
+
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __pow__: Any
+        __rpow__: Any
+        __matmul__: Any
+        __neg__: Any
+        __invert__: Any
+        __and__: Any
+        __or__: Any
+        __getitem__: Any
+        __eq__: Any
+        __ne__: Any
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
 
     # -- what the array says -------------------------------------------------------------------
 
@@ -202,7 +230,11 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         """The node of the op that made this tensor, or None for a leaf."""
         node = self.node
-        return None if node is None or node.op is LEAF else target(node)[0]
+        if node is None or node.op is LEAF:
+            return None
+        if node.op.refuses:
+            raise node.op.error(node)
+        return target(node)[0]
 
     @property
     def output_nr(self) -> int:

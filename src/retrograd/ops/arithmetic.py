@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
 
-__all__ = ["add", "conj_physical", "div", "mul", "neg", "sub"]
+__all__ = ["add", "div", "mul", "neg", "sub"]
 
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
 
@@ -119,16 +118,6 @@ neg = declare(
     >>> rg.neg(rg.tensor([1.0, -2.0]))
     tensor([-1.,  2.])
     """,
-)
-
-conj_physical = declare(
-    "conj(input)",
-    operator.methodcaller("conj"),  # a real array returns itself, uncopied
-    input=lambda xp, g: xp.conj(g),
-    elementwise=True,
-    inplace=False,
-    examples=[example("3x4"), example("")],
-    node_name="ConjBackward0",
 )
 
 

@@ -1,15 +1,33 @@
-"""Factories: tensors from data, from nothing, and like other tensors."""
+"""Tensors from data: numbers, nested sequences, NumPy arrays, buffers.
+
+NOTE [Inference]
+1. Python numbers give bool, int64, the default dtype, or its complex dtype, whichever is highest.
+2. NumPy values and tensors keep their dtype; a mixture is promoted as tensors with dimensions are.
+3. A given dtype wins. Python numbers that it cannot hold are refused, arrays are cast.
+
+`fill` has the factories that need no data; both finish their work here.
+"""
 
 from __future__ import annotations
 
+import warnings
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Tensor, device, new_tensor, set_requires_grad
+from ..engine.tensor import Tensor, new_tensor, set_requires_grad
+from ..engine.tensor import device as Device
 
-__all__ = ["tensor"]
+__all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
+
+COPY_CONSTRUCT = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {name}(sourceTensor)."
+)
+NUMBERS = (bool, int, float, complex)
+SEQUENCES = (list, tuple, range)
 
 
 def finish(array: Any, requires_grad: bool) -> Tensor:
@@ -20,58 +38,325 @@ def finish(array: Any, requires_grad: bool) -> Tensor:
     return made
 
 
+def check_device(spec: Any) -> None:
+    """Raise unless `spec` is None or names a device that is here."""
+    if spec is not None:
+        Device(spec)
+
+
+def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
+    """`spec` as a NumPy dtype; TypeError, as from the function called `name`, if it is no dtype."""
+    if spec.__class__ is dtypes.dtype:
+        return spec.numpy  # type: ignore[no-any-return]
+    if isinstance(spec, str):
+        raise TypeError(f"{name}(): argument 'dtype' must be retrograd.dtype, not str")
+    return dtypes.to_numpy(spec)
+
+
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A leaf tensor with a copy of `data`: a number, nested sequences of them, or an array.
 
     The dtype, if not given, is bool, int64, the default dtype, or its complex dtype for Python
-    numbers, and the data's own for arrays and tensors. Source: PyTorch's `tensor`.
+    numbers, and the data's own for arrays and tensors. Raises ValueError for sequences of unequal
+    lengths, TypeError or RuntimeError for what is no number or does not fit the dtype. Source:
+    PyTorch's `tensor`.
 
     >>> import retrograd as rg
     >>> rg.tensor([[1, 2], [3, 4]]).dtype, rg.tensor(1.5).shape
     (retrograd.int64, retrograd.Size([]))
     """
-    check_device(device)
+    if device is not None:
+        check_device(device)
+    target = None if dtype is None else check_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
-        array = np.array(data.array)
-    elif isinstance(data, (np.ndarray, np.generic)):
+        warnings.warn(COPY_CONSTRUCT.format(name="retrograd.tensor"), UserWarning, stacklevel=2)
+    return finish(copy_of(data, target), requires_grad)
+
+
+def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
+    """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
+    if isinstance(data, Tensor):
+        data = data.array
+    if isinstance(data, (np.ndarray, np.generic)):
+        native = dtypes.of_numpy(data.dtype).numpy
+        return np.array(data, native if target is None else target)
+    if data.__class__ in NUMBERS:
+        return from_numbers(data, target)
+    if not isinstance(data, SEQUENCES):
+        return from_object(data, target)
+    found: set[Any] = set()
+    element_types(data, found)
+    found -= {list, tuple, range}
+    if found <= set(NUMBERS):
+        return from_numbers(data, target)
+    return from_mixture(data, target)
+
+
+def element_types(data: Any, found: set[Any]) -> None:
+    """Add to `found` the types of everything in nested sequences."""
+    if isinstance(data, range):
+        found.add(int)
+        return
+    here = set(map(type, data))
+    found |= here
+    if any(issubclass(kind, SEQUENCES) for kind in here):
+        for element in data:
+            if isinstance(element, SEQUENCES):
+                element_types(element, found)
+
+
+def from_numbers(data: Any, target: np.dtype[Any] | None) -> Any:
+    """Python numbers in nested sequences as an array."""
+    try:
         array = np.array(data)
-    else:
-        array = from_python(data)
-    if dtype is not None:
-        array = array.astype(dtypes.to_numpy(dtype), copy=False)
-    dtypes.of_numpy(array.dtype)
-    return finish(array, requires_grad)
-
-
-def from_python(data: Any) -> Any:
-    """Numbers in nested sequences, tensors among them allowed, as an array of the default kind."""
-    array = np.array(unwrap(data))
-    if array.dtype.kind == "f" and not holds_arrays(data):
-        return array.astype(dtypes.default_numpy())
-    if array.dtype.kind == "c" and not holds_arrays(data):
-        return array.astype(dtypes.complex_of(dtypes.default_numpy()))
-    if array.dtype.kind not in "biufc":
-        raise TypeError(f"expected numbers in nested sequences of one shape, got {data!r}")
+    except ValueError:
+        check_lengths(data)
+        raise
+    kind = array.dtype.kind
+    if kind in "uO" and (target is None or target.kind != "u"):
+        raise ValueError("Overflow when unpacking long long: an integer needs more than 64 bits")
+    if array.size == 0:
+        kind = "f"
+    if target is not None:
+        return store(array, target)
+    if kind == "f":
+        return array.astype(dtypes.default_numpy(), copy=False)
+    if kind == "c":
+        return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
     return array
 
 
-def unwrap(data: Any) -> Any:
-    """`data` with its tensors replaced by arrays."""
+def store(array: Any, target: np.dtype[Any]) -> Any:
+    """An array of Python numbers as dtype `target`; refused where it would overflow."""
+    kind, name = array.dtype.kind, dtypes.of_numpy(target).name
+    if kind == "c" and target.kind != "c":
+        if (array.imag != 0).any():
+            raise TypeError(f"must be real number, not complex: {name} holds no imaginary part")
+        array, kind = array.real, "f"
+    if target.kind in "iu" and kind != "b" and array.size:
+        limits = np.iinfo(target)
+        low = -limits.max if target.kind == "u" else limits.min  # unsigned ones wrap, as PyTorch's
+        if not (np.min(array) >= low and np.max(array) <= limits.max):
+            raise RuntimeError(
+                f"value cannot be converted to type {name} without overflow: "
+                f"the values lie between {np.min(array)} and {np.max(array)}"
+            )
+    return array.astype(target)
+
+
+def check_lengths(data: Any) -> None:
+    """Raise for nested sequences that are no block: ValueError, naming lengths and dimension."""
+    level, dim = [data], 0
+    while level and isinstance(level[0], SEQUENCES):
+        length = len(level[0])
+        for item in level:
+            if not isinstance(item, SEQUENCES):
+                raise TypeError(f"not a sequence: {item!r} at dim {dim}, beside one of {length}")
+            if len(item) != length:
+                raise ValueError(
+                    f"expected sequence of length {length} at dim {dim} (got {len(item)})"
+                )
+        level, dim = [element for item in level for element in item], dim + 1
+    for item in level:
+        if isinstance(item, SEQUENCES):
+            raise ValueError(f"too many dimensions: a {type(item).__name__} beside a number")
+
+
+def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
+    """Nested sequences that hold NumPy values or tensors, as an array."""
+    found: list[np.dtype[Any]] = []
+    bare = unwrap(data, found)
+    if target is None:
+        target = reduce(dtypes.promote_numpy, found)
+    try:
+        return np.array(bare, target)
+    except ValueError:
+        check_lengths(data)
+        raise
+
+
+def unwrap(data: Any, found: list[Any]) -> Any:
+    """`data` with tensors replaced by numbers; the dtypes of all elements are added to `found`."""
+    if isinstance(data, SEQUENCES):
+        return [unwrap(element, found) for element in data]
     if isinstance(data, Tensor):
-        return data.array
-    return [unwrap(item) for item in data] if isinstance(data, (list, tuple)) else data
+        if data.array.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars, but one in the list "
+                f"has shape {list(data.shape)}. Use retrograd.stack(list)."
+            )
+        found.append(data.array.dtype)
+        return data.array.reshape(())
+    if isinstance(data, (np.ndarray, np.generic)):
+        found.append(dtypes.of_numpy(data.dtype).numpy)
+        return data
+    if isinstance(data, str):
+        raise ValueError(f"too many dimensions 'str': {data!r} is no number")
+    if not isinstance(data, NUMBERS):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    found.append(from_numbers(data, None).dtype)
+    return data
 
 
-def holds_arrays(data: Any) -> bool:
-    """Whether nested sequences hold NumPy values, whose dtype is kept."""
-    if isinstance(data, (list, tuple)):
-        return len(data) > 0 and holds_arrays(data[0])
-    return isinstance(data, (np.ndarray, np.generic, Tensor))
+def from_object(data: Any, target: np.dtype[Any] | None) -> Any:
+    """Anything else that has an array to give, or elements."""
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, NUMBERS):  # a subclass, such as an enumeration of integers
+        return from_numbers(data, target)
+    if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+        return copy_of(np.asarray(data), target)
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "keys"):
+        return copy_of([data[place] for place in range(len(data))], target)
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
-def check_device(spec: Any) -> None:
-    """Raise unless `spec` is None or names a device that is here."""
-    if spec is not None:
-        device(spec)
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory and history where possible.
+
+    A tensor of the wanted dtype is returned itself, one of another dtype is converted (recorded),
+    an array shares its memory, anything else is copied. Source: PyTorch's `as_tensor`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2)
+    >>> rg.as_tensor(x) is x
+    True
+    """
+    check_device(device)
+    target = None if dtype is None else check_dtype(dtype, "as_tensor")
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if shareable(data) and (target is None or target == data.dtype):
+        return new_tensor(data.view())
+    return new_tensor(copy_of(data, target))
+
+
+def shareable(data: Any) -> bool:
+    """Whether a tensor can stand on the memory of `data`."""
+    return (
+        isinstance(data, np.ndarray)
+        and data.dtype == dtypes.of_numpy(data.dtype).numpy
+        and data.flags.writeable
+    )
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """`obj` as a tensor: copied if `copy`, never if False, and only where it must be if None.
+
+    With `requires_grad` False the result has no history. Raises ValueError where `copy=False`
+    cannot be had. Source: PyTorch's `asarray`.
+
+    >>> import numpy as np, retrograd as rg
+    >>> rg.asarray(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    check_device(device)
+    target = None if dtype is None else check_dtype(dtype, "asarray")
+    if not isinstance(obj, Tensor):
+        if copy is False and not shareable(obj):
+            raise ValueError("can't alias arbitrary sequence into a tensor. Leave copy=False away.")
+        made = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype)
+        if copy is False and made.array.dtype != obj.dtype:
+            raise ValueError(f"can't alias array of {obj.dtype} into dtype '{made.dtype}'.")
+        return made.requires_grad_() if requires_grad else made
+    if copy is False and target is not None and target != obj.array.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'.")
+    made = obj.to(obj.dtype if dtype is None else dtype, copy=bool(copy))
+    if requires_grad is False and made.requires_grad:
+        return made.detach()  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array: writing to one shows in the other.
+
+    Raises TypeError for what is no array, or for a dtype that tensors lack; ValueError for another
+    byte order. A read-only array gives a tensor that cannot be written in place. Source: PyTorch's
+    `from_numpy`.
+
+    >>> import numpy as np, retrograd as rg
+    >>> a = np.zeros(2); t = rg.from_numpy(a); a[0] = 1; t
+    tensor([1., 0.], dtype=retrograd.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if ndarray.dtype != dtypes.of_numpy(ndarray.dtype).numpy:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is currently not supported. Convert the array first: "
+            "a.astype(a.dtype.newbyteorder('='))"
+        )
+    return new_tensor(np.asarray(ndarray).view())
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-D tensor on the memory of an object that has the buffer protocol.
+
+    `count` elements (all, if negative) from `offset` bytes on. Raises ValueError where the buffer
+    does not hold them. Source: PyTorch's `frombuffer`.
+
+    >>> import retrograd as rg
+    >>> rg.frombuffer(bytearray(b"abc"), dtype=rg.uint8)
+    tensor([97, 98, 99], dtype=retrograd.uint8)
+    """
+    target = check_dtype(dtype, "frombuffer")
+    length, width = memoryview(buffer).nbytes, target.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % width:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({width})"
+        )
+    if count > 0 and offset + count * width > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    return finish(np.frombuffer(buffer, target, count, offset), requires_grad)
+
+
+def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
+    """A number as a 0-d array, of its own dtype if `target` is None; RuntimeError on overflow."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if target is not None and isinstance(value, complex) and target.kind != "c":
+        raise RuntimeError(
+            f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
+            f"{value}"
+        )
+    return from_numbers(value, target)
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A 0-d tensor of the default dtype, or of `dtype`, with the value of a number.
+
+    >>> import retrograd as rg
+    >>> rg.scalar_tensor(3)
+    tensor(3.)
+    """
+    if not isinstance(s, (*NUMBERS, np.generic)):
+        raise TypeError(
+            f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}"
+        )
+    check_device(device)
+    target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "scalar_tensor")
+    return finish(fill_value(s, target), requires_grad)

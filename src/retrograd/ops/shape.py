@@ -1,5 +1,236 @@
-"""Shapes and views: reshape, transpose, expand, split, join, pad."""
+"""Shapes: the same elements in another shape or as another dtype, and detached aliases.
+
+Everything here is a view where the memory allows it. A record takes resolved parameters (dimensions
+counted from the front, complete shapes), because a view's path is replayed later. The order of
+dimensions is in `permute`, their number and repetition in `expand`, parts of a tensor in `region`
+and `split`.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.op import declare, example
+from ..engine.tensor import Tensor, alias, method
+from .dims import integers, normalize_dim, resolve_shape
+from .structure import clone
+
+__all__ = [
+    "clone",
+    "detach",
+    "flatten",
+    "ravel",
+    "reshape",
+    "unflatten",
+]
+
+_reshape = declare(
+    "reshape(input, *, shape)",
+    lambda input, *, shape: input.reshape(shape),
+    input=lambda xp, g, input_shape: xp.reshape(g, shape=input_shape),
+    linear="input",
+    view="maybe",
+    examples=[
+        example("2x3", shape=(3, 2)),
+        example("2x3x2", shape=(12,)),
+        example("", shape=(1, 1)),
+        example("1", shape=()),
+        example("0x3", shape=(3, 0, 2)),
+    ],
+    node_name="ViewBackward0",
+    doc="""The same elements, in row-major order, in another shape; a view where possible.""",
+)
+
+_view_dtype = declare(
+    "view_dtype(input, *, dtype)",
+    lambda input, *, dtype: input.view(dtype),
+    view=True,
+    examples=[example("2x3:real", dtype=np.dtype(np.int32)), example("", dtype=np.dtype(np.int64))],
+    doc="""The same bytes read as another dtype; not differentiable.""",
+)
+
+_contiguous = declare(
+    "contiguous(input)",
+    lambda input: np.array(input, order="C"),
+    input=lambda xp, g: g,
+    linear="input",
+    examples=[example("2x3")],
+    node_name="CloneBackward0",
+    doc="""A copy in row-major order.""",
+)
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in row-major order, in `shape`; one size may be -1 and is inferred.
+
+    A view where the memory layout allows, else a copy. Raises RuntimeError where the number of
+    elements differs. Source: PyTorch's `reshape`.
+
+    >>> import retrograd as rg
+    >>> rg.reshape(rg.tensor([1, 2, 3, 4]), (2, -1))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    resolved = resolve_shape(integers(shape, "reshape"), input.array.size)
+    return _reshape(input, shape=resolved)  # type: ignore[no-any-return]
+
+
+def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+    """A view with another shape, as `reshape` but never copying, or of another dtype.
+
+    `x.view(dtype)` reads the same bytes as `dtype`, whose size may differ if the last dimension
+    can be divided accordingly; it has no derivative. Raises RuntimeError where only a copy could
+    have that shape. Source: PyTorch's `Tensor.view`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2, 3, 4]).view(2, 2).shape, rg.tensor([1.0]).view(rg.int32)
+    (retrograd.Size([2, 2]), tensor([1065353216], dtype=retrograd.int32))
+    """
+    if dtype is None and len(shape) == 1 and shape[0].__class__ is dtypes.dtype:
+        dtype = shape[0]
+    if dtype is not None:
+        return view_dtype(self, dtypes.to_numpy(dtype))
+    array = self.array
+    resolved = resolve_shape(integers(shape, "view", "size"), array.size)
+    if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):
+        raise RuntimeError(
+            f"view size is not compatible with input tensor's size {list(array.shape)} and stride "
+            "(at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
+            "instead."
+        )
+    return _reshape(self, shape=resolved)  # type: ignore[no-any-return]
+
+
+def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """`x.view(dtype)`, with PyTorch's errors for sizes that do not divide."""
+    array = self.array
+    old, new = array.dtype.itemsize, dtype.itemsize
+    if old != new and array.ndim == 0:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {self.dtype} as {dtypes.of_numpy(dtype)} (different "
+            "element sizes)"
+        )
+    if old < new and array.shape[-1] * old % new:
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {new // old} to view {self.dtype} as "
+            f"{dtypes.of_numpy(dtype)} (different element sizes), but got {array.shape[-1]}"
+        )
+    if old != new and array.shape[-1] != 1 and array.strides[-1] != old:
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
+            f"(different element sizes), but got {array.strides[-1] // old}"
+        )
+    return _view_dtype(self, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.view(other.shape)`. Source: PyTorch's `Tensor.view_as`."""
+    return view(self, other.array.shape)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.reshape(other.shape)`. Source: PyTorch's `Tensor.reshape_as`."""
+    return reshape(self, other.array.shape)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` made one; a view where possible.
+
+    A 0-d tensor becomes 1-d. Raises RuntimeError where `start_dim` comes after `end_dim`. Source:
+    PyTorch's `flatten`.
+
+    >>> import retrograd as rg
+    >>> rg.flatten(rg.ones(2, 3, 4), 1).shape
+    retrograd.Size([2, 12])
+    """
+    shape = input.array.shape
+    start, end = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, (1,))
+    if start == end:
+        return input
+    merged = math.prod(shape[start : end + 1])
+    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))  # type: ignore[no-any-return]
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """Dimension `dim` split into `sizes`, of which one may be -1; a view.
+
+    Raises RuntimeError where the sizes do not multiply to the dimension's. Source: PyTorch's
+    `unflatten`.
+
+    >>> import retrograd as rg
+    >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
+    retrograd.Size([3, 2, 2])
+    """
+    shape = input.array.shape
+    place = normalize_dim(dim, len(shape))
+    wanted = integers((sizes,), "unflatten", "sizes")
+    if not wanted:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        resolved = resolve_shape(wanted, shape[place] if shape else 1)
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
+            f"{place} ({shape[place]}) in the input tensor"
+        ) from None
+    return view(input, (*shape[:place], *resolved, *shape[place + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in row-major order in one dimension; a view where possible.
+
+    Source: PyTorch's `ravel`.
+
+    >>> import retrograd as rg
+    >>> rg.ravel(rg.ones(2, 3)).shape
+    retrograd.Size([6])
+    """
+    return reshape(input, (-1,)) if input.array.size else reshape(input, (0,))
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """`self` if its elements lie in row-major order, else a copy in which they do.
+
+    Source: PyTorch's `Tensor.contiguous`.
+    """
+    return self if self.array.flags.c_contiguous else _contiguous(self)
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory and version, without history: writes to either are seen by both.
+
+    A saved value that is written through a detached alias raises in the backward pass. Source:
+    PyTorch's `detach`.
+
+    >>> import retrograd as rg
+    >>> rg.detach(rg.ones(2, requires_grad=True)).requires_grad
+    False
+    """
+    return alias(input, None)
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Drop the tensor's history: it becomes a leaf that needs no gradient.
+
+    Raises RuntimeError for a view, whose history is its base's. Source: `Tensor.detach_`.
+    """
+    if self.view_of is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")
+    self.node = None
+    self._parked = None
+    return self
+
+
+for function in (
+    clone, contiguous, detach, detach_, flatten, ravel, reshape, reshape_as, unflatten, view,
+    view_as,
+):  # fmt: skip
+    method(function)

@@ -46,7 +46,10 @@ def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
 def _expand(input: Any, *, shape: tuple[int, ...]) -> Any:
     if input.ndim == 0 and input.__class__ is np.ndarray:  # thrice as fast as broadcast_to
         return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
-    return np.broadcast_to(input, shape)
+    out = np.broadcast_to(input, shape)
+    if input.flags.writeable:  # a part of it may be written where no two elements are one
+        out.flags.writeable = True
+    return out
 
 
 sum_to = declare(
@@ -111,35 +114,55 @@ clone = declare(
 zeros_like = declare(
     "zeros_like(input)",
     np.zeros_like,
+    examples=[example("3x2")],
     doc="""Zeros of the input's shape and dtype; for the formulas of ops whose derivative is 0.""",
 )
 
 
-def _splice(xp: Any, input: Any, values: Any, *, path: tuple[Any, ...]) -> Any:
-    out = np.array(input)
+def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:
+    """A copy in row-major order, or with the axes in memory in the order `layout`."""
+    if layout is None:
+        return np.array(input, order="C")
+    out = np.empty([input.shape[axis] for axis in layout], input.dtype)
+    out = out.transpose(np.argsort(layout))
+    out[...] = input
+    return out
+
+
+def _splice(
+    xp: Any, input: Any, values: Any, *, path: tuple[Any, ...], layout: tuple[int, ...] | None
+) -> Any:
+    out = _laid_out(input, layout)
     np.copyto(walk(xp, out, path), values, casting="unsafe")
     return out
 
 
-def _blank(xp: Any, input: Any, *, path: tuple[Any, ...]) -> Any:
-    out = np.array(input)
+def _blank(xp: Any, input: Any, *, path: tuple[Any, ...], layout: tuple[int, ...] | None) -> Any:
+    out = _laid_out(input, layout)
     walk(xp, out, path)[...] = 0
     return out
 
 
+# A path may hold a reshape, which gives a view only in the memory layout of the base it was made
+# of. So the axes of copies that are written through a path lie in memory as those of the base.
 blank = declare(
-    "blank(input, *, path)",
+    "blank(input, *, path, layout)",
     _blank,
-    input=lambda xp, g, path: xp.blank(g, path=path),
+    input=lambda xp, g, path, layout: xp.blank(g, path=path, layout=layout),
     linear="input",
+    examples=[example("3x2", path=(), layout=None), example("3x2", path=(), layout=(1, 0))],
     doc="""A copy in which the region at the end of a view's path is zero.""",
 )
 
 splice = declare(
-    "splice(input, values, *, path)",
+    "splice(input, values, *, path, layout)",
     _splice,
-    input=lambda xp, g, path: xp.blank(g, path=path),
+    input=lambda xp, g, path, layout: xp.blank(g, path=path, layout=layout),
     values=lambda xp, g, path: walk(xp, g, path),
     linear="input, values",
+    examples=[
+        example("3x2, 3x2", path=(), layout=None),
+        example("3x2, 3x2", path=(), layout=(1, 0)),
+    ],
     doc="""A copy in which the region at the end of a view's path is replaced by `values`.""",
 )

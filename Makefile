@@ -1,0 +1,39 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Each target makes the virtual environment and installs what it needs first.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test bench lint docs clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well.
+bench: $(VENV)/.base
+	$(BIN)/python benchmarks/overhead.py
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict --quiet
+
+$(VENV)/.base: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.%: pyproject.toml $(VENV)/.base
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) site demo/report.html .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""The main job: two small optimisations on real data, and a report of what came out."""

@@ -1,0 +1,95 @@
+"""A complex field is recovered from intensities: gradient descent on a complex64 parameter.
+
+A camera sees intensity, never phase. Here the unknown field z has a photograph for its amplitude
+and another channel of it for its phase; it is seen through a few known random phase masks m_k,
+each followed by a Fourier transform, and only |FFT(m_k z)|^2 is kept (coded diffraction patterns:
+Candès, Li and Soltanolkotabi, 2015). The loss is real, the parameter complex, and `z.grad` is the
+Wirtinger derivative ∂L/∂z*, the direction of steepest ascent. A global phase cannot be seen, so the
+error is measured up to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.datasets import load_sample_image
+from tqdm import tqdm
+
+import retrograd as rg
+from retrograd import optim
+
+SIZE = 128
+MASKS = 8
+STEPS = 250
+
+
+@dataclass
+class Recovery:
+    """What the descent gave: the field, its recovery, and error and loss at each step."""
+
+    original: np.ndarray
+    start: np.ndarray
+    recovered: np.ndarray
+    errors: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    size: int = SIZE
+    masks: int = MASKS
+
+    @property
+    def factor(self) -> float:
+        """By how much the error fell."""
+        return self.errors[0] / self.errors[-1]
+
+
+def photograph() -> np.ndarray:
+    """The field: amplitude from the photograph's brightness, phase from its red-green contrast."""
+    picture = load_sample_image("china.jpg").astype(np.float32) / 255.0
+    rows, columns = (n // SIZE * SIZE for n in picture.shape[:2])
+    side = min(rows, columns)
+    picture = picture[:side, -side:]
+    cell = side // SIZE
+    small = picture.reshape(SIZE, cell, SIZE, cell, 3).mean(axis=(1, 3))
+    amplitude = 0.1 + small.mean(axis=2)
+    phase = np.pi * (small[..., 0] - small[..., 2]) / np.ptp(small[..., 0] - small[..., 2])
+    return (amplitude * np.exp(1j * phase)).astype(np.complex64)
+
+
+def aligned(z: np.ndarray, original: np.ndarray) -> np.ndarray:
+    """`z` turned by the global phase that brings it nearest to `original`."""
+    overlap = np.vdot(z, original)
+    return z * (overlap / abs(overlap))
+
+
+def error(z: np.ndarray, original: np.ndarray) -> float:
+    """Relative distance of `z` from `original`, up to a global phase."""
+    distance = np.linalg.norm(aligned(z, original) - original)
+    return float(distance / np.linalg.norm(original))
+
+
+def run() -> Recovery:
+    """Measure, forget the field, and find it again."""
+    rg.manual_seed(0)
+    original = photograph()
+    masks = rg.polar(rg.ones(MASKS, SIZE, SIZE), 2 * np.pi * rg.rand(MASKS, SIZE, SIZE))
+    with rg.no_grad():
+        seen = rg.fft.fft2(masks * rg.from_numpy(original), norm="ortho").abs()
+    scale = float(seen.square().mean().sqrt())
+    start = scale * rg.randn(SIZE, SIZE, dtype=rg.complex64)
+    z = start.clone().requires_grad_()
+    optimizer = optim.SGD([z], lr=0.5, momentum=0.8)
+    found = Recovery(original, start.numpy(), start.numpy())
+    found.errors.append(error(start.numpy(), original))
+    with tqdm(total=STEPS, desc="phase ", unit="step") as bar:
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            amplitude = rg.fft.fft2(masks * z, norm="ortho").abs()
+            loss = (amplitude - seen).square().sum() / MASKS
+            loss.backward()
+            optimizer.step()
+            found.losses.append(loss.item())
+            found.errors.append(error(z.detach().numpy(), original))
+            bar.update()
+            bar.set_postfix(error=f"{found.errors[-1]:.2e}")
+    found.recovered = aligned(z.detach().numpy(), original)
+    return found

@@ -1,0 +1,69 @@
+"""Anomaly mode: errors of a backward pass name the forward line, and NaN gradients are errors."""
+
+from __future__ import annotations
+
+import warnings
+
+from .. import modes
+
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_detect_anomaly",
+]
+
+ENABLED = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+    "enabled for debugging."
+)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether the calling thread is in anomaly mode."""
+    return modes.state.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether NaN gradients are errors in anomaly mode."""
+    return modes.state.check_nan
+
+
+class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
+    """Switch anomaly mode on or off for the calling thread; in a `with`, back at its end.
+
+    A graph recorded in this mode remembers where each operation ran; a backward pass in this mode
+    adds that to whatever error a node raises. With `check_nan`, a node whose gradients contain NaN
+    raises RuntimeError. Source: PyTorch's `autograd.set_detect_anomaly`.
+
+    >>> import retrograd as rg
+    >>> with rg.autograd.set_detect_anomaly(True):
+    ...     rg.autograd.anomaly.is_anomaly_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.before = modes.change(anomaly=bool(mode), check_nan=bool(check_nan))
+
+    def __enter__(self) -> None:
+        """Nothing is left to do: the mode is set."""
+
+    def __exit__(self, *exc: object) -> None:
+        modes.change(**self.before)
+
+
+class detect_anomaly:  # noqa: N801 (PyTorch's name)
+    """A context in anomaly mode: see `set_detect_anomaly`. Warns, since it is slow.
+
+    Source: PyTorch's `autograd.detect_anomaly`.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn(ENABLED, UserWarning, stacklevel=2)
+
+    def __enter__(self) -> None:
+        self.before = modes.change(anomaly=True, check_nan=self.check_nan)
+
+    def __exit__(self, *exc: object) -> None:
+        modes.change(**self.before)

@@ -1,0 +1,305 @@
+"""Recording the call of a custom Function: its node, what it saves, how its outputs are returned.
+
+The node holds the context; the context holds the node weakly. Saved outputs are kept as arrays
+(NOTE [No cycles] in `engine.graph`), and what `forward` marked is dropped once it is recorded.
+
+This module knows a Function only by its `_derivative`, `_kind` and `_node_type`.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import modes
+from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
+from ..engine.inplace import check_writable, rebase
+from ..engine.record import attach, refuse_inference
+from ..engine.saved import SavedTensor, handle, tensors
+from ..engine.tensor import Tensor, add_view, alias, cell_of, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .function import Function, FunctionCtx
+
+__all__ = ["FunctionKind", "FunctionNode", "record"]
+
+AS_IS_SAVED = (
+    "A input that has been returned as-is as output is being saved for backward. This is not "
+    "supported if you override setup_context. You should return and save a view of the input "
+    "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+)
+DIRTY_NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. The "
+    "inputs that are modified inplace must all be outputs of the Function. Add them to what "
+    "{name}.forward returns."
+)
+DIRTY_NOT_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+    "mutated should be passed to ctx.mark_dirty()."
+)
+DIRTY_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+    "cannot return more than one Tensor. Clone the input first (x = x.clone()), or split {name} "
+    "into one Function that writes and one that computes the other outputs."
+)
+DIRTY_LEAF = (
+    "a leaf Variable that requires grad has been used in an in-place operation. {name} marks it "
+    "as dirty; call it on a copy: {name}.apply(x.clone())"
+)
+
+
+class FunctionNode(Node):
+    """The node of a custom Function's call; shows what its context holds."""
+
+    __slots__ = ()
+
+    ctx: FunctionCtx
+    histories: tuple[Any, ...]  # by place in `saved`: the value's node, or the output's number
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The saved tensors, as `ctx.saved_tensors`."""
+        return tuple(tensors(self))
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        return tuple(handle(self, place) for place in range(len(self.histories)))
+
+    def __getattr__(self, name: str) -> Any:
+        ctx = self.__dict__.get("ctx")
+        if ctx is None or name.startswith("__"):
+            raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+        return getattr(ctx, name)
+
+
+class FunctionKind(Kind):
+    """The kind of all nodes of one Function with a certain number of outputs."""
+
+    takes_undefined = True
+
+    def __init__(self, function: type[Function], outputs: int) -> None:
+        super().__init__(function.__name__, function._node_type, outputs)
+        self.function = function
+
+    def history(self, node: Any, place: int) -> Node | None:
+        """The node that a saved value had when it was saved."""
+        found = node.histories[place]
+        if not isinstance(found, int):
+            return found  # type: ignore[no-any-return]
+        if self.grad_outputs == 1:
+            return node  # type: ignore[no-any-return]
+        return output_node(node, found, *node.layout[found])
+
+    def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
+        """One cotangent or None per output; zeros are made in `shares`, if the user wants them."""
+        return (None,) * self.grad_outputs if g is None else tuple(g)
+
+    def shares(self, node: Any, g: Any, create_graph: bool, needed: Any) -> Any:
+        """What the user's `backward` returns, checked, for the tensors among the arguments."""
+        parts = (g,) if self.grad_outputs == 1 else g
+        grads = [
+            cotangent(part, layout, node.ctx.materialize_grads)
+            for part, layout in zip(parts, node.layout, strict=True)
+        ]
+        derivative = self.function._derivative()
+        before = modes.change(grad=create_graph)
+        try:
+            results = derivative(node.ctx, *grads)
+        finally:
+            modes.change(**before)
+        results = checked(node, results if isinstance(results, tuple) else (results,))
+        if create_graph:
+            return results
+        return [None if c is None else c.array for c in results]
+
+
+def cotangent(part: Any, layout: Any, materialize: bool) -> Tensor | None:
+    """A cotangent as `backward` receives it."""
+    if part is None:
+        return new_tensor(np.zeros(*layout)) if materialize and layout is not None else None
+    return part if isinstance(part, Tensor) else new_tensor(part)
+
+
+def checked(node: Any, results: tuple[Any, ...]) -> list[Any]:
+    """The gradients that a `backward` returned, for its tensor arguments; raise if they misfit."""
+    expected = len(node.ctx.needs_input_grad)
+    found = len(results)
+    if found > expected and all(c is None for c in results[expected:]):
+        results = results[:expected]
+    if len(results) != expected:
+        raise RuntimeError(
+            f"function {node.name()} returned an incorrect number of gradients (expected "
+            f"{expected}, got {found}). backward() returns one gradient or None per argument of "
+            "forward()"
+        )
+    for position, c in enumerate(results):
+        if c is None:
+            continue
+        if position not in node.positions:
+            raise RuntimeError(
+                f"function {node.name()} returned a gradient different than None at position "
+                f"{position + 1}, but the corresponding forward input was not a Variable"
+            )
+        if not isinstance(c, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(c).__name__})")
+    return [results[position] for position in node.positions]
+
+
+def record(
+    cls: type[Function],
+    ctx: FunctionCtx,
+    args: tuple[Any, ...],
+    edges: tuple[Node | None, ...],
+    outputs: tuple[Any, ...],
+    with_setup: bool,
+) -> tuple[Any, ...]:
+    """Give the outputs of `forward` their history and save what it asked for."""
+    recording = modes.state.grad and not modes.state.inference
+    recording = recording and any(edge is not None for edge in edges)
+    saved = ctx.to_save
+    check_dirty(cls, ctx, args, outputs, recording)
+    if recording and with_setup:
+        for tensor in outputs:
+            if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
+                raise RuntimeError(AS_IS_SAVED)
+    for tensor in ctx.dirty_tensors:
+        if not tensor.is_inference_tensor:
+            cell_of(tensor).bump(cls.__name__)
+    made: list[Any] = list(outputs)
+    differentiable = [recording and _wants_history(tensor, ctx) for tensor in outputs]
+    node: Any = None
+    if recording:
+        node = new_node(cls._kind(len(outputs)), edges)
+        node.ctx, node.histories = ctx, ()
+        node.positions = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
+        node.layout = tuple(
+            [(t.array.shape, t.array.dtype) if isinstance(t, Tensor) else None for t in outputs]
+        )
+        ctx._node = weakref.ref(node)
+    origin = "multi" if sum(differentiable) > 1 else "custom"
+    for index, tensor in enumerate(outputs):
+        if isinstance(tensor, Tensor):
+            history = _history(node, index) if differentiable[index] else None
+            made[index] = with_history(tensor, history, ctx, args, origin)
+    if node is not None:
+        save(node, saved)
+    ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
+    return tuple(made)
+
+
+def _among(tensor: Any, values: Sequence[Any]) -> bool:
+    return isinstance(tensor, Tensor) and any(value is tensor for value in values)
+
+
+def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:
+    return _among(tensor, ctx.dirty_tensors)
+
+
+def _wants_history(tensor: Any, ctx: FunctionCtx) -> bool:
+    return (
+        isinstance(tensor, Tensor)
+        and tensor.array.dtype.kind in "fc"
+        and not _among(tensor, ctx.non_differentiable)
+    )
+
+
+def _history(node: Any, index: int) -> Node:
+    shape, dtype = node.layout[index]
+    if node.op.grad_outputs == 1:
+        node.shape, node.dtype = shape, dtype
+        return node  # type: ignore[no-any-return]
+    return output_node(node, index, shape, dtype)
+
+
+def check_dirty(
+    cls: type[Function],
+    ctx: FunctionCtx,
+    args: tuple[Any, ...],
+    outputs: tuple[Any, ...],
+    recording: bool,
+) -> None:
+    """Raise where the marks of `mark_dirty` break a rule."""
+    several = sum(isinstance(t, Tensor) for t in outputs) > 1
+    for tensor in ctx.dirty_tensors:
+        if not _among(tensor, outputs):
+            raise RuntimeError(DIRTY_NOT_RETURNED.format(name=cls.__name__))
+        if not _among(tensor, args):
+            warnings.warn(DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
+        elif recording:
+            if tensor.view_of is not None and several:
+                raise RuntimeError(DIRTY_VIEW.format(name=cls.__name__))
+            if tensor.node is not None and tensor.node.op is LEAF:
+                raise RuntimeError(DIRTY_LEAF.format(name=cls.__name__))
+            check_writable(tensor, cls.__name__ + ".apply", True)
+
+
+def with_history(
+    tensor: Tensor, history: Node | None, ctx: FunctionCtx, args: tuple[Any, ...], origin: str
+) -> Tensor:
+    """An output as `apply` returns it: the tensor itself where possible, else an alias of it.
+
+    An input that was not written cannot get another history, so a view of it is returned instead.
+    """
+    given, dirty = _among(tensor, args), _is_dirty(tensor, ctx)
+    if history is None:
+        if tensor.node is not None:
+            return alias(tensor, None)
+        return as_view(tensor, None, origin) if given and not dirty else tensor
+    if given and dirty:
+        rebase(tensor, history)
+        return tensor
+    if given:
+        return as_view(tensor, history, origin)
+    if tensor.node is not None and tensor.node.op is LEAF:  # somebody else's parameter
+        tensor = alias(tensor, None)
+    tensor.node = history
+    if tensor.view_of is not None:
+        tensor.view_of.origin = origin
+    return tensor
+
+
+def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
+    """A view of all of `tensor`, with another history."""
+    view = alias(tensor, history)
+    if tensor.is_inference_tensor:
+        view.is_inference_tensor = True
+        return view
+    parent = tensor.view_of
+    base, path = (tensor, ()) if parent is None else (parent.base, parent.path)
+    add_view(base, view, path, origin)
+    return view
+
+
+def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
+    """Put what `save_for_backward` was given into the node, its own outputs as bare arrays."""
+    values: list[Any] = []
+    node.cells = {}
+    histories: list[Any] = []
+    for place, tensor in enumerate(saved):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {place} is of type "
+                f"{type(tensor).__name__}. Keep other values as attributes: ctx.value = ..."
+            )
+        history = None if tensor is None else tensor.node
+        own = history is node or (
+            history is not None and history.op is OUTPUT and history.edges[0] is node
+        )
+        if tensor is None or not own:
+            if history is None:
+                refuse_inference(tensor)
+            values.append(tensor)
+            histories.append(history)
+            continue
+        node.cells[place] = cell_of(tensor)
+        values.append(tensor.array)
+        assert history is not None
+        histories.append(0 if history is node else history.params[0])
+    node.saved, node.histories = tuple(values), tuple(histories)
+    if modes.special:
+        attach(node)

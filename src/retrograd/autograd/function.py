@@ -1,0 +1,285 @@
+"""Functions with a derivative written by the user: `autograd.Function`.
+
+NOTE [Context and node]
+1. `forward` and `backward` share a context, on which users keep what they like under any name. The
+   node in the graph is another object, so that `ctx.shape = x.shape` cannot disturb the engine;
+   `y.grad_fn` is the node, and shows the attributes of its context.
+2. How a call is recorded is in `custom`.
+
+This module knows no operation by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .. import modes
+from ..engine.graph import Kind, Node, new_node
+from ..engine.saved import tensors
+from ..engine.tensor import Tensor, alias
+from .custom import FunctionKind, FunctionNode, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+    "autograd function with static forward method: call {name}.apply(...), not {name}()(...)"
+)
+INSTANTIATED = (
+    "{cls} should not be instantiated. Methods on autograd functions are all static, so you should "
+    "invoke them on the class itself: {name}.apply(...)"
+)
+NO_FORWARD = "You must implement the forward function for custom autograd.Function."
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use "
+    "it with backward mode AD."
+)
+NO_JVP = (
+    "You must implement the jvp function for custom autograd.Function to use it with forward mode "
+    "AD."
+)
+BOTH = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+    "implement one of them."
+)
+TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
+class FunctionCtx:
+    """What `forward` hands to `backward`: saved tensors, marks, and attributes of the user's own.
+
+    `needs_input_grad` says for each argument of `apply` whether a gradient is wanted for it.
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    materialize_grads: bool = True
+    to_save: tuple[Tensor | None, ...] = ()
+    saved_for_forward: tuple[Tensor | None, ...] = ()
+    dirty_tensors: tuple[Tensor, ...] = ()
+    non_differentiable: tuple[Tensor, ...] = ()
+    _node: Callable[[], Node | None] = staticmethod(lambda: None)
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep input or output tensors (or None) for `backward`; read them as `saved_tensors`.
+
+        A saved tensor that is written afterwards raises an error when it is read. Anything else
+        than a tensor is a TypeError once `forward` is recorded: keep that as an attribute of `ctx`.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors (or None) for `jvp`."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs `forward` wrote in place; all of them must be returned."""
+        _check_tensors("mark_dirty can only accept variables", tensors)
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs have no derivative; `backward` still receives zeros for them."""
+        _check_tensors("mark_non_differentiable only accepts variable arguments", tensors)
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` receives zeros (True, the default) or None where nothing arrived."""
+        self.materialize_grads = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` kept, checked against later writes; () inside `forward`.
+
+        Raises VersionError after a write, SecondBackwardError after the graph was freed.
+        """
+        node = self._node()
+        return () if node is None else tuple(tensors(node))
+
+    def name(self) -> str:
+        """The name of the node's type, `<Function>Backward`."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The node's edges, as `Node.next_functions`; () inside `forward`."""
+        node = self._node()
+        return () if node is None else node.next_functions
+
+
+def _check_tensors(rule: str, values: Sequence[Any]) -> None:
+    for index, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{rule}, but argument {index} is of type {type(value).__name__}")
+
+
+class Function(FunctionCtx):
+    """Base class of functions whose derivative is written by hand.
+
+    A subclass has static methods: `forward(ctx, *args)`, or `forward(*args)` with
+    `setup_context(ctx, inputs, output)`; and `backward(ctx, *grad_outputs)`, also called `vjp`,
+    which returns one gradient (or None) per argument. For complex values a gradient is ∂L/∂z*.
+    `apply(*args)` calls it. Source: PyTorch's `autograd.Function`.
+
+    >>> import retrograd as rg
+    >>> class Square(rg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * grad_output
+    >>> x = rg.tensor(3.0, requires_grad=True)
+    >>> y = Square.apply(x)
+    >>> y.backward(); x.grad
+    tensor(6.)
+    """
+
+    _node_type: type[Node]
+    _ctx_type: type[FunctionCtx]
+    _kinds: dict[int, FunctionKind]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        name, module = cls.__name__ + "Backward", {"__module__": cls.__module__}
+        cls._node_type = type(name, (FunctionNode,), {"__slots__": (), **module})
+        cls._ctx_type = type(name, (FunctionCtx,), {"_forward_cls": cls, **module})
+        cls._kinds = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        cls = type(self)
+        text = INSTANTIATED.format(cls=cls, name=cls.__name__)
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise RuntimeError: functions are called by `apply`."""
+        raise RuntimeError(LEGACY.format(name=type(self).__name__))
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs, without recording; to be written by the subclass."""
+        raise NotImplementedError(NO_FORWARD)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Fill `ctx` for `backward`, given what `forward` received and returned."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradient for each argument, given one cotangent per output."""
+        raise NotImplementedError(NO_BACKWARD)
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangent of each output, given one tangent (or None) per argument."""
+        raise NotImplementedError(NO_JVP)
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function and record it.
+
+        Gradients flow to the tensors among the positional arguments, not to tensors inside lists
+        or other containers. Keyword arguments go to `forward`; with `setup_context` they count as
+        positional ones.
+        """
+        with_setup = cls.setup_context is not Function.setup_context
+        if with_setup and (kwargs or _has_defaults(cls.forward)):
+            args, kwargs = bind(cls.forward, args, kwargs), {}
+        ctx = cls._ctx_type()
+        ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.node is not None for a in args])
+        edges = tuple([a.node for a in args if isinstance(a, Tensor)])
+        before = modes.change(grad=False)
+        try:
+            if with_setup:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
+        finally:
+            modes.change(**before)
+        several = isinstance(output, tuple)
+        outputs = output if several else (output,)
+        outputs = record(cls, ctx, args, edges, outputs, with_setup)
+        return outputs if several else outputs[0]
+
+    @classmethod
+    def _derivative(cls) -> Callable[..., Any]:
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(BOTH)
+        return cls.vjp
+
+    @classmethod
+    def _kind(cls, outputs: int) -> FunctionKind:
+        found = cls._kinds.get(outputs)
+        if found is None:
+            found = cls._kinds[outputs] = FunctionKind(cls, outputs)
+        return found
+
+
+@functools.cache
+def _has_defaults(forward: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(forward).parameters.values()
+    return any(parameter.default is not parameter.empty for parameter in parameters)
+
+
+def bind(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments of `forward` by position, defaults filled in."""
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+class DelayedError(Kind):
+    """The kind of nodes that raise when a cotangent reaches them."""
+
+    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """Raise: this derivative does not exist."""
+        raise RuntimeError(TWICE)
+
+
+DELAYED_ERROR = DelayedError("delayed_error", type("DelayedError", (Node,), {"__slots__": ()}))
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a `backward` whose result must not be differentiated again: that raises an error.
+
+    Without the mark, `create_graph=True` differentiates the operations inside `backward`.
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        before = modes.change(grad=False)
+        try:
+            outputs = fn(ctx, *args)
+        finally:
+            modes.change(**before)
+        edges = tuple([a.node for a in args if isinstance(a, Tensor)])
+        if not modes.state.grad or all(edge is None for edge in edges):
+            return outputs
+        several = isinstance(outputs, tuple)
+        made = [_delayed(t, edges) for t in (outputs if several else (outputs,))]
+        return tuple(made) if several else made[0]
+
+    return wrapper
+
+
+def _delayed(tensor: Any, edges: tuple[Node | None, ...]) -> Any:
+    if not isinstance(tensor, Tensor):
+        return tensor
+    made = alias(tensor, new_node(DELAYED_ERROR, edges))
+    assert made.node is not None
+    made.node.shape, made.node.dtype = made.array.shape, made.array.dtype
+    return made

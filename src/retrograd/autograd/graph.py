@@ -1,0 +1,251 @@
+"""The graph as users may look at it and act on it: nodes, edges, hooks on saved values and groups.
+
+Everything here works through the engine's own state: the modes of the calling thread, the hooks of
+nodes, the version cells of tensors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import modes
+from ..engine.graph import Node, output_node, target
+from ..engine.hooks import RemovableHandle, hooks_of
+from ..engine.tensor import Tensor, cell_of, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a cotangent arrives: a node and the number of its output.
+
+    `ownership_token` is not to be read; it keeps alive what the place consists of.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge at which the gradient of `tensor` arrives; for a leaf, that of its accumulator.
+
+    Raises RuntimeError for a tensor without gradient.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> rg.autograd.graph.get_gradient_edge(x * 2).node.name()
+    'MulBackward0'
+    """
+    if tensor.node is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients. Ask for one before the forward pass: x.requires_grad_()"
+        )
+    node, number = target(tensor.node)
+    return GradientEdge(node, number, tensor.node)
+
+
+def stand_in(edge: GradientEdge) -> Tensor:
+    """A tensor of zeros with the edge's place in the graph, which takes no memory."""
+    node, number = edge.node, edge.output_nr
+    if node.layout is not None and node.op.grad_outputs != 1:
+        node = output_node(node, number, *node.layout[number])
+    made = new_tensor(np.broadcast_to(np.zeros((), node.dtype), node.shape))
+    made.node = node
+    return made
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to a tensor, or to each of several, as an in-place operation does.
+
+    For code that writes to memory past the engine: saved values then fail the version check.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2)
+    >>> rg.autograd.graph.increment_version(x); x._version
+    1
+    """
+    tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
+    try:
+        tensors = tuple(tensors)
+    except TypeError:
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input") from None
+    for each in tensors:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(
+                f"increment_version expects each element of the iterable to be a tensor, got "
+                f"{type(each).__name__}"
+            )
+        if each.is_inference_tensor:
+            raise RuntimeError(
+                "Expect tensor passed to increment_version to not be an inference tensor"
+            )
+        cell_of(each).bump("increment_version")
+
+
+class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
+    """Within this context, saved values are stored as what `pack_hook` makes of them.
+
+    `pack_hook(tensor)` is called once, when an op saves a tensor, and may return anything;
+    `unpack_hook(packed)` is called at every reading and returns a tensor with the same content.
+    Only the calling thread is affected; of nested contexts the inner one counts. Raises
+    RuntimeError inside `disable_saved_tensors_hooks`. Source: PyTorch's `saved_tensors_hooks`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> with rg.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), lambda a: rg.tensor(a)):
+    ...     y = x * x
+    >>> y.sum().backward(); x.grad
+    tensor([2., 2.])
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        if modes.state.saved_hooks_disabled is not None:
+            raise RuntimeError(modes.state.saved_hooks_disabled)
+        pair = (self.pack_hook, self.unpack_hook)
+        modes.change(saved_hooks=(*modes.state.saved_hooks, pair))
+
+    def __exit__(self, *exc: object) -> None:
+        modes.change(saved_hooks=modes.state.saved_hooks[:-1])
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 (PyTorch's name)
+    """Within this context, saved values are kept in the memory of the cpu until they are read.
+
+    All tensors live there already, so nothing moves; `pin_memory` and `device_type` are accepted
+    for programs written for devices. Source: PyTorch's `save_on_cpu`.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: (tensor.device, tensor), lambda packed: packed[1])
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Within this context, `saved_tensors_hooks` raises RuntimeError with `error_message`.
+
+    So does entering this context while such hooks are active.
+    """
+    if modes.state.saved_hooks:
+        raise RuntimeError(error_message)
+    before = modes.change(saved_hooks_disabled=error_message)
+    try:
+        yield
+    finally:
+        modes.change(**before)
+
+
+class MultiHandle(RemovableHandle):
+    """The handle of a hook on several tensors."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hook off all tensors; again is harmless."""
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call `fn` in each backward pass once the gradients of several tensors are there.
+
+    With `mode="all"`: `fn(grads)`, when the last of those gradients is complete that the pass
+    computes; None stands for the others. With `mode="any"`: `fn(grad)`, with the first one. Raises
+    ValueError for another mode, AssertionError (only with "all") for a tensor without gradient.
+    Source: PyTorch's `register_multi_grad_hook`.
+
+    >>> import retrograd as rg
+    >>> x, y = rg.ones(1, requires_grad=True), rg.ones(1, requires_grad=True)
+    >>> handle = rg.autograd.graph.register_multi_grad_hook((x, y), lambda grads: print(grads))
+    >>> (2 * x).sum().backward()
+    [tensor([2.]), None]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "all" and any(t.node is None for t in tensors):
+        raise AssertionError("Expected gradient function to be set: a tensor requires no grad")
+    watched = [t.node for t in tensors if t.node is not None]
+    group = Group(watched, fn) if mode == "all" else First(fn)
+    return MultiHandle(
+        [
+            hooks_of(node).cotangent.add(group.hook(index, node))
+            for index, node in enumerate(watched)
+        ]
+    )
+
+
+class Group:
+    """What a hook on all of several tensors remembers of each pass that is under way."""
+
+    def __init__(self, nodes: Sequence[Node], fn: Callable[..., None]) -> None:
+        self.places = [weakref.ref(node) for node in nodes]  # a hook must not keep its own node
+        self.fn = fn
+        self.lock = threading.Lock()
+        self.passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
+        self.passes = weakref.WeakKeyDictionary()
+
+    def hook(self, index: int, node: Node) -> Callable[[Tensor], None]:
+        """The tensor hook for the tensor at `index`."""
+
+        def hook(grad: Tensor) -> None:
+            task = modes.state.current_pass
+            with self.lock:
+                if task not in self.passes:
+                    pending = task.pending(self.places[index]())
+                    expected = sum(place() in pending for place in self.places)
+                    self.passes[task] = ([None] * len(self.places), [expected])
+                grads, missing = self.passes[task]
+                grads[index] = grad
+                missing[0] -= 1
+            if missing[0] == 0:
+                self.fn(grads)
+
+        return hook
+
+
+class First:
+    """What a hook on any of several tensors remembers: the passes that called it."""
+
+    def __init__(self, fn: Callable[..., None]) -> None:
+        self.fn = fn
+        self.lock = threading.Lock()
+        self.passes: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def hook(self, index: int, node: Node) -> Callable[[Tensor], None]:
+        """The tensor hook for each of the tensors."""
+
+        def hook(grad: Tensor) -> None:
+            task = modes.state.current_pass
+            with self.lock:
+                seen = task in self.passes
+                self.passes.add(task)
+            if not seen:
+                self.fn(grad)
+
+        return hook

@@ -1,0 +1,249 @@
+"""Convolution on arrays: patches (im2col), their adjoint (col2im), and three products over them.
+
+Arrays are `(N, C, *spatial)`, weights `(O, C / groups, *kernel)`, for any number of spatial
+dimensions. `padding` is a pair (before, after) per dimension; a negative "after" leaves out that
+many elements. `stride` and `dilation` are one number per dimension. Nothing here knows tensors, and
+nothing is conjugated.
+
+NOTE [Layout]
+Patches lie as `(C, kernel, N, out)`: channels first, images after. Then all three products are one
+large matrix product per group, `weight (O, C*kernel) @ patches (C*kernel, N*out)`, and the copies
+between this layout and the images' own move whole rows. Images are taken in blocks whose patches
+fit into a cache (BLOCK bytes) and share one workspace: patches of a whole batch would be written to
+fresh memory, whose page faults cost more than the product.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+__all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "out_size"]
+
+BLOCK = 1 << 21
+
+Sizes = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]
+
+
+def out_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Sizes:
+    """How many windows fit along each spatial dimension."""
+    return tuple(
+        [
+            (n + before + after - d * (k - 1) - 1) // s + 1
+            for n, k, s, (before, after), d in zip(
+                size, kernel, stride, padding, dilation, strict=True
+            )
+        ]
+    )
+
+
+class Geometry:
+    """Sizes and strides of one convolution, worked out once per call."""
+
+    def __init__(
+        self, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
+    ) -> None:
+        self.kernel, self.stride, self.dilation = kernel, stride, dilation
+        self.out = out_size(size, kernel, stride, padding, dilation)
+        self.padded = tuple([n + p + q for n, (p, q) in zip(size, padding, strict=True)])
+        used = [n + min(q, 0) for n, (_, q) in zip(size, padding, strict=True)]
+        self.used: Any = (..., *[slice(n) for n in used])
+        self.inside: Any = (
+            ...,
+            *[slice(p, p + n) for n, (p, _) in zip(used, padding, strict=True)],
+        )
+        self.taps, self.places = math.prod(kernel), math.prod(self.out)
+        self.unpadded = not any(any(pair) for pair in padding)
+        ones = (1,) * len(size)
+        self.pointwise = kernel == ones and stride == ones and self.unpadded
+
+    def block(self, rows: int, images: int, itemsize: int) -> int:
+        """How many images to take at once, for `rows` channels of patches."""
+        each = rows * self.taps * self.places * itemsize
+        return max(1, min(images, BLOCK // each if each else images))
+
+    def channels_first(self, x: Any) -> Any:
+        """Images `(n, C, ...)` as `(C, n, ...)`, zero-padded: a view where nothing is padded."""
+        x = x.swapaxes(0, 1)
+        if self.unpadded:
+            return x
+        out = np.zeros((*x.shape[:2], *self.padded), x.dtype)
+        out[self.inside] = x[self.used]
+        return out
+
+    def windows(self, x: Any) -> Any:
+        """All windows of `(C, n, *padded)` as a read-only view `(C, *kernel, n, *out)`."""
+        c, n, *steps = x.strides
+        strides = (
+            c,
+            *[a * d for a, d in zip(steps, self.dilation, strict=True)],
+            n,
+            *[a * s for a, s in zip(steps, self.stride, strict=True)],
+        )
+        shape = (x.shape[0], *self.kernel, x.shape[1], *self.out)
+        return as_strided(x, shape, strides, writeable=False)
+
+    def add_windows(self, patches: Any, out: Any) -> None:
+        """Add patches `(C, *kernel, n, *out)` at their places in `(C, n, *padded)`."""
+        for tap in np.ndindex(*self.kernel):
+            place = [
+                slice(i * d, i * d + s * (m - 1) + 1, s)
+                for i, d, s, m in zip(tap, self.dilation, self.stride, self.out, strict=True)
+            ]
+            region = out[(slice(None), slice(None), *place)]
+            region += patches[(slice(None), *tap)]
+
+
+def blocks(images: int, count: int) -> list[slice]:
+    """Slices of `count` that cover the images; the last may be shorter."""
+    return [slice(n, min(n + count, images)) for n in range(0, images, count)]
+
+
+def patches_of(geometry: Geometry, x: Any, workspace: Any) -> Any:
+    """The patches of images `x`, `(C * taps, n * places)`, in the workspace."""
+    n, channels = x.shape[:2]
+    used = workspace[: channels * geometry.taps * n * geometry.places]
+    view = used.reshape(channels, *geometry.kernel, n, *geometry.out)
+    np.copyto(view, geometry.windows(geometry.channels_first(x)))
+    return used.reshape(channels * geometry.taps, n * geometry.places)
+
+
+def conv(
+    x: Any,
+    weight: Any,
+    stride: Sizes,
+    padding: Pairs,
+    dilation: Sizes,
+    groups: int,
+) -> Any:
+    """Correlation of images `(N, C, ...)` with `weight`: `(N, O, ...)`."""
+    geometry = Geometry(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    images, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
+    matrix = weight.reshape(groups, outputs // groups, -1)
+    if geometry.pointwise:
+        return pointwise(matrix, x, outputs)
+    out = np.empty((images, outputs, *geometry.out), x.dtype)
+    if out.size == 0:
+        return out
+    count = geometry.block(channels, images, x.itemsize)
+    workspace = np.empty(channels * geometry.taps * count * geometry.places, x.dtype)
+    flat = out.reshape(images, outputs, geometry.places)
+    for part in blocks(images, count):
+        patches = patches_of(geometry, x[part], workspace)
+        columns = patches.reshape(groups, -1, patches.shape[1])
+        if part.stop - part.start == 1:  # the product has the image's own layout
+            np.matmul(matrix, columns, out=flat[part.start].reshape(groups, -1, geometry.places))
+            continue
+        flat[part] = np.matmul(matrix, columns).reshape(outputs, -1, geometry.places).swapaxes(0, 1)
+    return out
+
+
+def pointwise(matrix: Any, x: Any, outputs: int) -> Any:
+    """A kernel of size 1: the weight applied at each place, without patches."""
+    groups = matrix.shape[0]
+    images, channels = x.shape[:2]
+    places = math.prod(x.shape[2:])
+    if groups == 1:
+        out = np.matmul(matrix[0], x.reshape(images, channels, places))
+    else:
+        out = np.matmul(matrix, x.reshape(images, groups, channels // groups, places))
+    return out.reshape(images, outputs, *x.shape[2:])
+
+
+def conv_input(
+    g: Any,
+    weight: Any,
+    size: Sizes,
+    stride: Sizes,
+    padding: Pairs,
+    dilation: Sizes,
+    groups: int,
+) -> Any:
+    """The adjoint of `conv` in its images: `(N, O, ...)` to `(N, C, *size)`."""
+    geometry = Geometry(size, weight.shape[2:], stride, padding, dilation)
+    images, outputs = g.shape[:2]
+    channels = weight.shape[1] * groups
+    matrix = weight.reshape(groups, outputs // groups, -1).swapaxes(1, 2)
+    if geometry.pointwise:
+        return pointwise(matrix, g, channels)
+    out = np.zeros((images, channels, *size), g.dtype)
+    if out.size == 0 or g.size == 0:
+        return out
+    count = geometry.block(channels, images, g.itemsize)
+    workspace = np.empty(channels * geometry.taps * count * geometry.places, g.dtype)
+    for part in blocks(images, count):
+        n = part.stop - part.start
+        rows = rows_of(g[part]).reshape(groups, outputs // groups, -1)
+        used = workspace[: channels * geometry.taps * n * geometry.places]
+        np.matmul(matrix, rows, out=used.reshape(groups, -1, n * geometry.places))
+        patches = used.reshape(channels, *geometry.kernel, n, *geometry.out)
+        scatter(geometry, patches, out[part])
+    return out
+
+
+def rows_of(g: Any) -> Any:
+    """Images `(n, O, ...)` as a matrix `(O, n * places)`: a view of a single contiguous image."""
+    return g.swapaxes(0, 1).reshape(g.shape[1], -1)
+
+
+def scatter(geometry: Geometry, patches: Any, out: Any) -> None:
+    """Add patches `(C, *kernel, n, *out)` into zeroed images `(n, C, *size)`."""
+    if geometry.unpadded:
+        geometry.add_windows(patches, out.swapaxes(0, 1))
+        return
+    whole = np.zeros((out.shape[1], out.shape[0], *geometry.padded), out.dtype)
+    geometry.add_windows(patches, whole)
+    out[geometry.used] = whole[geometry.inside].swapaxes(0, 1)
+
+
+def conv_weight(
+    g: Any,
+    x: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Pairs,
+    dilation: Sizes,
+    groups: int,
+) -> Any:
+    """The adjoint of `conv` in its weight: of `(N, O, ...)` and the images `(N, C, ...)`."""
+    geometry = Geometry(x.shape[2:], kernel, stride, padding, dilation)
+    images, channels, outputs = x.shape[0], x.shape[1], g.shape[1]
+    shape = (outputs, channels // groups, *kernel)
+    total = np.zeros((groups, outputs // groups, math.prod(shape[1:])), g.dtype)
+    if g.size == 0 or total.size == 0:
+        return total.reshape(shape)
+    count = images if geometry.pointwise else geometry.block(channels, images, x.itemsize)
+    workspace = np.empty(channels * geometry.taps * count * geometry.places, x.dtype)
+    for part in blocks(images, count):
+        rows = rows_of(g[part]).reshape(groups, outputs // groups, -1)
+        if geometry.pointwise:
+            columns = rows_of(x[part])
+        else:
+            columns = patches_of(geometry, x[part], workspace)
+        total += np.matmul(rows, columns.reshape(groups, -1, columns.shape[1]).swapaxes(1, 2))
+    return total.reshape(shape)
+
+
+def im2col(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+    """The windows of images `(N, C, ...)` as columns: `(N, C * taps, places)`."""
+    geometry = Geometry(x.shape[2:], kernel, stride, padding, dilation)
+    windows = geometry.windows(geometry.channels_first(x))
+    axis = 1 + len(kernel)
+    rows = x.shape[1] * geometry.taps
+    return np.moveaxis(windows, axis, 0).reshape(x.shape[0], rows, geometry.places)
+
+
+def col2im(
+    columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
+) -> Any:
+    """The adjoint of `im2col`: columns added up at their places in images `(N, C, *size)`."""
+    geometry = Geometry(size, kernel, stride, padding, dilation)
+    images, channels = columns.shape[0], columns.shape[1] // geometry.taps
+    out = np.zeros((images, channels, *size), columns.dtype)
+    patches = columns.reshape(images, channels, *kernel, *geometry.out)
+    scatter(geometry, np.moveaxis(patches, 0, 1 + len(kernel)), out)
+    return out

@@ -1,0 +1,321 @@
+"""Pooling on arrays: maxima and means over windows of the last dimensions, and their adjoints.
+
+Arrays are `(..., *spatial)`; kernel, stride, padding and dilation are one number per spatial
+dimension. Windows are read by tap: for each place of the kernel, one strided view of all windows'
+elements there. So the loops are over the kernel only. Nothing here knows tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "adaptive_avg",
+    "adaptive_avg_input",
+    "adaptive_max",
+    "avg_pool",
+    "avg_pool_input",
+    "gather",
+    "max_pool",
+    "pooled_size",
+    "scatter",
+]
+
+Sizes = tuple[int, ...]
+MANY_TAPS = 16  # from here on, one reduction over blocks is cheaper than a loop over taps
+
+
+def pooled_size(
+    size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
+) -> Sizes:
+    """How many windows there are; with `ceil`, also those that start inside and end beyond."""
+    counts = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
+        if ceil and (count - 1) * s >= n + p:
+            count -= 1
+        counts.append(count)
+    return tuple(counts)
+
+
+def taps(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Iterator[Any]:
+    """For each place of the kernel, in order, the view `(..., *out)` of the windows' elements."""
+    for tap in np.ndindex(*kernel):
+        place = [
+            slice(i * d, i * d + s * (m - 1) + 1, s)
+            for i, d, s, m in zip(tap, dilation, stride, out, strict=True)
+        ]
+        yield x[(..., *place)]
+
+
+def padded(
+    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes, fill: Any
+) -> Any:
+    """`x` with `fill` around it, as far as the windows reach; `x` itself where they stay inside."""
+    dims = len(kernel)
+    size = x.shape[-dims:]
+    reach = [
+        s * (m - 1) + d * (k - 1) + 1
+        for k, s, d, m in zip(kernel, stride, dilation, out, strict=True)
+    ]
+    if not any(padding) and all(r <= n for r, n in zip(reach, size, strict=True)):
+        return x
+    whole = [max(r, p + n) for r, p, n in zip(reach, padding, size, strict=True)]
+    result = np.full((*x.shape[:-dims], *whole), fill, x.dtype)
+    inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
+    result[inside] = x
+    return result
+
+
+def blocks(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
+    """`x` as `(..., m, k, m, k)` where the windows tile it exactly; None elsewhere."""
+    dims = len(kernel)
+    size = x.shape[-dims:]
+    if (
+        any(padding)
+        or kernel != stride
+        or any(m * k != n for m, k, n in zip(out, kernel, size, strict=True))
+    ):
+        return None
+    pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
+    return x.reshape(*x.shape[:-dims], *pairs)
+
+
+# -- maxima ------------------------------------------------------------------------------------
+
+
+def max_pool(
+    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
+) -> tuple[Any, Any]:
+    """Maxima and the flat spatial index of the first one in each window; NaN counts as largest."""
+    dims = len(kernel)
+    size = x.shape[-dims:]
+    out = pooled_size(size, kernel, stride, padding, dilation, ceil)
+    if kernel == size and math.prod(out) == 1 and not any(padding):
+        return whole_max(x, dims)
+    floating = x.dtype.kind == "f"
+    lowest = x.dtype.type(-math.inf) if floating else np.iinfo(x.dtype).min
+    source = padded(x, kernel, stride, padding, dilation, out, lowest)
+    values: Any = None
+    for number, view in enumerate(taps(source, kernel, stride, dilation, out)):
+        if values is None:
+            values = view.copy()
+            best = np.zeros(values.shape, np.uint8 if math.prod(kernel) < 256 else np.uint32)
+            continue
+        better = np.multiply(view > values, best.dtype.type(number))
+        np.maximum(values, view, out=values)
+        np.maximum(best, better, out=best)  # numbers grow: a later maximum overrides
+    if not (values > lowest).all():  # NaN, or a window with nothing above the padding
+        values, best = careful_max(source, size, kernel, stride, padding, dilation, out)
+    return values, flat_index(best, size, kernel, stride, padding, dilation)
+
+
+def whole_max(x: Any, dims: int) -> tuple[Any, Any]:
+    """The maximum over all of the last dimensions."""
+    rows = x.reshape(*x.shape[:-dims], math.prod(x.shape[-dims:]))
+    index = rows.argmax(-1)[..., None]
+    values = np.take_along_axis(rows, index, -1)
+    shape = (*x.shape[:-dims], *[1] * dims)
+    return values.reshape(shape), index.reshape(shape)
+
+
+def careful_max(
+    source: Any,
+    size: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    out: Sizes,
+) -> tuple[Any, Any]:
+    """Maxima and their taps where values may be NaN or as low as the padding."""
+    values = np.empty((*source.shape[: -len(out)], *out), source.dtype)
+    best = np.full(values.shape, -1)
+    views = taps(source, kernel, stride, dilation, out)
+    for number, (tap, view) in enumerate(zip(np.ndindex(*kernel), views, strict=True)):
+        inside: Any = True
+        for i, n, s, p, d, m in zip(tap, size, stride, padding, dilation, out, strict=True):
+            at = np.arange(m) * s + (i * d - p)
+            inside = np.logical_and(np.expand_dims(inside, -1), (at >= 0) & (at < n))
+        better = inside & ((best < 0) | (view > values) | (view != view))  # noqa: PLR0124 (NaN)
+        np.copyto(values, view, where=better)
+        best[better] = number
+    return values, best
+
+
+def flat_index(
+    best: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> Any:
+    """Taps `(..., *out)` as flat indices into the spatial dimensions."""
+    offset: Any = np.zeros((), np.int64)
+    start: Any = np.zeros((), np.int64)
+    out = best.shape[-len(size) :]
+    for n, k, s, p, d, m in zip(size, kernel, stride, padding, dilation, out, strict=True):
+        offset = offset[..., None] * n + np.arange(k) * d
+        start = start[..., None] * n + (np.arange(m) * s - p)
+    index = offset.reshape(-1)[best]
+    index += start
+    return index
+
+
+def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
+    """Maxima over the bins that divide the last dimensions into `out`, and their flat indices."""
+    dims = len(out)
+    size = x.shape[-dims:]
+    values = np.empty((*x.shape[:-dims], *out), x.dtype)
+    index = np.empty(values.shape, np.int64)
+    number = np.arange(math.prod(size)).reshape(size)
+    edges = [bins(n, m) for n, m in zip(size, out, strict=True)]
+    for place in np.ndindex(*out):
+        window = tuple([edges[axis][i] for axis, i in enumerate(place)])
+        part = x[(..., *window)]
+        best, first = whole_max(part, dims)
+        at = (..., *place)
+        values[at] = best.reshape(x.shape[:-dims])
+        index[at] = number[window].reshape(-1)[first.reshape(x.shape[:-dims])]
+    return values, index
+
+
+def places_of(indices: Any, dims: int, rows: int, each: int) -> Any:
+    """Flat indices into the spatial dimensions, as flat indices into the whole array."""
+    flat = indices.reshape(rows, math.prod(indices.shape[-dims:]))
+    return (flat + np.arange(rows)[:, None] * each).reshape(-1)
+
+
+def scatter(g: Any, indices: Any, size: Sizes) -> Any:
+    """Zeros `(..., *size)` with each element of `g` added at its flat spatial index."""
+    dims = len(size)
+    lead = g.shape[:-dims]
+    out = np.zeros((*lead, *size), g.dtype)
+    places = places_of(indices, dims, math.prod(lead), math.prod(size))
+    np.add.at(out.reshape(-1), places, g.reshape(-1))
+    return out
+
+
+def gather(x: Any, indices: Any, dims: int) -> Any:
+    """The elements of `x` at flat spatial indices, in the shape of `indices`."""
+    rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
+    return x.reshape(-1)[places_of(indices, dims, rows, each)].reshape(indices.shape)
+
+
+# -- means -------------------------------------------------------------------------------------
+
+
+def divisors(
+    size: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, count_pad: bool
+) -> Any:
+    """By how much to divide the sum of each window: one number if it is the same for all."""
+    counts: Any = np.ones((), np.int64)
+    for n, m, k, s, p in zip(size, out, kernel, stride, padding, strict=True):
+        start = np.arange(m) * s - p
+        end = np.minimum(start + k, n + p)
+        if not count_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, n)
+        counts = counts[..., None] * (end - start)
+    if counts.size and (counts == counts.flat[0]).all():
+        return int(counts.flat[0])
+    return counts
+
+
+def divided(x: Any, by: Any) -> Any:
+    """`x / by` in the dtype of `x`; integers are cut off, not rounded."""
+    if x.dtype.kind in "iu":
+        return np.trunc(np.true_divide(x, by)).astype(x.dtype)
+    if not isinstance(by, int):
+        by = by.astype(x.real.dtype)
+    return x / by
+
+
+def avg_pool(
+    x: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil: bool,
+    count_pad: bool,
+    divisor: int | None,
+) -> Any:
+    """Means over windows; padding counts as zeros unless `count_pad` is false."""
+    dims, ones = len(kernel), (1,) * len(kernel)
+    size = x.shape[-dims:]
+    out = pooled_size(size, kernel, stride, padding, ones, ceil)
+    by = divisor or divisors(size, out, kernel, stride, padding, count_pad)
+    tiles = blocks(x, kernel, stride, padding, out) if math.prod(kernel) >= MANY_TAPS else None
+    if tiles is not None:
+        lead = x.ndim - dims
+        axes = tuple(range(lead + 1, lead + 2 * dims, 2))
+        return divided(np.add.reduce(tiles, axes, dtype=x.dtype), by)
+    total: Any = None
+    for view in taps(padded(x, kernel, stride, padding, ones, out, 0), kernel, stride, ones, out):
+        if total is None:
+            total = view.copy()
+        else:
+            total += view
+    return divided(total, by)
+
+
+def avg_pool_input(
+    g: Any,
+    size: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    count_pad: bool,
+    divisor: int | None,
+) -> Any:
+    """The adjoint of `avg_pool`: each element spread evenly over its window in `(..., *size)`."""
+    dims, ones = len(kernel), (1,) * len(kernel)
+    lead, out = g.shape[:-dims], g.shape[-dims:]
+    share = divided(g, divisor or divisors(size, out, kernel, stride, padding, count_pad))
+    if (
+        kernel == stride
+        and not any(padding)
+        and all(m * k == n for m, k, n in zip(out, kernel, size, strict=True))
+    ):
+        pairs = [n for pair in zip(out, kernel, strict=True) for n in pair]
+        ends = [n for m in out for n in (m, 1)]
+        tiles = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
+        return tiles.reshape(*lead, *size)
+    whole = [
+        max(p + n, s * (m - 1) + k)
+        for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)
+    ]
+    total = np.zeros((*lead, *whole), g.dtype)
+    for view in taps(total, kernel, stride, ones, out):
+        np.add(view, share, out=view)
+    inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
+    return total[inside]
+
+
+def bins(n: int, count: int) -> list[slice]:
+    """`n` elements in `count` bins of nearly equal size, which overlap where that does not fit."""
+    return [slice(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+
+
+def adaptive_avg(x: Any, out: Sizes) -> Any:
+    """Means over the bins that divide the last dimensions into `out`."""
+    for axis, count in enumerate(out, -len(out)):
+        x = np.moveaxis(x, axis, -1)
+        total = np.empty((*x.shape[:-1], count), x.dtype)
+        for i, part in enumerate(bins(x.shape[-1], count)):
+            np.add.reduce(x[..., part], -1, out=total[..., i])
+            total[..., i] /= part.stop - part.start
+        x = np.moveaxis(total, -1, axis)
+    return x
+
+
+def adaptive_avg_input(g: Any, size: Sizes) -> Any:
+    """The adjoint of `adaptive_avg`, whose input has spatial sizes `size`."""
+    for axis, n in enumerate(size, -len(size)):
+        g = np.moveaxis(g, axis, -1)
+        total = np.zeros((*g.shape[:-1], n), g.dtype)
+        for i, part in enumerate(bins(n, g.shape[-1])):
+            total[..., part] += g[..., i : i + 1] / (part.stop - part.start)
+        g = np.moveaxis(total, -1, axis)
+    return g

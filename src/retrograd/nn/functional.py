@@ -1,0 +1,121 @@
+"""torch.nn.functional's names; nothing is defined here but in-place forms."""
+
+# ruff: noqa: F401
+
+from ..engine import inplace
+from ..ops.activation import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    logsigmoid,
+    mish,
+    prelu,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    sigmoid,
+    silu,
+    softplus,
+    softshrink,
+    softsign,
+    tanh,
+    tanhshrink,
+    threshold,
+)
+from ..ops.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
+from ..ops.attention import scaled_dot_product_attention
+from ..ops.classify import (
+    cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+)
+from ..ops.contrast import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from ..ops.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from ..ops.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from ..ops.embedding import embedding, embedding_bag, one_hot
+from ..ops.likelihood import gaussian_nll_loss, kl_div, poisson_nll_loss
+from ..ops.linalg import linear
+from ..ops.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
+from ..ops.matrices import bilinear
+from ..ops.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
+from ..ops.pad import pad
+from ..ops.pool import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from ..ops.resample import (
+    channel_shuffle,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+)
+from ..ops.sequence import ctc_loss
+from ..ops.soft import gumbel_softmax, log_softmax, softmax, softmin
+from ..ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
+from ..ops.windows import fold, unfold
+
+celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = map(
+    inplace.in_place, (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu, threshold)
+)

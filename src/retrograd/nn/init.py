@@ -1,0 +1,319 @@
+"""Initialization: fill a tensor in place, without recording, and return it.
+
+NOTE [Complex tensors] A rule that states a standard deviation states that of the whole number:
+E|z - mean|^2 = std^2, so real and imaginary parts have std / sqrt(2) each. So an orthogonal, Xavier
+or Kaiming initialization keeps the size of a signal, whether the layer is real or complex. Only
+`uniform_`, whose rule is the range, draws both parts from [a, b] as they stand.
+
+Every function takes a `generator`; without one the default generator is used.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..ops.random import randperm
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+LINEAR = {"linear", "sigmoid"} | {
+    f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)
+}
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor by which weights before `nonlinearity` are scaled to keep the signal's size.
+
+    `param` is the negative slope of "leaky_relu" (0.01). Raises ValueError for an unknown name.
+
+    >>> from retrograd.nn import init
+    >>> init.calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
+    if nonlinearity in LINEAR:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+def _parts(tensor: Tensor) -> list[Tensor]:
+    """The tensor's memory, as one real tensor or as real and imaginary parts."""
+    array = tensor.array
+    if array.dtype.kind != "c":
+        return [new_tensor(array)]
+    return [new_tensor(array.real), new_tensor(array.imag)]
+
+
+def _whole(tensor: Tensor, size: float) -> float:
+    """What each part of a number gets of a standard deviation: NOTE [Complex tensors]."""
+    return size / math.sqrt(2) if tensor.array.dtype.kind == "c" else size
+
+
+def _written(tensor: Tensor, name: str) -> Tensor:
+    """Count the write, as every function here does last."""
+    if not tensor.is_inference_tensor:
+        cell_of(tensor).bump(f"init.{name}")
+    return tensor
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform on [a, b); for a complex tensor, both parts.
+
+    >>> import retrograd as rg
+    >>> w = rg.nn.init.uniform_(rg.zeros(100), -1.0, 1.0)
+    >>> bool(w.abs().max() <= 1.0)
+    True
+    """
+    for part in _parts(tensor):
+        part.uniform_(a, b, generator=generator)
+    return _written(tensor, "uniform_")
+
+
+def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
+    """Uniform with variance bound^2 / 3: on [-bound, bound] if real, else by the NOTE above."""
+    bound = _whole(tensor, bound)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal with this mean, which may be complex, and standard deviation."""
+    means = (mean.real, mean.imag)
+    for part, center in zip(_parts(tensor), means, strict=False):
+        part.normal_(center, _whole(tensor, std), generator=generator)
+    return _written(tensor, "normal_")
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Tensor:
+    """Normal, restricted to [a, b]; of a complex tensor, each part, with std / sqrt(2).
+
+    By the inverse of the distribution function: exact and without rejection.
+    """
+    size = _whole(tensor, std)
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
+            "values may be incorrect.",
+            stacklevel=2,
+        )
+    low, high = (math.erf((end - mean) / size / math.sqrt(2)) for end in (a, b))
+    for part in _parts(tensor):
+        part.uniform_(low, high, generator=generator)
+        part.erfinv_()
+        array = part.array
+        array *= size * math.sqrt(2)
+        array += mean
+        np.clip(array, a, b, out=array)
+    return _written(tensor, "trunc_normal_")
+
+
+def constant_(tensor: Tensor, val: Any) -> Tensor:
+    """The value `val` everywhere."""
+    tensor.array[...] = val
+    return _written(tensor, "constant_")
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return constant_(tensor, 0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix, which hands on as many inputs as there are outputs.
+
+    Raises ValueError unless the tensor has two dimensions.
+    """
+    if tensor.array.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    tensor.array[...] = np.eye(*tensor.array.shape)
+    return _written(tensor, "eye_")
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution weight (out, in / groups, *kernel) that hands each channel on unchanged.
+
+    Raises ValueError unless it has 3 to 5 dimensions and `groups` divides the first.
+    """
+    array = tensor.array
+    if array.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if array.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    array[...] = 0
+    outputs = array.shape[0] // groups
+    middle = tuple(n // 2 for n in array.shape[2:])
+    for group in range(groups):
+        for channel in range(min(outputs, array.shape[1])):
+            array[(group * outputs + channel, channel, *middle)] = 1
+    return _written(tensor, "dirac_")
+
+
+def fans(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs an output depends on, and how many outputs an input reaches.
+
+    The weight is (out, in, *kernel). Raises ValueError for fewer than two dimensions.
+    """
+    shape = tensor.array.shape
+    if len(shape) < 2:
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def _fan(tensor: Tensor, mode: str) -> int:
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(
+            f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']"
+        )
+    return fans(tensor)[mode.lower() == "fan_out"]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform with standard deviation gain * sqrt(2 / (fan_in + fan_out)).
+
+    Source: Glorot and Bengio, AISTATS 2010. Raises ValueError for fewer than two dimensions.
+    """
+    std = gain * math.sqrt(2.0 / sum(fans(tensor)))
+    return symmetric_(tensor, math.sqrt(3.0) * std, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal with standard deviation gain * sqrt(2 / (fan_in + fan_out)).
+
+    Source: Glorot and Bengio, AISTATS 2010. Raises ValueError for fewer than two dimensions.
+    """
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Uniform with standard deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
+
+    Source: He et al., ICCV 2015. Raises ValueError for fewer than two dimensions.
+
+    >>> import retrograd as rg
+    >>> w = rg.nn.init.kaiming_uniform_(rg.empty(64, 600), nonlinearity="relu")
+    >>> bool(w.abs().max() <= 0.1)
+    True
+    """
+    if _is_empty(tensor):
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return symmetric_(tensor, math.sqrt(3.0) * std, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Normal with standard deviation gain / sqrt(fan), `a` the slope of a leaky ReLU.
+
+    Source: He et al., ICCV 2015. Raises ValueError for fewer than two dimensions.
+    """
+    if _is_empty(tensor):
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    if tensor.array.size == 0:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return tensor.array.size == 0
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """A random matrix with orthonormal rows or columns (unitary if complex), times `gain`.
+
+    Dimensions after the first are flattened. Drawn evenly from all such matrices: Q of a normal
+    matrix's QR factors, with the phases of R's diagonal. Raises ValueError for fewer than two
+    dimensions. Source: Saxe et al., ICLR 2014; Mezzadri, Notices of the AMS 54 (2007).
+
+    >>> import retrograd as rg
+    >>> w = rg.nn.init.orthogonal_(rg.empty(2, 3))
+    >>> (w @ w.mT).round(decimals=5).abs()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    shape = tensor.array.shape
+    if len(shape) < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.array.size == 0:
+        return tensor
+    rows, columns = shape[0], math.prod(shape[1:])
+    start = new_tensor(np.empty((rows, columns), tensor.array.dtype))
+    drawn = normal_(start, generator=generator).array
+    wide = drawn.astype("D" if drawn.dtype.kind == "c" else "d")
+    q, r = np.linalg.qr(wide.T if rows < columns else wide)
+    diagonal = np.diagonal(r)
+    size = np.abs(diagonal)
+    q = q * np.where(size == 0, 1, diagonal / np.where(size == 0, 1, size))
+    tensor.array[...] = (gain * (q.T if rows < columns else q)).reshape(shape)
+    return _written(tensor, "orthogonal_")
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal, with the share `sparsity` of each column set to 0.
+
+    Raises ValueError unless the tensor has two dimensions. Source: Martens, ICML 2010.
+    """
+    if tensor.array.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    normal_(tensor, 0.0, std, generator)
+    rows, columns = tensor.array.shape
+    for column in range(columns):
+        zeroed = randperm(rows, generator=generator).array[: math.ceil(sparsity * rows)]
+        tensor.array[zeroed, column] = 0
+    return _written(tensor, "sparse_")

@@ -1,0 +1,217 @@
+"""`state_dict` and `load_state_dict`: a module's parameters and persistent buffers by name.
+
+The functions here work on any module; `Module` has them as methods, and its two overridable steps,
+`_save_to_state_dict` and `_load_from_state_dict`, are one module's own share without its children.
+
+A state is a plain `OrderedDict`, so any file format takes it; its attribute `_metadata` holds each
+module's state version, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engine.tensor import Tensor, alias, cell_of
+from .parameter import Parameter
+
+__all__ = ["IncompatibleKeys", "load", "save"]
+
+EXTRA_STATE = "_extra_state"
+
+
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` returns: the names that one side had and the other had not."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+def save(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
+    """Enter the state of `module` and its children into `destination`, and return that."""
+    if destination is None:
+        destination = OrderedDict()
+        destination._metadata = OrderedDict()
+    own = {"version": module._version}
+    if hasattr(destination, "_metadata"):
+        destination._metadata[prefix[:-1]] = own
+    hooks = module._hooks
+    if hooks is not None:
+        for hook in list(hooks.state_dict_pre.values()):
+            hook(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in module._modules.items():
+        if child is not None:
+            child.state_dict(
+                destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+            )
+    if hooks is not None:
+        for hook in list(hooks.state_dict_post.values()):
+            if hook(module, destination, prefix, own) is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+    return destination
+
+
+def save_own(module: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
+    """Enter the parameters, persistent buffers and extra state of `module` itself."""
+    for name, value in own_state(module).items():
+        destination[prefix + name] = value if keep_vars else alias(value, None)
+    if hasattr(type(module), "get_extra_state"):
+        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+
+
+def own_state(module: Any) -> dict[str, Tensor]:
+    """The parameters and persistent buffers of `module` itself that are not None."""
+    buffers = {
+        name: buffer
+        for name, buffer in module._buffers.items()
+        if name not in module._non_persistent_buffers_set
+    }
+    return {n: value for n, value in {**module._parameters, **buffers}.items() if value is not None}
+
+
+class _Report:
+    """What went wrong while loading."""
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+        self.unexpected: list[str] = []
+        self.errors: list[str] = []
+
+    def raise_if_failed(self, module: Any, strict: bool) -> None:
+        errors = list(self.errors)
+        if strict:
+            for keys, kind in ((self.missing, "Missing"), (self.unexpected, "Unexpected")):
+                if keys:
+                    named = ", ".join(f'"{key}"' for key in keys)
+                    errors.append(f"{kind} key(s) in state_dict: {named}. ")
+            errors = errors[len(self.errors) :] + errors[: len(self.errors)]
+        if errors:
+            text = "\n\t".join(errors)
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}"
+            )
+
+
+def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
+    """Copy values by name into `module` and its children; with `assign`, take the tensors over."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    metadata = getattr(state_dict, "_metadata", None)
+    given: Any = OrderedDict(state_dict)
+    if metadata is not None:
+        given._metadata = metadata
+    report = _Report()
+    _load_into(module, given, "", metadata or {}, report, assign=assign)
+    report.raise_if_failed(module, strict)
+    return IncompatibleKeys(report.missing, report.unexpected)
+
+
+def _load_into(
+    module: Any, given: Any, prefix: str, metadata: Any, report: _Report, *, assign: bool
+) -> None:
+    own = dict(metadata.get(prefix[:-1], {}))
+    if assign:
+        own["assign_to_params_buffers"] = True
+    lists = (report.missing, report.unexpected, report.errors)
+    module._load_from_state_dict(given, prefix, own, True, *lists)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            part = {key: value for key, value in given.items() if key.startswith(below)}
+            _load_into(child, part, below, metadata, report, assign=assign)
+    hooks = module._hooks
+    if hooks is None:
+        return
+    keys = IncompatibleKeys(report.missing, report.unexpected)
+    for hook in list(hooks.load_post.values()):
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                "return new values, if incompatible_keys need to be modified, it should be done "
+                "inplace."
+            )
+
+
+def load_own(
+    module: Any,
+    given: Any,
+    prefix: str,
+    metadata: Mapping[str, Any],
+    strict: bool,
+    missing: list[str],
+    unexpected: list[str],
+    errors: list[str],
+) -> None:
+    """Load the parameters, persistent buffers and extra state of `module` itself."""
+    if module._hooks is not None:
+        for hook in list(module._hooks.load_pre.values()):
+            hook(module, given, prefix, metadata, strict, missing, unexpected, errors)
+    assign = metadata.get("assign_to_params_buffers", False)
+    state = own_state(module)
+    for name in state:
+        key = prefix + name
+        if key in given:
+            error = load_one(module, name, given[key], key, assign)
+            if error:
+                errors.append(error)
+        elif strict:
+            missing.append(key)
+    extra = prefix + EXTRA_STATE
+    if hasattr(type(module), "set_extra_state"):
+        if extra in given:
+            module.set_extra_state(given[extra])
+        elif strict:
+            missing.append(extra)
+    elif strict and extra in given:
+        unexpected.append(extra)
+    if strict:
+        for key in given:
+            if key.startswith(prefix) and key != extra:
+                first, dot, _ = key[len(prefix) :].partition(".")
+                if first not in (module._modules if dot else state):
+                    unexpected.append(key)
+
+
+def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
+    """Load one value; return what is wrong with it, or nothing."""
+    value = getattr(module, name)
+    if not isinstance(found, Tensor):
+        return (
+            f'While copying the parameter named "{key}", expected retrograd.Tensor or Tensor-like '
+            f"object from checkpoint but received {type(found)}"
+        )
+    array = found.array
+    if value.array.ndim == 0 and array.shape == (1,):
+        array = array[0:1].reshape(())
+    if array.shape != value.array.shape:
+        return (
+            f"size mismatch for {key}: copying a param with shape {found.shape} from checkpoint, "
+            f"the shape in current model is {value.shape}."
+        )
+    if assign:
+        if isinstance(value, Parameter):
+            if isinstance(found, Parameter):
+                found.requires_grad = value.requires_grad
+            else:
+                found = Parameter(found, requires_grad=value.requires_grad)
+        setattr(module, name, found)
+        return ""
+    if array.dtype.kind == "c" and value.array.dtype.kind != "c":
+        warnings.warn(
+            f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
+        )
+        array = array.real
+    np.copyto(value.array, array, casting="unsafe")
+    cell_of(value).bump("load_state_dict")
+    return ""

@@ -1,0 +1,297 @@
+"""What a module holds: parameters, buffers and child modules, by name.
+
+They live in three tables, `_parameters`, `_buffers` and `_modules`, which `__setattr__` fills and
+every traversal, conversion and saved state reads. This module knows nothing of calling a module.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..engine.tensor import Tensor
+from .parameter import Buffer, Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Tree"]
+
+
+class Tree:
+    """The part of `Module` that registers what is assigned to it, and finds it again."""
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+
+    def __init__(self) -> None:
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _modules={},
+        )
+
+    # -- registration --------------------------------------------------------------------------
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Enter `param` (None for an absent one) under `name`.
+
+        Raises KeyError for a name that is empty, dotted or taken, TypeError for anything that is
+        no `Parameter`, ValueError for a tensor with history.
+        """
+        self._check_name(name, "parameter", "_parameters")
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                "(retrograd.nn.Parameter or None required)"
+            )
+        if param is not None and not param.is_leaf:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                "the value in the forward() method."
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Enter `tensor` under `name` as state that is no parameter, saved if `persistent`.
+
+        Raises KeyError for a name that is empty, dotted or taken, TypeError for no tensor.
+        """
+        self._check_name(name, "buffer", "_buffers")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                "(retrograd.Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Enter a child module under `name`; errors as for `register_parameter`."""
+        if module is not None and not isinstance(module, Tree):
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
+        self._check_name(name, "module", "_modules")
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Any) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, name: str, kind: str, table: str) -> None:
+        if table not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
+        if not name:
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in self.__dict__[table]:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for table in ("_parameters", "_modules", "_buffers"):
+            if table in own and name in own[table]:
+                return own[table][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            self._require_init(name, "parameters")
+            self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif isinstance(value, Tree):
+            self._require_init(name, "module")
+            self._forget(name, "_parameters", "_buffers")
+            own["_modules"][name] = value
+        elif name in own.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as parameter '{name}' "
+                    "(retrograd.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif name in own.get("_modules", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as child module '{name}' "
+                    "(retrograd.nn.Module or None expected)"
+                )
+            own["_modules"][name] = None
+        elif isinstance(value, Buffer):
+            self._require_init(name, "buffer")
+            self._forget(name)
+            self.register_buffer(name, value, value.persistent)
+        elif name in own.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as buffer '{name}' "
+                    "(retrograd.nn.Buffer, retrograd.Tensor or None expected)"
+                )
+            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _require_init(self, name: str, kind: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+
+    def _forget(self, name: str, *tables: str) -> None:
+        """Take `name` out of the plain attributes and of other tables."""
+        self.__dict__.pop(name, None)
+        for table in tables:
+            self.__dict__[table].pop(name, None)
+        if "_buffers" in tables:
+            self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for table in (self._parameters, self._modules, self._buffers):
+            if name in table:
+                del table[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        own = [*self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        names = {*dir(type(self)), *own}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # -- traversal -----------------------------------------------------------------------------
+
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """This module and all below it, depth first, with their dotted names."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, child in self._modules.items():
+            if child is not None:
+                below = f"{prefix}.{name}" if prefix else name
+                yield from child.named_modules(memo, below, remove_duplicate)
+
+    def modules(self) -> Iterator[Any]:
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """The direct children, each once, with their names."""
+        seen = set()
+        for name, child in self._modules.items():
+            if child is not None and child not in seen:
+                seen.add(child)
+                yield name, child
+
+    def children(self) -> Iterator[Any]:
+        """The direct children, each once."""
+        for _, child in self.named_children():
+            yield child
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their dotted names; without `recurse`, this module's own."""
+        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once; what an optimizer takes."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their dotted names; without `recurse`, this module's own."""
+        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def _named_members(
+        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        modules: Any = [(prefix, self)]
+        if recurse:
+            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in modules:
+            for name, member in module.__dict__[table].items():
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield (f"{path}.{name}" if path else name), member
+
+    def get_submodule(self, target: str) -> Any:
+        """The module with the dotted name `target`; AttributeError if there is none."""
+        module: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Tree):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Replace the module with the dotted name `target`, or add it unless `strict`."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Tree):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if hasattr(parent, name):
+            if not isinstance(getattr(parent, name), Tree):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        elif strict:
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with the dotted name `target`; AttributeError if there is none."""
+        param = self._get_member(target)
+        if not isinstance(param, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with the dotted name `target`; AttributeError if there is none."""
+        path, _, name = target.rpartition(".")
+        buffer: Tensor = self._get_member(target)
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
+
+    def _get_member(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        return getattr(module, name)
+
+
+def _typename(value: Any) -> str:
+    kind = type(value)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
+    return f"{module}{kind.__name__}"

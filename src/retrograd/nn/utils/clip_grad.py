@@ -1,0 +1,97 @@
+"""Clipping gradients in place, by their common norm or by value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...engine.tensor import Tensor, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def _grads(parameters: Any) -> list[Tensor]:
+    """The gradients there are."""
+    found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [p.grad for p in found if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector.
+
+    norm_type: the order, infinity included. Raises RuntimeError for a norm that is not finite, if
+    `error_if_nonfinite`. `foreach` is accepted as in PyTorch.
+    """
+    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    order = float(norm_type)
+    if not found:
+        return new_tensor(np.zeros((), np.float32))
+    norms = np.stack([np.asarray(np.linalg.norm(t.array.reshape(-1), order)) for t in found])
+    total = np.asarray(np.linalg.norm(norms, order)).astype(norms.dtype)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite "
+            "norm anyway, set `error_if_nonfinite=False`"
+        )
+    return new_tensor(total)
+
+
+def clip_grads_with_norm_(
+    parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None
+) -> None:
+    """Scale the gradients by min(1, max_norm / (total_norm + 1e-6)), in place."""
+    factor = np.minimum(float(max_norm) / (total_norm.array + 1e-6), 1.0)
+    for grad in _grads(parameters):
+        real = grad.array.real.dtype
+        np.multiply(grad.array, factor.astype(real), grad.array)
+        if grad.cell is not None:
+            grad.cell.bump("clip_grad_norm_")
+
+
+def clip_grad_norm_(
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: Any = None,
+) -> Tensor:
+    """Scale the gradients together so that their common norm is at most `max_norm`.
+
+    Returns the norm before. A complex gradient counts with its absolute values. Source: PyTorch's
+    `clip_grad_norm_`.
+
+    >>> import retrograd as rg
+    >>> w = rg.tensor([1.0, 1.0], requires_grad=True)
+    >>> w.grad = rg.tensor([3.0, 4.0])
+    >>> rg.nn.utils.clip_grad_norm_([w], 1.0), w.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
+    """
+    found = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_grads(found), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(found, max_norm, total)
+    return total
+
+
+def clip_grad_value_(
+    parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: Any = None
+) -> None:
+    """Cut every element of the gradients to [-clip_value, clip_value], in place.
+
+    Raises RuntimeError for complex gradients, which have no order.
+    """
+    for grad in _grads(parameters):
+        if grad.array.dtype.kind == "c":
+            raise RuntimeError(
+                "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
+                "clip_grad_norm_."
+            )
+        np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)
+        if grad.cell is not None:
+            grad.cell.bump("clip_grad_value_")

@@ -1,0 +1,37 @@
+"""Parameters as one flat vector, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...engine.tensor import Tensor, new_tensor
+from ...ops.join import cat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters, flattened and joined in order; differentiable.
+
+    >>> import retrograd as rg
+    >>> rg.nn.utils.parameters_to_vector([rg.ones(2, 2), rg.zeros(1)])
+    tensor([1., 1., 1., 1., 0.])
+    """
+    return cat([p.reshape(-1) for p in parameters])  # type: ignore[no-any-return]
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Give the parameters the values in `vec`, whose memory they then share.
+
+    Raises TypeError if `vec` is no tensor.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
+    start = 0
+    for p in parameters:
+        stop = start + p.array.size
+        p.data = new_tensor(vec.array[start:stop].reshape(p.array.shape))
+        start = stop

@@ -1,0 +1,336 @@
+"""Writing values into tensors: `copy_`, `fill_`, `zero_`, assignment to an index, `index_put_`.
+
+`x[key] = value` writes to the view that the basic part of the key gives, as PyTorch does; the
+engine's rules for in-place writes do the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.dispatch import as_tensor, check_broadcast
+from ..engine.inplace import check_writable, is_tracked, overwritten, write
+from ..engine.op import declare, example
+from ..engine.tensor import Tensor, method, new_tensor
+from .dims import integers
+from .expand import expanded
+from .index import (
+    basic_view,
+    check_bounds,
+    combine,
+    index_put_op,
+    parse,
+    places,
+    read_indices,
+)
+
+__all__ = ["fill", "index_put"]
+
+
+def _copied(input: Any, other: Any) -> Any:
+    out = np.empty_like(input)
+    np.copyto(out, other, casting="unsafe")
+    return out
+
+
+# One function under three names, so that `grad_fn` says what was done, as in PyTorch.
+_copy = declare(
+    "copy(input, other)",
+    _copied,
+    input=lambda xp, g: xp.zeros_like(g),
+    other=lambda xp, g: g,
+    linear="input, other",
+    examples=[example("2x3, 2x3"), example("2x3, 3"), example("2x3, "), example("0x2, 2")],
+    node_name="CopyBackwards",
+    doc="""`other` in the shape and dtype of `input`, whose values have no influence.""",
+)
+
+_fill = declare(
+    "fill(input, value)",
+    _copied,
+    input=lambda xp, g: xp.zeros_like(g),
+    value=lambda xp, g: g,
+    linear="input, value",
+    examples=[example("2x3, "), example(", "), example("0, ")],
+    doc="""A tensor like `input` in which every element is `value`.""",
+)
+
+_zero = declare(
+    "zero(input)",
+    np.zeros_like,
+    input=lambda xp, g: xp.zeros_like(g),
+    linear="input",
+    examples=[example("2x3"), example("")],
+    doc="""A tensor like `input` in which every element is 0.""",
+)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write `src`, which broadcasts and is cast, into the tensor; returns it.
+
+    The old values have derivative 0. Raises RuntimeError where `src` does not broadcast to the
+    tensor's shape. Source: PyTorch's `Tensor.copy_`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
+    tensor([1., 2.])
+    """
+    if not isinstance(src, Tensor):
+        raise TypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+        )
+    if src is self:
+        return self
+    check_broadcast(self.array.shape, src.array.shape, "copy_")
+    return _store(self, "copy_", _copy, src)
+
+
+def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
+    """Write `value` into the whole of `target`; without a graph, straight into its memory."""
+    expanded(value.array.shape, target.array.shape)
+    uniform = record is _fill
+    if is_tracked(target, (value,)):
+        return write(target, name, record, (value,), {}, uniform)
+    check_writable(target, name, False, uniform)
+    np.copyto(target.array, value.array, casting="unsafe")
+    return overwritten(target, name)
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` in which every element is `value`, a number or a 0-d tensor.
+
+    Source: PyTorch's `fill`.
+
+    >>> import retrograd as rg
+    >>> rg.fill(rg.zeros(2), 3.0)
+    tensor([3., 3.])
+    """
+    return _fill(input, _scalar(input, value, "fill"))  # type: ignore[no-any-return]
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write `value`, a number or a 0-d tensor, into every element. Source: `Tensor.fill_`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    return _store(self, "fill_", _fill, _scalar(self, value, "fill_"))
+
+
+def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
+    found = as_tensor(value, self.array.dtype)
+    if found.array.ndim:
+        raise RuntimeError(
+            f"{name} only supports 0-dimension value tensor but got tensor with "
+            f"{found.array.ndim} dimensions. Write x.copy_(value)"
+        )
+    if found.array.dtype.kind == "c" and self.array.dtype.kind != "c":
+        raise RuntimeError(
+            f"value cannot be converted to type {self.dtype} without overflow: it is complex"
+        )
+    return found
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write 0 into every element. Source: PyTorch's `Tensor.zero_`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    if is_tracked(self, ()):
+        return write(self, "zero_", _zero, (), {}, True)
+    check_writable(self, "zero_", False, True)
+    self.array.fill(0)
+    return overwritten(self, "zero_")
+
+
+# -- assignment to an index --------------------------------------------------------------------
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """`x[key] = value`: `value`, a number or a tensor, broadcasts to the region and is cast.
+
+    The gradient of the old values there is 0, that of `value` is what arrives there. Raises
+    IndexError for an index out of bounds, RuntimeError where the shapes do not fit and for a leaf
+    that requires grad. Source: PyTorch's `Tensor.__setitem__`.
+
+    >>> import retrograd as rg
+    >>> x = rg.zeros(2, 2)
+    >>> x[0] = rg.tensor([1.0, 2.0]); x[:, 1] = 5.0; x
+    tensor([[1., 5.],
+            [0., 5.]])
+    """
+    basics, tensors = parse(self.array.shape, key)
+    source = _value(self, value)
+    region = self if covers(basics, self.array.shape) else basic_view(self, basics)
+    if tensors:
+        found, dims = combine(tensors)
+        ndim = len(region_shape(region.array.shape, found, dims))
+        _put(region, _strip(source, ndim), found, dims, False)
+        return
+    _store(region, "copy_", _copy, _strip(source, region.array.ndim))
+
+
+def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a basic index takes every element in its place."""
+    return all(
+        item.__class__ is slice and item.indices(n) == (0, n, 1)
+        for item, n in zip(index, shape, strict=False)
+    )
+
+
+def _value(self: Tensor, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)):
+        array = np.asarray(value)
+        dtypes.of_numpy(array.dtype)
+        return new_tensor(array)
+    try:
+        return _scalar(self, value, "setitem")
+    except TypeError:
+        raise TypeError(
+            f"can't assign a {type(value).__name__} to a tensor of {self.dtype}"
+        ) from None
+
+
+def _strip(value: Tensor, ndim: int) -> Tensor:
+    """`value` without leading dimensions of size 1 beyond `ndim`."""
+    shape = value.array.shape
+    extra = len(shape) - ndim
+    if extra > 0 and all(n == 1 for n in shape[:extra]):
+        return value.reshape(shape[extra:])  # type: ignore[no-any-return]
+    return value
+
+
+def _put(
+    target: Tensor, values: Tensor, found: Tensor, dims: tuple[int, ...], accumulate: bool
+) -> Tensor:
+    """Write `values` at the indices; without a graph, straight into the target's memory."""
+    check_bounds(target.array.shape, found, dims)
+    check_values(values, region_shape(target.array.shape, found, dims))
+    if accumulate or is_tracked(target, (values,)):
+        how = {"dims": dims, "accumulate": accumulate}
+        return write(target, "index_put_", index_put_op, (values, found), how)
+    check_writable(target, "index_put_", False)
+    target.array[places(found.array, dims)] = values.array
+    return overwritten(target, "index_put_")
+
+
+def region_shape(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what `index` gives."""
+    inner = found.array.shape if len(dims) == 1 else found.array.shape[1:]
+    rest = [n for dim, n in enumerate(shape) if dim not in dims]
+    adjacent = dims[-1] - dims[0] == len(dims) - 1
+    start = dims[0] if adjacent else 0
+    return (*rest[:start], *inner, *rest[start:])
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` stored at the index tensors, one per dimension; added if `accumulate`.
+
+    `values` broadcasts to the indexed region and has the tensor's dtype. Without `accumulate`,
+    which of several values for one place is stored is not defined. Raises IndexError for an index
+    out of bounds, RuntimeError where shapes do not fit. Source: PyTorch's `index_put`.
+
+    >>> import retrograd as rg
+    >>> rg.index_put(rg.zeros(3), (rg.tensor([0, 0]),), rg.tensor([1.0, 2.0]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    found, dims = _checked(input, indices, values, "index_put")
+    return index_put_op(input, values, found, dims=dims, accumulate=accumulate)  # type: ignore[no-any-return]
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place form of `index_put`. Source: PyTorch's `Tensor.index_put_`."""
+    found, dims = _checked(self, indices, values, "index_put_")
+    return _put(self, values, found, dims, accumulate)
+
+
+def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name}(): argument 'values' must be Tensor, not {type(values).__name__}")
+    if values.array.dtype != input.array.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {input.dtype} for "
+            f"the destination and {values.dtype} for the source."
+        )
+    found, dims = read_indices(input.array.shape, indices, name)
+    check_bounds(input.array.shape, found, dims)
+    check_values(values, region_shape(input.array.shape, found, dims))
+    return found, dims
+
+
+def check_values(values: Tensor, region: tuple[int, ...]) -> None:
+    """Raise unless `values` broadcasts to an indexed region."""
+    shape = values.array.shape
+    extra = len(shape) - len(region)
+    fits = extra <= 0 and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(region), strict=False)
+    )
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing "
+            f"result of shape {list(region)}"
+        )
+
+
+# -- memory ------------------------------------------------------------------------------------
+
+
+def resize_(self: Tensor, *sizes: Any) -> Tensor:
+    """Give the tensor another shape, with more elements (uninitialised) or fewer.
+
+    Raises RuntimeError where it requires grad or is a view. Source: PyTorch's `Tensor.resize_`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2, 3, 4]).resize_(2, 2).shape
+    retrograd.Size([2, 2])
+    """
+    shape = integers(sizes, "resize_", "size")
+    if self.node is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    if self.view_of is not None or self.views:
+        raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
+    flat = np.ravel(self.array)
+    array = np.zeros(shape, flat.dtype)
+    kept = min(flat.size, array.size)
+    array.reshape(-1)[:kept] = flat[:kept]
+    self.array = array
+    return self
+
+
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Let the tensor share the memory of `source`, or have no elements; its history is dropped.
+
+    Raises RuntimeError for a dtype that differs and for a tensor that requires grad. Source:
+    PyTorch's `Tensor.set_`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(3).set_(rg.ones(2))
+    tensor([1., 1.])
+    """
+    if self.node is not None:
+        raise RuntimeError(
+            "set_() on a tensor that requires grad would lose its history. Work on x.detach()"
+        )
+    if source is None:
+        self.array = np.empty(0, self.array.dtype)
+        return self
+    if source.array.dtype != self.array.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
+        )
+    self.array = source.array
+    self.cell = source.cell
+    return self
+
+
+method(setitem, "__setitem__")
+for function in (copy_, fill, fill_, index_put, index_put_, resize_, set_, zero_):
+    method(function)

@@ -1,0 +1,435 @@
+"""Losses of classes: cross-entropy, negative log-likelihood, margins.
+
+NOTE [Class targets]
+1. A target is a class index per sample, int64 or uint8, or for `cross_entropy` a probability per
+   class, floating. The class dimension of the input is 1, or 0 where there is no batch.
+2. Every sample has a share in the loss: its class's weight, and 0 where its target is
+   `ignore_index`. "mean" divides by the sum of the shares.
+3. Weights are constants; the input, and target probabilities, are differentiable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..engine.op import declare, example
+from ..engine.tensor import Tensor, new_tensor
+from .activation import logsigmoid
+from .loss import check_floating, check_real, check_tensors, legacy, reduced, reduction_of
+
+__all__ = [
+    "cross_entropy",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+]
+
+
+# -- the fused case -----------------------------------------------------------------------------
+
+
+def _picked(array: Any, target: Any) -> Any:
+    return array[np.arange(len(target)), target]
+
+
+def _cross_entropy_forward(input: Any, target: Any, share: Any, *, scale: float) -> Any:
+    shifted = input - np.maximum.reduce(input, 1, keepdims=True, initial=-np.inf)
+    loss = -_picked(shifted, target)
+    loss += np.log(np.add.reduce(np.exp(shifted, shifted), 1))
+    if share is not None:
+        each = share[:, 0]
+        loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
+    return np.add.reduce(loss) * scale
+
+
+def _cross_entropy_slope(
+    cotangent: Any, input: Any, target: Any, share: Any, *, scale: float
+) -> Any:
+    out = input - np.maximum.reduce(input, 1, keepdims=True, initial=-np.inf)
+    np.exp(out, out)
+    factor = cotangent * scale if share is None else cotangent * scale * share
+    out *= factor / np.add.reduce(out, 1, keepdims=True)
+    out[np.arange(len(target)), target] -= factor if share is None else factor[:, 0]
+    if share is not None:
+        out[share[:, 0] == 0] = 0
+    return out
+
+
+def slope_input(
+    xp: Any, g: Any, cotangent: Any, input: Any, target: Any, share: Any, scale: float
+) -> Any:
+    """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
+    p = xp.softmax(input, dim=1)
+    inward = p * g
+    factor = 0.0 if math.isnan(scale) else scale  # NaN: every sample is ignored
+    out = (inward - p * xp.sum_to(inward, shape=(input.shape[0], 1))) * (cotangent * factor)
+    return out if share is None else out * share
+
+
+_cross_entropy = declare(
+    "cross_entropy(input, target, share, *, scale)",
+    _cross_entropy_forward,
+    input=lambda xp, g, input, target, share, scale: xp.cross_entropy_slope(
+        g, input, target, share, scale=scale
+    ),
+    complex=False,
+    examples=[
+        example("3x4, 3:int<4, none", scale=0.5),
+        example("3x4, 3:int<4, 3x1", scale=1.0),
+        example("0x4, 0:int<4, none", scale=1.0),
+    ],
+    node_name="NllLossBackward0",
+    doc="""Sum of `share * (logsumexp(input) - input[target])` over the rows, times `scale`. Fused,
+    as the loss of most classifiers: it keeps the input and the target, where a composition keeps
+    the logarithms of all probabilities too, and it is one node instead of four.""",
+)
+
+declare(
+    "cross_entropy_slope(cotangent, input, target, share, *, scale)",
+    _cross_entropy_slope,
+    cotangent=lambda xp, g, cotangent, input, target, share, scale: (
+        g
+        * xp.cross_entropy_slope(xp.zeros_like(cotangent) + 1.0, input, target, share, scale=scale)
+    ),
+    input=slope_input,
+    complex=False,
+    examples=[
+        example(", 3x4, 3:int<4, none", scale=0.5),
+        example(", 3x4, 3:int<4, 3x1", scale=1.0),
+    ],
+    doc="""The gradient of `cross_entropy`: `share * (softmax(input) - onehot(target)) * scale`.""",
+)
+
+
+# -- targets ------------------------------------------------------------------------------------
+
+
+def _check_indices(target: Tensor) -> None:
+    if target.array.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {legacy(target)}. Convert the "
+            "class indices: target.long()"
+        )
+
+
+def _check_weight(weight: Tensor | None, classes: int, input: Tensor) -> None:
+    if weight is None:
+        return
+    if weight.array.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.shape)}"
+        )
+    if weight.array.dtype != input.array.dtype:
+        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(weight)}")
+
+
+def _check_sizes(input: Tensor, target: Tensor) -> None:
+    """Raise unless the target has one index for each sample, (N,) or (N, d1, ...)."""
+    shape, found = input.array.shape, target.array.shape
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(shape) == 1:
+        if target.array.size != 1 or len(found) > 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {list(found)}"
+            )
+        return
+    if found[:1] != shape[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size "
+            f"({found[0] if found else 0})."
+        )
+    wanted = (shape[0], *shape[2:])
+    if found != wanted:
+        if len(shape) == 2:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(found)}")
+
+
+def shares(
+    target: Any, classes: int, ignore_index: int, weight: Any, dtype: Any
+) -> tuple[Any, Any, float]:
+    """The indices with ignored ones as 0, the share of each (None: all 1), and the shares' sum.
+
+    Raises IndexError for an index that is no class.
+    """
+    size = target.size
+    highest = int(target.view(np.uint64 if target.itemsize == 8 else np.uint8).max(initial=0))
+    if highest < classes and not 0 <= ignore_index < classes:  # a negative index is highest too
+        if weight is None:
+            return target, None, float(size)
+        share = weight[target]
+        return target, share, float(share.sum())
+    valid = target != ignore_index
+    wrong = target[valid & ((target < 0) | (target >= classes))]
+    if wrong.size:
+        raise IndexError(f"Target {wrong[0]} is out of bounds.")
+    indices = np.where(valid, target, 0)
+    share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
+    return indices, share, float(share.sum())
+
+
+def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """One sample as a batch of one."""
+    return input.reshape(1, -1), target.reshape(1)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-input[target], for `input` log-probabilities: (C,), (N, C) or (N, C, d1, ...); reduced.
+
+    `target` holds class indices, (N,) or (N, d1, ...); those equal to `ignore_index` do not count.
+    `weight`, (C,), is the share of each class; "mean" divides by the shares' sum. Raises IndexError
+    for an index that is no class, ValueError for another batch size. Source: PyTorch's `nll_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.nll_loss(rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0]))
+    tensor(2.5000)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("nll_loss", input=input, target=target)
+    check_floating("nll_loss", input)
+    _check_sizes(input, target)
+    _check_indices(target)
+    if input.array.ndim == 1:
+        loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
+        return loss.reshape(()) if reduction == "none" else loss
+    classes = input.array.shape[1]
+    _check_weight(weight, classes, input)
+    indices, share, total = shares(
+        target.array,
+        classes,
+        ignore_index,
+        None if weight is None else weight.array,
+        input.array.dtype,
+    )
+    index = new_tensor(indices.astype(np.int64, copy=False)).unsqueeze(1)
+    loss = -input.gather(1, index).squeeze(1)
+    if share is not None:
+        loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
+    return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross-entropy of softmax(input), logits of shape (C,), (N, C) or (N, C, d1, ...).
+
+    `target` holds class indices as for `nll_loss`, or, in the input's shape, probabilities. A part
+    `label_smoothing` of each target is spread evenly over the classes. Stable for logits of any
+    size. Raises IndexError for an index that is no class, ValueError for another batch size,
+    NotImplementedError for complex logits. Source: PyTorch's `cross_entropy`.
+
+    >>> import retrograd as rg
+    >>> logits = rg.tensor([[0.0, 0.0]], requires_grad=True)
+    >>> loss = rg.nn.functional.cross_entropy(logits, rg.tensor([1])); loss
+    tensor(0.6931, grad_fn=<NllLossBackward0>)
+    >>> loss.backward(); logits.grad
+    tensor([[ 0.5000, -0.5000]])
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("cross_entropy_loss", input=input, target=target)
+    check_real("cross_entropy", input)
+    check_floating("cross_entropy", input)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.array.shape == input.array.shape:
+        return _soft_targets(input, target, weight, ignore_index, reduction, label_smoothing)
+    _check_sizes(input, target)
+    _check_indices(target)
+    if input.array.ndim == 1:
+        one = _unbatched(input, target)
+        loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
+        return loss.reshape(()) if reduction == "none" else loss
+    if input.array.ndim == 2 and reduction != "none" and label_smoothing == 0:
+        _check_weight(weight, input.array.shape[1], input)
+        indices, share, total = shares(
+            target.array,
+            input.array.shape[1],
+            ignore_index,
+            None if weight is None else weight.array,
+            input.array.dtype,
+        )
+        scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
+        found = target if indices is target.array else new_tensor(indices)
+        return _cross_entropy(  # type: ignore[no-any-return]
+            input, found, None if share is None else new_tensor(share[:, None]), scale=scale
+        )
+    log_p = input.log_softmax(1)
+    loss = nll_loss(log_p, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0:
+        return loss
+    spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
+    part = label_smoothing / input.array.shape[1]
+    return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
+
+
+def _smooth_part(
+    log_p: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The loss for targets spread over all classes, each with its weight; reduced."""
+    ndim, classes = log_p.array.ndim, log_p.array.shape[1]
+    weights = None if weight is None else weight.array
+    _, share, total = shares(target.array, classes, ignore_index, weights, log_p.array.dtype)
+    if weight is not None:
+        log_p = log_p * weight.reshape(-1, *(1,) * (ndim - 2))
+    loss = -log_p.sum(1)
+    if share is not None:
+        loss = loss.where(new_tensor(target.array != ignore_index), 0.0)
+    return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
+
+
+def _soft_targets(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Tensor:
+    """Cross-entropy where the target has a probability for each class."""
+    if target.array.dtype.kind != "f":
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got "
+            f"{legacy(target)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    dim = 1 if input.array.ndim > 1 else 0
+    classes = input.array.shape[dim]
+    _check_weight(weight, classes, input)
+    if label_smoothing:
+        target = target * (1.0 - label_smoothing) + label_smoothing / classes
+    product = input.log_softmax(dim) * target
+    if weight is not None:
+        product = product * weight.reshape(-1, *(1,) * max(0, input.array.ndim - 2))
+    loss = -product.sum(dim)
+    if reduction == "mean":
+        samples = input.array.size // max(1, classes)
+        return loss.sum() / samples  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
+
+
+# -- margins ------------------------------------------------------------------------------------
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the wrong classes of max(0, margin - input[target] + input[class])^p; reduced.
+
+    `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
+    class, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
+    tensor(0.7500)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    check_real("multi_margin_loss", input)
+    if input.array.ndim < 2:
+        one = _unbatched(input, target)
+        loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
+        return loss.reshape(target.shape) if reduction == "none" else loss
+    samples, classes = input.array.shape
+    indices = target.array
+    if indices.shape != (samples,):
+        raise RuntimeError(
+            f"inconsistent target size, expected {samples} but got {list(target.shape)}"
+        )
+    if ((indices < 0) | (indices >= classes)).any():
+        raise RuntimeError("target out of range")
+    right = np.arange(classes) == indices[:, None]
+    gap = (input - input.gather(1, target.unsqueeze(1)) + margin).clamp_min(0.0)
+    gap = gap.where(new_tensor(~right), 0.0)
+    loss = gap if p == 1 else gap * gap
+    if weight is not None:
+        loss = loss * new_tensor(weight.array[indices][:, None])
+    return reduced(loss.sum(1) / classes, reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Sum over right and wrong classes of max(0, 1 - (input[right] - input[wrong])), over C.
+
+    Each row of `target` lists the right classes up to its first -1. Raises RuntimeError where the
+    shapes differ. Source: PyTorch's `multilabel_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> x, y = rg.tensor([[0.1, 0.2, 0.4, 0.8]]), rg.tensor([[3, 0, -1, 1]])
+    >>> rg.nn.functional.multilabel_margin_loss(x, y)
+    tensor(0.8500)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.array.shape != target.array.shape:
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    if input.array.ndim < 2:
+        one = input.reshape(1, -1), target.reshape(1, -1)
+        loss = multilabel_margin_loss(*one, reduction=reduction)
+        return loss.reshape(()) if reduction == "none" else loss
+    classes = input.array.shape[1]
+    listed = np.logical_and.accumulate(target.array >= 0, 1)
+    indices = np.where(listed, target.array, 0)
+    right = np.zeros(input.array.shape, np.bool_)
+    rows = np.nonzero(listed)[0]
+    right[rows, indices[listed]] = True
+    gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0
+    counted = new_tensor(listed[:, :, None] & ~right[:, None, :])
+    loss = gaps.clamp_min(0.0).where(counted, 0.0).sum((1, 2)) / classes
+    return reduced(loss, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the last dimension of the binary cross-entropies of sigmoid(input); reduced.
+
+    Source: PyTorch's `multilabel_soft_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.multilabel_soft_margin_loss(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    return reduced((loss if weight is None else loss * weight).mean(-1), reduction)

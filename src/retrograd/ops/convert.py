@@ -1,0 +1,153 @@
+"""Changing dtype: `to`, `type` and their short forms, and the questions about promotion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..engine.dispatch import LEGACY
+from ..engine.tensor import Tensor, method
+from ..engine.tensor import device as Device
+from . import create
+from .structure import cast, clone
+
+__all__ = ["can_cast", "result_type"]
+
+
+def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
+    """`t` with the NumPy dtype `target`; `t` itself if it has it, unless `copy`.
+
+    Differentiable between floating and complex dtypes; from complex to real, the real part.
+    """
+    if t.dtype.numpy == target:
+        return clone(t) if copy else t  # type: ignore[no-any-return]
+    if not dtypes.is_differentiable(target):
+        t = t.detach()
+    return cast(t, dtype=target)  # type: ignore[no-any-return]
+
+
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+) -> Tensor:
+    """The tensor with another dtype or device: `to(dtype)`, `to(device, dtype)`, `to(other)`.
+
+    Returns the tensor itself where nothing changes, unless `copy`. Differentiable; complex to real
+    takes the real part. Raises TypeError for what is neither dtype, device nor tensor. Source:
+    PyTorch's `Tensor.to`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2).to(rg.complex128).dtype
+    retrograd.complex128
+    """
+    flags: list[Any] = []
+    for place, value in enumerate(args):
+        if isinstance(value, Tensor) and place == 0:
+            dtype = value.dtype
+        elif isinstance(value, bool):
+            flags.append(value)
+        elif value is None or isinstance(value, (str, Device)):
+            device = value
+        elif isinstance(value, (dtypes.dtype, type)) and place < 2:
+            dtype = value
+        else:
+            raise TypeError(
+                f"to(): argument (position {place + 1}) must be retrograd.dtype, device or Tensor, "
+                f"not {type(value).__name__}"
+            )
+    if len(flags) > 2:
+        raise TypeError(
+            f"to() takes at most 2 flags (non_blocking, copy) but {len(flags)} were given"
+        )
+    create.check_device(device)
+    target = self.dtype.numpy if dtype is None else create.check_dtype(dtype, "to")
+    return convert(self, target, flags[1] if len(flags) > 1 else copy)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the dtype of `other`."""
+    return convert(self, other.dtype.numpy)
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor with another dtype, or, without one, the name of its type.
+
+    >>> import retrograd as rg
+    >>> rg.ones(1).type(), rg.ones(1).type("retrograd.LongTensor")
+    ('retrograd.FloatTensor', tensor([1]))
+    """
+    if dtype is None:
+        return f"retrograd.{LEGACY.get(self.dtype.name, self.dtype.name)}Tensor"
+    if isinstance(dtype, str):
+        for name, legacy in LEGACY.items():
+            if dtype == f"retrograd.{legacy}Tensor":
+                return convert(self, dtypes.by_name(name).numpy)
+        raise ValueError(f"invalid type: {dtype!r}")
+    return convert(self, create.check_dtype(dtype, "type"))
+
+
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """Whether promotion rules let values of dtype `from_` be stored as dtype `to`.
+
+    >>> import retrograd as rg
+    >>> rg.can_cast(rg.float64, rg.float32), rg.can_cast(rg.float32, rg.int64)
+    (True, False)
+    """
+    return from_.category <= to.category and not (
+        from_.category == to.category == 1 and from_.is_signed and not to.is_signed
+    )
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype that arithmetic between two tensors or numbers gives.
+
+    >>> import retrograd as rg
+    >>> rg.result_type(rg.tensor([1, 2]), 1.0)
+    retrograd.float32
+    """
+    if not isinstance(tensor1, Tensor):
+        tensor1, tensor2 = tensor2, tensor1
+    if not isinstance(tensor1, Tensor):
+        tensor1 = create.tensor(tensor1)
+    x = tensor1.array
+    if isinstance(tensor2, Tensor):
+        return dtypes.of_numpy(dtypes.common(x, tensor2.array))
+    y = dtypes.scalar_array(tensor2, x.dtype)
+    return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
+
+
+SHORT = {
+    "bool": dtypes.boolean,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}
+
+
+def short_form(name: str, target: dtypes.dtype) -> Any:
+    """The method called `name` that converts to `target`."""
+
+    def call(self: Tensor) -> Tensor:
+        return convert(self, target.numpy)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"The tensor as {target.name}: `to({target})`."
+    return call
+
+
+for name, target in SHORT.items():
+    method(short_form(name, target))
+method(to)
+method(type_as)
+method(type_, "type")

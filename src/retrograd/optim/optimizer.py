@@ -1,0 +1,378 @@
+"""`Optimizer`: parameter groups, state, saving and loading, hooks; and the tools of update rules.
+
+NOTE [Update rules]
+1. A rule works on arrays, in place, with NumPy's functions and `out`: no graph, no grad mode.
+2. It is written for one parameter. Large arrays come to it in blocks (`pieces`): the temporaries
+   of a block stay in the cache, where whole arrays would travel to memory and back once per call.
+3. A parameter's version counts the write, so a graph that saved its old value raises.
+4. Constants are 0-d arrays of the parameter's dtype (`constants`): NumPy takes those twice as fast
+   as Python numbers.
+
+This module knows no rule by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import defaultdict
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import modes
+from ..dtypes import default_numpy, real_of, scalar_array
+from ..engine.hooks import HookTable
+from ..engine.tensor import Tensor, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..engine.hooks import RemovableHandle
+
+__all__ = ["Optimizer", "required"]
+
+BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
+
+DUPLICATES = (
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+    "error"
+)
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """The base of all optimizers. A subclass passes its `defaults` up and defines `step`.
+
+    params: tensors, (name, tensor) pairs, or dictionaries with "params" and the settings of that
+    group. `param_groups` is the list of groups, `state` maps a parameter to its own dictionary.
+    Raises TypeError for a single tensor, ValueError for an empty list, a non-leaf, or a parameter
+    in two groups. Source: PyTorch's `optim.Optimizer`.
+    """
+
+    param_groups: list[dict[str, Any]]
+    state: defaultdict[Any, Any]
+    _step_pre_hooks: HookTable | None = None
+    _step_post_hooks: HookTable | None = None
+    _stepped: bool = False  # for learning-rate schedulers
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {type(params).__name__}. Wrap it in a list: [param]"
+            )
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter from its gradient; returns what `closure`, if given, returns."""
+        raise NotImplementedError
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop every parameter's `.grad`, or fill it with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    p._grad = None
+                elif grad.node is not None:
+                    p._grad = new_tensor(np.zeros_like(grad.array))
+                else:
+                    grad.array.fill(0)
+                    if grad.cell is not None:
+                        grad.cell.bump("zero_grad")
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group: a dictionary with "params" and settings; the defaults fill the rest."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        group = dict(param_group)
+        group["params"], names = self._checked_params(group["params"])
+        if names:
+            group["param_names"] = names
+        for name, value in self.defaults.items():
+            if value is required and name not in group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
+                )
+            group.setdefault(name, value)
+        if len({id(p) for p in group["params"]}) != len(group["params"]):
+            warnings.warn(DUPLICATES, stacklevel=3)
+        taken = {id(p) for other in self.param_groups for p in other["params"]}
+        if any(id(p) in taken for p in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(group)
+
+    def _checked_params(self, params: Any) -> tuple[list[Tensor], list[str]]:
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets will change between runs. Please use a list instead."
+            )
+        items = [params] if isinstance(params, Tensor) else list(params)
+        names = [item[0] for item in items if isinstance(item, tuple)]
+        if names and len(names) != len(items):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        items = [item[1] if isinstance(item, tuple) else item for item in items]
+        for item in items:
+            if not isinstance(item, Tensor):
+                raise TypeError(
+                    "optimizer can only optimize Tensors, but one of the params is "
+                    f"{type(item).__name__}"
+                )
+            if not item.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        return items, names
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state, with parameters replaced by their numbers, and the groups.
+
+        The tensors in it are those of the optimizer.
+
+        >>> import retrograd as rg
+        >>> w = rg.ones(1, requires_grad=True)
+        >>> rg.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
+        [0]
+        """
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            saved = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**saved, "params": [numbers[id(p)] for p in group["params"]]})
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: value
+            for key, value in self.state.items()
+        }
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state that `state_dict` gave; tensors are copied.
+
+        State of a floating dtype takes its parameter's dtype, except "step". Raises ValueError if
+        the numbers of groups or of parameters differ.
+        """
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        pairs = list(zip(self.param_groups, saved, strict=True))
+        if any(len(mine["params"]) != len(theirs["params"]) for mine, theirs in pairs):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
+            )
+        params = {
+            number: p
+            for mine, theirs in pairs
+            for number, p in zip(theirs["params"], mine["params"], strict=True)
+        }
+        self.state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in params:
+                self.state[params[key]] = _loaded(value, params[key])
+            else:
+                self.state[key] = value
+        for mine, theirs in pairs:
+            kept = {"params": mine["params"]}
+            if "param_names" in mine and "param_names" not in theirs:
+                kept["param_names"] = mine["param_names"]
+            mine.clear()
+            mine.update({**deepcopy({k: v for k, v in theirs.items() if k != "params"}), **kept})
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("defaults", "state", "param_groups")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for number, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {number}\n"
+            text += "".join(
+                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
+            )
+        return text + ")"
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before `step`; it may return (args, kwargs)."""
+        if self._step_pre_hooks is None:
+            self._step_pre_hooks = HookTable()
+        return self._step_pre_hooks.add(hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after `step`."""
+        if self._step_post_hooks is None:
+            self._step_post_hooks = HookTable()
+        return self._step_post_hooks.add(hook)
+
+
+def _hooked(step: Any) -> Any:
+    """A subclass's `step` with the step hooks around it."""
+
+    @functools.wraps(step)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self._stepped = True
+        if self._step_pre_hooks is None and self._step_post_hooks is None:
+            return step(self, *args, **kwargs)
+        for hook in list((self._step_pre_hooks or {}).values()):
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(
+                        f"{hook} must return None or a tuple of (new_args, new_kwargs), but got "
+                        f"{changed}."
+                    )
+                args, kwargs = changed
+        result = step(self, *args, **kwargs)
+        for hook in list((self._step_post_hooks or {}).values()):
+            hook(self, args, kwargs)
+        return result
+
+    return call
+
+
+def _loaded(value: Any, param: Tensor) -> dict[str, Any]:
+    """One parameter's loaded state: copies, floating tensors in the parameter's dtype."""
+    state = {}
+    for name, item in value.items():
+        if name == "step" and isinstance(item, (int, float)):
+            item = new_tensor(np.array(item, default_numpy()))  # noqa: PLW2901
+        if not isinstance(item, Tensor):
+            state[name] = deepcopy(item)
+            continue
+        array = item.array
+        if name != "step" and array.dtype.kind in "fc" and param.array.dtype.kind in "fc":
+            array = array.astype(param.array.dtype)
+        state[name] = new_tensor(array.copy())
+    return state
+
+
+# -- tools of the rules ------------------------------------------------------------------------
+
+
+def evaluate(closure: Callable[[], Any] | None) -> Any:
+    """What `closure` returns, run with gradients on; None without one."""
+    if closure is None:
+        return None
+    before = modes.change(grad=True)
+    try:
+        return closure()
+    finally:
+        modes.change(**before)
+
+
+def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
+    """Numbers that stay the same from step to step, as 0-d arrays of the components' dtype."""
+    real = real_of(dtype)
+    return [scalar_array(float(value), real) for value in values]
+
+
+def passing(dtype: np.dtype[Any], *values: float) -> list[Any]:
+    """Numbers that belong to one step; like `constants`, but not remembered."""
+    real = real_of(dtype)
+    return [np.array(value, real) for value in values]
+
+
+def is_small(array: Any) -> bool:
+    """Whether a rule may run on the whole array at once: NOTE [Update rules], 2."""
+    return array.ndim > 0 and array.size <= BLOCK
+
+
+def pieces(*arrays: Any) -> Iterator[Any]:
+    """Arrays of one shape, in blocks; the results of 0-d arithmetic would be no arrays."""
+    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]  # the gradient
+    if not all(a.flags.c_contiguous for a in whole):
+        yield arrays
+        return
+    flat = [a.reshape(-1) for a in whole]
+    for start in range(0, flat[0].size, BLOCK):
+        yield [a[start : start + BLOCK] for a in flat]
+
+
+def real_pieces(*arrays: Any) -> Iterator[Any]:
+    """The same for a rule that treats real and imaginary parts as separate real numbers."""
+    if arrays[0].dtype.kind != "c":
+        yield from pieces(*arrays)
+        return
+    real = real_of(arrays[0].dtype)
+    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]
+    if all(a.flags.c_contiguous for a in whole):
+        yield from pieces(*[a.reshape(-1).view(real) for a in whole])
+        return
+    for part in ("real", "imag"):
+        yield from pieces(*[np.atleast_1d(getattr(a, part)) for a in arrays])
+
+
+def count_step(state: dict[str, Any]) -> float:
+    """Add one to a parameter's "step", and return it as a number."""
+    array = state["step"].array
+    np.add(array, 1, array)
+    return array.item()  # type: ignore[no-any-return]
+
+
+def first_step() -> Tensor:
+    """The "step" of a new state: 0."""
+    return new_tensor(np.zeros((), default_numpy()))
+
+
+def check_settings(**settings: Any) -> None:
+    """Raise ValueError for a negative setting, as PyTorch words it."""
+    names = {"lr": "learning rate", "eps": "epsilon value"}
+    for name, value in settings.items():
+        if isinstance(value, Tensor) and value.array.size != 1:
+            raise ValueError(f"Tensor {name} must be 1-element")
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
+
+
+def check_implementation(differentiable: bool, **choices: Any) -> None:
+    """Raise for settings that ask for another way of updating than in place on arrays.
+
+    `foreach`, `fused` and `capturable` choose among PyTorch's implementations; here there is one,
+    and they are kept in the groups only so that states can be exchanged.
+    """
+    if differentiable:
+        raise ValueError(
+            "differentiable=True is not supported: the update is written into the parameters' "
+            "arrays. Write the step as operations: w = w - lr * g, with g from autograd.grad(..., "
+            "create_graph=True)"
+        )
+    if choices.get("fused") and choices.get("foreach"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

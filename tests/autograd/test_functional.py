@@ -1,0 +1,144 @@
+"""`autograd.functional`: shapes, values, graphs, strictness."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import autograd
+from retrograd.autograd import functional
+
+
+def tensor(*values, **options):
+    return rg.tensor(list(values), dtype=rg.float64, **options)
+
+
+def cubes(x):
+    return (x * x * x).sum()
+
+
+X, V = (1.0, 2.0), (1.0, 10.0)
+
+
+def test_vjp_and_jvp_multiply_the_jacobian_from_either_side():
+    matrix = tensor([1.0, 2.0], [3.0, 4.0], [5.0, 6.0])
+    x = tensor(*X)
+    out, product = functional.vjp(lambda x: matrix @ x, x, tensor(1, 10, 100))
+    assert (out.tolist(), product.tolist()) == ([5, 11, 17], [531, 642])
+    out, product = functional.jvp(lambda x: matrix @ x, x, tensor(*V))
+    assert (out.tolist(), product.tolist()) == ([5, 11, 17], [21, 43, 65])
+
+
+def test_tuples_in_give_tuples_out():
+    x, y = tensor(*X), tensor(3)
+    (first, second), (dx, dy) = functional.vjp(
+        lambda x, y: (x * y, y * y), (x, y), (tensor(*V), tensor(1))
+    )
+    assert (first.tolist(), second.tolist()) == ([3, 6], [9])
+    assert (dx.tolist(), dy.tolist()) == ([3, 30], [27])
+    _, (a, b) = functional.jvp(lambda x, y: (x * y, y * y), (x, y), (tensor(*V), tensor(1)))
+    assert (a.tolist(), b.tolist()) == ([4, 32], [6])
+
+
+def test_a_vector_may_be_left_out_for_a_single_number():
+    assert functional.vjp(cubes, tensor(*X))[1].tolist() == [3, 12]
+    assert functional.jvp(lambda x: x * x, tensor(3))[1].tolist() == [6]
+    with pytest.raises(RuntimeError, match="vector v can only be None if"):
+        functional.vjp(lambda x: x * x, tensor(*X))
+
+
+def test_the_shape_of_v_is_checked():
+    with pytest.raises(RuntimeError, match="v has invalid size"):
+        functional.vjp(cubes, tensor(*X), tensor(*V))
+    with pytest.raises(RuntimeError, match="should contain a single Tensor"):
+        functional.vjp(cubes, tensor(*X), (tensor(1), tensor(2)))
+
+
+def test_jacobian_has_the_shape_of_the_output_and_then_of_the_input():
+    x = tensor([1.0, 2.0, 3.0])
+    found = functional.jacobian(lambda x: x * x, x)
+    assert found.shape == (1, 3, 1, 3)
+    assert found.reshape(3, 3).tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    assert not found.requires_grad
+
+
+def test_jacobian_of_several_by_several_is_a_tuple_of_tuples():
+    x, y = tensor(*X), tensor(3)
+    (xx, xy), (sx, sy) = functional.jacobian(lambda x, y: (x * y, x.sum()), (x, y))
+    assert xx.tolist() == [[3, 0], [0, 3]]
+    assert xy.tolist() == [[1], [2]]
+    assert (sx.tolist(), sy.tolist()) == ([1, 1], [0])
+
+
+def test_jacobian_of_a_complex_function_has_a_row_per_output():
+    z = rg.tensor([1 + 2j], dtype=rg.complex128)
+    assert functional.jacobian(lambda z: z * z, z).tolist() == [[2 - 4j]]
+
+
+def test_hessian_of_one_and_of_several():
+    assert functional.hessian(cubes, tensor(*X)).tolist() == [[6, 0], [0, 12]]
+    (xx, xy), (yx, yy) = functional.hessian(lambda x, y: (x * x * y).sum(), (tensor(*X), tensor(3)))
+    assert xx.tolist() == [[6, 0], [0, 6]]
+    assert xy.tolist() == [[2], [4]]
+    assert yx.tolist() == [[2, 4]]
+    assert yy.tolist() == [[0]]
+
+
+def test_vhp_and_hvp_agree_with_the_hessian():
+    def f(x):
+        return (x * x).sum() * x[0]
+
+    x, v = tensor(*X), tensor(*V)
+    hessian = functional.hessian(f, x)
+    assert hessian.tolist() == [[6, 4], [4, 2]]
+    for product in (functional.vhp, functional.hvp):
+        out, found = product(f, x, v)
+        assert out.item() == 5
+        assert found.tolist() == [46, 24]
+
+
+def test_results_have_history_only_with_create_graph():
+    x = tensor(*X, requires_grad=True)
+    assert not functional.jacobian(lambda x: x * x, x).requires_grad
+    found = functional.jacobian(lambda x: x * x, x, create_graph=True)
+    assert autograd.grad(found.sum(), x)[0].tolist() == [2, 2]
+    _, product = functional.hvp(cubes, x, tensor(*V), create_graph=True)
+    assert autograd.grad(product.sum(), x)[0].tolist() == [6, 60]
+
+
+def test_the_input_and_the_same_tensor_inside_the_function_are_two_variables():
+    x = tensor(*X, requires_grad=True)
+    assert functional.jacobian(lambda y: y * x, x).tolist() == [[1, 0], [0, 2]]
+
+
+def test_modes_of_the_caller_do_not_matter():
+    with rg.no_grad():
+        assert functional.hessian(cubes, tensor(2)).tolist() == [[12]]
+        assert not rg.is_grad_enabled()
+
+
+def test_independence_gives_zeros_or_an_error_if_strict():
+    x = tensor(*X)
+
+    def constant(x):
+        return tensor(1, 2)
+
+    assert functional.jacobian(constant, x).tolist() == [[0, 0], [0, 0]]
+    assert functional.jvp(constant, x, tensor(*V))[1].tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match=r"Output 0 .* does not require gradients"):
+        functional.jacobian(constant, x, strict=True)
+    with pytest.raises(RuntimeError, match="independent of input 1"):
+        functional.vjp(lambda x, y: x.sum(), (x, x), strict=True)
+    with pytest.raises(RuntimeError, match=r"jacobian of the .* function .* independent"):
+        functional.hessian(lambda x: (x * 2).sum(), x, strict=True)
+
+
+def test_wrong_functions_and_inputs_raise():
+    with pytest.raises(TypeError, match="must be either a Tensor or a tuple of Tensors"):
+        functional.jacobian(cubes, 3)
+    with pytest.raises(TypeError, match="outputs of the user-provided function"):
+        functional.vjp(lambda x: 3, tensor(1))
+    with pytest.raises(RuntimeError, match="should return a single Tensor"):
+        functional.hessian(lambda x: (x, x), tensor(1))
+    with pytest.raises(RuntimeError, match="should contain a single element"):
+        functional.vhp(lambda x: x * x, tensor(*X), tensor(*V))

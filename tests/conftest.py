@@ -1,0 +1,21 @@
+"""Fixtures for every test: global state is sealed, so no test can leak into another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd
+from retrograd import dtypes, modes
+
+
+@pytest.fixture(autouse=True)
+def sealed():
+    """Seed the generators; fail a test that leaves a mode, a default or NumPy's state changed."""
+    retrograd.manual_seed(0)
+    np.random.seed(0)
+    default, errors, special = dtypes.get_default_dtype(), np.geterr(), modes.special
+    yield
+    assert modes.special == special, "a test left a mode switched on"
+    assert np.geterr() == errors, "a test changed NumPy's error handling"
+    assert dtypes.get_default_dtype() is default, "a test changed the default dtype"

@@ -1,0 +1,181 @@
+"""Hooks on tensors and nodes: what they see, what they may return, and their order."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import autograd
+
+
+def leaf(*values):
+    return rg.tensor(list(values), dtype=rg.float64, requires_grad=True)
+
+
+def test_hooks_run_in_the_promised_order():
+    notes = []
+    x = leaf(1)
+    y = x * 2
+    y.retain_grad()
+    y.grad_fn.register_hook(lambda inputs, outputs: notes.append("node post"))
+    y.grad_fn.register_prehook(lambda outputs: notes.append("node pre"))
+    y.register_hook(lambda g: notes.append("tensor 1"))
+    y.register_hook(lambda g: notes.append("tensor 2"))
+    accumulator = y.grad_fn.next_functions[0][0]
+    accumulator.register_hook(lambda inputs, outputs: notes.append("leaf post"))
+    accumulator.register_prehook(lambda outputs: notes.append("leaf pre"))
+    x.register_post_accumulate_grad_hook(lambda t: notes.append("accumulated"))
+    x.register_hook(lambda g: notes.append("leaf tensor"))
+    (y * 3).backward()
+    assert notes == [
+        *("tensor 1", "tensor 2", "node pre", "node post"),
+        *("leaf tensor", "leaf pre", "accumulated", "leaf post"),
+    ]
+
+
+def test_each_tensor_hook_sees_what_the_one_before_returned():
+    seen = []
+    x = leaf(1)
+    x.register_hook(lambda g: g * 10)
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    x.register_hook(lambda g: g + 1)
+    (x * 2).backward()
+    assert seen == [[20]]
+    assert x.grad.tolist() == [21]
+
+
+def test_retained_and_captured_gradients_are_those_after_the_tensor_hooks():
+    x = leaf(1)
+    y = x * 2
+    y.retain_grad()
+    y.register_hook(lambda g: g * 10)
+    (found,) = autograd.grad(y * 3, y, retain_graph=True)
+    assert found.tolist() == y.grad.tolist() == [30]
+
+
+def test_capturing_a_gradient_runs_no_node_hooks():
+    notes = []
+    x = leaf(1)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda outputs: notes.append("pre"))
+    autograd.grad(y * 3, y)
+    assert notes == []
+
+
+def test_a_tensor_hook_must_return_a_tensor_like_its_argument():
+    def run(result):
+        x = leaf(1, 2)
+        x.register_hook(lambda g: result)
+        (x * 2).sum().backward()
+
+    with pytest.raises(TypeError, match=r"expected Variable, but hook .* returned 'int' object"):
+        run(3)
+    with pytest.raises(RuntimeError, match="has changed the size of value"):
+        run(rg.ones(3, dtype=rg.float64))
+    with pytest.raises(RuntimeError, match="has changed the type of value"):
+        run(rg.ones(2))
+
+
+def test_node_hooks_see_and_replace_tuples():
+    seen = []
+
+    def pre(outputs):
+        seen.append([g.tolist() for g in outputs])
+        return (outputs[0] * 10,)
+
+    def post(inputs, outputs):
+        seen.append([inputs[0].tolist(), inputs[1], outputs[0].tolist()])
+        return (inputs[0] + 1, None)
+
+    x = leaf(1)
+    y = x * 2
+    y.grad_fn.register_prehook(pre)
+    y.grad_fn.register_hook(post)
+    (y * 3).backward()
+    assert seen == [[[3]], [[60], None, [30]]]
+    assert x.grad.tolist() == [61]
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "message"),
+    [
+        (lambda g: (g[0],), RuntimeError, r"incorrect number of values \(got 1, but expected 2\)"),
+        (lambda g: g[0], TypeError, "expected tuple, but hook returned 'Tensor'"),
+        (lambda g: (g[0], g[0]), RuntimeError, "can't replace a None gradient"),
+        (lambda g: (3, None), TypeError, "expected Variable"),
+    ],
+)
+def test_a_node_hook_must_return_as_many_gradients(result, kind, message):
+    y = leaf(1) * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: result(inputs))
+    with pytest.raises(kind, match=message):
+        y.backward()
+
+
+def test_a_removed_hook_runs_no_more_and_removing_again_is_harmless():
+    x = leaf(1)
+    handle = x.register_hook(lambda g: g * 10)
+    with x.register_hook(lambda g: g * 100):
+        (x * 1).backward()
+    handle.remove()
+    handle.remove()
+    (x * 1).backward()
+    assert x.grad.tolist() == [1001]
+
+
+def test_what_hooks_compute_is_recorded_exactly_if_the_pass_creates_a_graph():
+    modes = []
+    x, w = leaf(2), leaf(3)
+
+    def hook(g):
+        modes.append(rg.is_grad_enabled())
+        return g * w
+
+    y = x * x
+    y.register_hook(hook)
+    autograd.grad(y, x, retain_graph=True)
+    (dx,) = autograd.grad(y, x, create_graph=True)
+    assert modes == [False, True]
+    assert dx.tolist() == [12]
+    assert autograd.grad(dx, w)[0].tolist() == [4]
+
+
+def test_a_post_accumulate_hook_may_update_its_leaf_and_drop_the_gradient():
+    def step(t):
+        t.sub_(t.grad, alpha=0.5)
+        t.grad = None
+
+    x = leaf(4)
+    x.register_post_accumulate_grad_hook(step)
+    (x * x).backward()
+    assert x.tolist() == [0]
+    assert x.grad is None
+
+
+def test_a_post_accumulate_hook_must_return_none():
+    x = leaf(1)
+    x.register_post_accumulate_grad_hook(lambda t: t)
+    with pytest.raises(RuntimeError, match="must return None"):
+        (x * 1).backward()
+
+
+def test_hooks_need_a_gradient_and_accumulation_hooks_a_leaf():
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        rg.ones(1).register_hook(print)
+    with pytest.raises(RuntimeError, match="non-leaf tensors"):
+        (leaf(1) * 2).register_post_accumulate_grad_hook(print)
+    with pytest.raises(TypeError, match="must be callable"):
+        leaf(1).register_hook(3)
+
+
+def test_retain_grad_adds_up_over_passes_and_follows_an_in_place_write():
+    x = leaf(1)
+    y = x * 2
+    y.retain_grad()
+    for _ in range(2):
+        (y * 3).backward(retain_graph=True)
+    assert y.grad.tolist() == [6]
+    y.grad = None
+    y.mul_(5)
+    (y * 3).backward()
+    assert y.grad.tolist() == [3]

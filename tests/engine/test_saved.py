@@ -1,0 +1,362 @@
+"""Saved values: what is kept, version checks, and the two kinds of hooks."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import autograd
+from retrograd.autograd.graph import saved_tensors_hooks
+from retrograd.errors import SecondBackwardError, VersionError
+
+
+def leaf(*values, dtype=rg.float64):
+    return rg.tensor(list(values), dtype=dtype, requires_grad=True)
+
+
+def saved_values(root):
+    """All values that the graph behind a tensor keeps for its backward pass."""
+    found, nodes = [], [root.grad_fn]
+    for node in nodes:
+        if node.name() != "AccumulateGrad":
+            found += [value for value in node.saved if value is not None]
+        for edge, _ in node.next_functions:
+            if edge is not None and edge not in nodes:
+                nodes.append(edge)
+    return found
+
+
+# -- what is saved -----------------------------------------------------------------------------
+
+
+def test_a_saved_input_is_the_same_object():
+    x = leaf(1, 2)
+    y = x.pow(2)
+    assert y.grad_fn._saved_self is x
+    assert x.equal(y.grad_fn._saved_self)
+
+
+def test_a_saved_result_is_equal_but_another_object_on_the_same_memory():
+    x = leaf(1, 2)
+    y = x.exp()
+    saved = y.grad_fn._saved_result
+    assert saved is not y
+    assert y.equal(saved)
+    assert np.shares_memory(saved.array, y.array)
+    assert saved.grad_fn is y.grad_fn
+
+
+def test_an_operand_is_saved_only_if_the_other_one_needs_a_gradient():
+    x, y = leaf(1, 2), rg.tensor([3.0, 4.0], dtype=rg.float64)
+    node = (x * y).grad_fn
+    assert node._saved_self is None
+    assert node._saved_other is y
+
+
+def test_linear_operations_save_nothing():
+    x = leaf(1, 2)
+    assert saved_values(-(x + 1 - x).sum()) == []
+
+
+def test_a_frozen_part_of_a_network_saves_nothing():
+    rg.manual_seed(0)
+    sizes = [(8, 4), (8, 8), (8, 8), (2, 8)]
+    weights = [rg.randn(*size) for size in sizes]
+    weights[-1].requires_grad_()
+    hidden = rg.randn(3, 4)
+    for weight in weights[:-1]:
+        hidden = (hidden @ weight.t()).relu()
+        assert hidden.grad_fn is None
+    loss = (hidden @ weights[-1].t()).sum()
+    assert [value is hidden for value in saved_values(loss)] == [True]
+    loss.backward()
+    assert [weight.grad is None for weight in weights] == [True, True, True, False]
+
+
+def test_facts_are_shown_like_saved_values():
+    node = rg.ones(2, 3, requires_grad=True).sum(1).grad_fn
+    assert node._saved_dim == (1,)
+
+
+# -- versions ----------------------------------------------------------------------------------
+
+
+def test_a_saved_input_that_was_written_raises():
+    x = leaf(1, 2)
+    a = x * 1
+    y = a * a
+    a.add_(1)
+    with pytest.raises(VersionError, match="modified by an inplace operation") as caught:
+        y.sum().backward()
+    text = str(caught.value)
+    assert "retrograd.float64Tensor [2]" in text
+    assert "is at version 1; expected version 0 instead" in text
+    assert "It was written by add_" in text
+
+
+def test_a_saved_output_that_was_written_raises():
+    y = leaf(1, 2).exp()
+    y.add_(1)
+    with pytest.raises(VersionError, match="which is the output of ExpBackward0"):
+        y.sum().backward()
+
+
+def test_an_input_that_is_not_saved_may_be_written():
+    x = leaf(1, 2)
+    a = x * 1
+    y = a.exp()
+    a.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx(np.exp([1, 2]).tolist(), rel=1e-15)
+
+
+def test_a_write_before_saving_is_no_error():
+    x = leaf(1, 2)
+    a = x * 1
+    a.add_(1)
+    (a * a).sum().backward()
+    assert x.grad.tolist() == [4, 6]
+
+
+def test_a_write_to_a_view_or_a_detached_alias_is_seen():
+    for write in (lambda a: a[:1].mul_(2), lambda a: a.detach().mul_(2)):
+        a = leaf(1, 2) * 1
+        y = a * a
+        write(a)
+        with pytest.raises(VersionError):
+            y.sum().backward()
+
+
+def test_a_write_under_no_grad_is_seen_and_one_to_data_is_not():
+    x = leaf(1, 2)
+    y = x * x
+    x.data.mul_(10)
+    y.sum().backward()
+    assert x.grad.tolist() == [20, 40]
+    y = x * x
+    with rg.no_grad():
+        x.mul_(2)
+    with pytest.raises(VersionError, match="expected version 0 instead"):
+        y.sum().backward()
+
+
+def test_versions_count_writes_and_are_shared_with_views():
+    x = rg.zeros(3)
+    assert x._version == 0
+    view = x[1:]
+    view.add_(1)
+    x.mul_(2)
+    assert x._version == view._version == 2
+
+
+def test_a_version_error_leaves_gradients_as_they_were():
+    x = leaf(1, 2)
+    a = x * 1
+    y = (a * a).sum() + (x * 3).sum()
+    a.add_(1)
+    with pytest.raises(VersionError):
+        y.backward()
+    assert x.grad is None
+
+
+# -- freed values ------------------------------------------------------------------------------
+
+
+def test_freed_values_cannot_be_read():
+    y = leaf(1, 2).exp()
+    handle = y.grad_fn._raw_saved_result
+    y.sum().backward()
+    with pytest.raises(SecondBackwardError, match="directly access saved tensors after they have"):
+        _ = y.grad_fn._saved_result
+    with pytest.raises(SecondBackwardError):
+        _ = y.grad_fn._raw_saved_result
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        handle.register_hooks(lambda t: t, lambda t: t)
+
+
+# -- hooks for one saved value -----------------------------------------------------------------
+
+
+def test_hooks_registered_on_a_saved_value_pack_at_once_and_unpack_at_reading():
+    notes = []
+
+    def pack(t):
+        notes.append("pack")
+        return t.numpy().copy()
+
+    def unpack(a):
+        notes.append("unpack")
+        return rg.tensor(a)
+
+    x = leaf(1, 2)
+    y = x.pow(2)
+    y.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+    assert notes == ["pack"]
+    assert y.grad_fn._saved_self.equal(x)
+    y.sum().backward()
+    assert notes == ["pack", "unpack", "unpack"]
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_one_pair_of_hooks_at_a_time_and_none_on_nothing():
+    x, y = leaf(1, 2), rg.ones(2, dtype=rg.float64)
+    node = (x * y).grad_fn
+    node._raw_saved_other.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="only one pair of hooks is allowed"):
+        node._raw_saved_other.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        leaf(1).exp().grad_fn._raw_saved_result.register_hooks(lambda t: t, None)
+
+
+def test_a_pack_hook_may_not_write_to_its_argument():
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+        x.exp().grad_fn._raw_saved_result.register_hooks(lambda t: t.add_(1), lambda t: t)
+
+
+def test_an_unpack_hook_must_return_a_tensor():
+    x = leaf(1, 2)
+    y = x.exp()
+    y.grad_fn._raw_saved_result.register_hooks(lambda t: 3, lambda packed: packed)
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
+        y.sum().backward()
+
+
+# -- hooks for all saved values ----------------------------------------------------------------
+
+
+def test_default_hooks_pack_once_and_unpack_as_often_as_needed():
+    packed, unpacked = [], []
+
+    def pack(t):
+        packed.append(t.tolist())
+        return len(packed) - 1
+
+    def unpack(place):
+        unpacked.append(place)
+        return rg.tensor(packed[place], dtype=rg.float64)
+
+    x = leaf(1, 2)
+    with saved_tensors_hooks(pack, unpack):
+        y = x.exp() * x
+    assert packed == [np.exp([1.0, 2.0]).tolist(), np.exp([1.0, 2.0]).tolist(), [1, 2]]
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert sorted(unpacked) == [0, 0, 1, 1, 2, 2]
+
+
+def test_packed_values_are_new_objects_on_the_same_memory():
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
+        x = leaf(1, 2)
+        y = x * x
+    first, second = y.grad_fn._saved_self, y.grad_fn._saved_other
+    assert len({id(x), id(first), id(second)}) == 3
+    assert np.shares_memory(first.array, x.array)
+    assert np.shares_memory(second.array, x.array)
+    assert first.grad_fn is None
+    assert first.requires_grad
+
+
+def test_unpacked_values_have_history_for_second_derivatives():
+    x = leaf(2)
+    with saved_tensors_hooks(lambda t: t.numpy().copy(), lambda a: rg.tensor(a)):
+        y = (x * x).exp()
+        (dx,) = autograd.grad(y, x, create_graph=True)
+    (ddx,) = autograd.grad(dx, x)
+    assert dx.item() == pytest.approx(4 * np.exp(4), rel=1e-14)
+    assert ddx.item() == pytest.approx(18 * np.exp(4), rel=1e-14)
+
+
+def test_inner_hooks_replace_outer_ones_and_end_with_their_context():
+    notes = []
+
+    def noting(name):
+        return lambda t: notes.append(name) or t
+
+    x = leaf(1)
+    with saved_tensors_hooks(noting("outer"), lambda t: t):
+        with saved_tensors_hooks(noting("inner"), lambda t: t):
+            x.exp()
+        x.exp()
+    x.exp()
+    assert notes == ["inner", "outer"]
+
+
+def test_packed_values_are_not_checked_for_writes():
+    x = leaf(1, 2)
+    a = x * 1
+    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        y = a * a
+    a.mul_(100)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def temporary_files(folder):
+    """The self-deleting file of the specification, and its hooks."""
+
+    class SelfDeletingTempFile:
+        def __init__(self):
+            self.name = os.path.join(folder, str(uuid.uuid4()) + ".npy")
+
+        def __del__(self):
+            os.remove(self.name)
+
+    def pack_hook(tensor):
+        temp_file = SelfDeletingTempFile()
+        np.save(temp_file.name, tensor.numpy())
+        return temp_file
+
+    def unpack_hook(temp_file):
+        return rg.tensor(np.load(temp_file.name))
+
+    return pack_hook, unpack_hook
+
+
+def test_values_saved_to_temporary_files_are_deleted_with_the_graph(tmp_path):
+    pack_hook, unpack_hook = temporary_files(tmp_path)
+    x = leaf(*range(5))
+    y = x.pow(2)
+    y.grad_fn._raw_saved_self.register_hooks(pack_hook, unpack_hook)
+    assert len(os.listdir(tmp_path)) == 1
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 4, 8, 12, 16]
+    assert os.listdir(tmp_path) == []
+    y = x.pow(2)
+    y.grad_fn._raw_saved_self.register_hooks(pack_hook, unpack_hook)
+    del y
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_large_values_go_to_disk(tmp_path):
+    store, load = temporary_files(tmp_path)
+
+    def pack_hook(x):
+        return x if x.numel() < 1000 else store(x)
+
+    def unpack_hook(packed):
+        return packed if isinstance(packed, rg.Tensor) else load(packed)
+
+    class Model(rg.nn.Module):
+        def forward(self, x):
+            with saved_tensors_hooks(pack_hook, unpack_hook):
+                output = (x * x).exp()
+            return output
+
+    small, large = rg.zeros(999, requires_grad=True), rg.ones(1000, requires_grad=True)
+    net = Model()
+    first = net(small)
+    assert os.listdir(tmp_path) == []
+    second = net(large)
+    assert len(os.listdir(tmp_path)) == 3
+    (first.sum() + second.sum()).backward()
+    assert os.listdir(tmp_path) == []
+    np.testing.assert_array_equal(small.grad.numpy(), 0)
+    np.testing.assert_allclose(large.grad.numpy(), 2 * np.e, rtol=1e-6)

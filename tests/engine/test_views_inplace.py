@@ -1,0 +1,366 @@
+"""Views and in-place writes: random programs against PyTorch's results, and each rule by name."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.errors import VersionError
+
+DATA = Path(__file__).parent.parent / "data"
+spec = importlib.util.spec_from_file_location("programs", DATA / "make_views_inplace.py")
+programs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(programs)
+PROGRAMS = json.loads((DATA / "views_inplace.json").read_text())
+
+
+def leaf(*values):
+    return rg.tensor(values, dtype=rg.float64, requires_grad=True)
+
+
+def values(t):
+    return t.detach().tolist()
+
+
+def flat(found):
+    """Numbers, with None as no gradient at all: zeros."""
+    return None if found is None or not np.any(found) else found
+
+
+@pytest.mark.parametrize("entry", PROGRAMS, ids=lambda entry: str(entry["seed"]))
+def test_random_program_gives_pytorchs_values_and_gradients(entry):
+    # References carry 8 digits; the programs are a dozen elementwise steps in float64.
+    found, expected = programs.run(rg, entry["program"]), entry["result"]
+    if "raises" in expected:
+        assert found.get("raises") in programs.ERRORS
+        return
+    assert "raises" not in found, found
+    assert found["shapes"] == expected["shapes"]
+    for name in ("sums", "grads"):
+        for got, want in zip(found[name], expected[name], strict=True):
+            if flat(got) is None or flat(want) is None:
+                assert flat(got) is flat(want)
+            else:
+                np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
+
+
+def test_the_programs_are_of_every_kind():
+    kinds = [entry["result"].get("raises", "fine") for entry in PROGRAMS]
+    assert kinds.count("fine") >= 250
+    assert {"view of a leaf", "leaf", "written", "multi", "no_grad"} <= set(kinds)
+
+
+# -- what is freed -----------------------------------------------------------------------------
+
+
+def test_dropping_everything_frees_all_arrays_after_writes_to_views():
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf([1.0, 2.0], [3.0, 4.0])
+        base = x * 2
+        first, column = base[0], base.t()[1]
+        first.mul_(column)
+        base[1] = x[0].sin()
+        column.exp_()
+        loss = (base * base.reshape(4)[:2]).sum()
+        loss.backward(retain_graph=True)
+        refs = [weakref.ref(t) for t in (x, base, first, column, loss)]
+        refs += [weakref.ref(t.node) for t in (base, first, column, loss)]
+        refs += [weakref.ref(t.array) for t in (x, base, first, column, loss)]
+        del x, base, first, column, loss
+        assert [ref() for ref in refs] == [None] * len(refs)
+    finally:
+        gc.enable()
+
+
+def test_dropping_a_base_leaves_its_views_usable():
+    x = leaf(1.0, 2.0, 3.0)
+    view = (x * 2)[1:]
+    view.mul_(3)
+    view.sum().backward()
+    assert values(x.grad) == [0.0, 6.0, 6.0]
+
+
+def test_dead_views_are_swept_from_their_base():
+    base = rg.zeros(4)
+    for _ in range(1000):
+        base[1:]
+    assert len(base.views) <= 32
+
+
+# -- what a write does to the others -----------------------------------------------------------
+
+
+def test_writing_a_view_changes_the_history_of_base_and_siblings():
+    x = leaf(1.0, 2.0, 3.0)
+    base = x * 1
+    head, tail = base[:2], base[1:]
+    head.mul_(10)
+    assert values(base) == [10.0, 20.0, 3.0]
+    (tail * rg.tensor([1.0, 100.0], dtype=rg.float64)).sum().backward()
+    assert values(x.grad) == [0.0, 10.0, 100.0]
+
+
+def test_writing_a_constant_base_with_a_tracked_value_makes_it_tracked():
+    x, base = leaf(1.0, 2.0), rg.zeros(2, 2, dtype=rg.float64)
+    view = base[0]
+    base.t()[:, 1] = x
+    assert base.requires_grad
+    assert view.requires_grad
+    (base * 3).sum().backward()
+    assert values(x.grad) == [3.0, 3.0]
+
+
+def test_a_written_value_that_was_saved_raises_through_any_view():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    out = (base * base).sum()
+    base[0].zero_()
+    with pytest.raises(VersionError, match=r"modified by an inplace operation.*zero_"):
+        out.backward()
+
+
+def test_an_output_saved_by_an_in_place_op_is_watched_after_views_are_replayed():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    view = base[:1]
+    base.exp_()
+    base.mul_(2)
+    with pytest.raises(VersionError, match="modified by an inplace operation"):
+        base.sum().backward()
+    assert view.requires_grad
+
+
+def test_a_write_after_the_value_was_read_for_the_last_time_is_fine():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    base.exp_()
+    base.add_(1)
+    with pytest.raises(VersionError):
+        base.sum().backward()
+    base = x * 1
+    base.add_(1)
+    base.exp_()
+    base.sum().backward()
+    np.testing.assert_allclose(x.grad.array, np.exp([2.0, 3.0]), rtol=1e-15)
+
+
+def test_an_operand_in_the_same_memory_is_read_before_the_write():
+    x = leaf(2.0, 3.0)
+    base = x * 1
+    base[0].mul_(base[1])
+    base.mul_(base)
+    base.sum().backward()  # (x0 x1)^2 + x1^2
+    assert values(x.grad) == [2 * 6 * 3.0, 2 * 6 * 2.0 + 6.0]
+
+
+def test_a_view_that_only_column_major_memory_allows_is_written():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    base = x.t() * 1  # NumPy keeps the order of its operand
+    assert not base.is_contiguous()
+    line = base.t().view(4)
+    line[1:3] = line[1:3] * 10
+    (base * rg.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=rg.float64)).sum().backward()
+    assert values(base) == [[1.0, 30.0], [20.0, 4.0]]
+    assert values(x.grad) == [[1.0, 30.0], [20.0, 4.0]]
+
+
+def test_second_derivatives_pass_through_writes_to_views():
+    x = leaf(2.0, 3.0)
+    base = x * x
+    base[0].mul_(x[1])  # x0^2 x1
+    (g,) = rg.autograd.grad(base[0], x, create_graph=True)
+    (h,) = rg.autograd.grad(g[0], x)  # 2 x0 x1
+    assert values(g) == [12.0, 4.0]
+    assert values(h) == [6.0, 4.0]
+
+
+def test_complex_views_are_written_in_place():
+    z = rg.tensor([1 + 2j, 3 - 1j], dtype=rg.complex128, requires_grad=True)
+    base = z * 1
+    base[1:].mul_(2j)
+    (base * base.conj()).real.sum().backward()
+    np.testing.assert_allclose(z.grad.array, [2 + 4j, 24 - 8j], rtol=1e-15)
+
+
+def test_in_place_functions_composed_of_views_keep_what_they_saved():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    base = x * 1
+    base.put_(rg.tensor([3]), rg.tensor([9.0], dtype=rg.float64))
+    base.sum().backward()
+    assert values(x.grad) == [[1.0, 1.0], [1.0, 0.0]]
+
+
+def test_a_tensor_that_was_turned_still_shares_its_history_with_its_views():
+    x = leaf([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    base = x * 1
+    row = base[0]
+    base.t_()
+    row.mul_(10)
+    assert values(base) == [[10.0, 4.0], [20.0, 5.0], [30.0, 6.0]]
+    base[2].mul_(2)
+    base.unsqueeze_(0).squeeze_().transpose_(0, 1)
+    (row * rg.tensor([1.0, 2.0, 3.0], dtype=rg.float64)).sum().backward(retain_graph=True)
+    assert values(x.grad) == [[10.0, 20.0, 60.0], [0.0, 0.0, 0.0]]
+    x.grad = None
+    base.sum().backward()
+    assert values(x.grad) == [[10.0, 10.0, 20.0], [1.0, 1.0, 2.0]]
+
+
+def test_a_view_that_was_turned_can_still_be_written():
+    x = leaf([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    base = x * 1
+    view = base[:, 1:]
+    view.t_()[0] = 7.0
+    assert values(base) == [[1.0, 7.0, 3.0], [4.0, 7.0, 6.0]]
+    base.sum().backward()
+    assert values(x.grad) == [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+
+
+def test_a_leaf_may_be_turned_only_under_no_grad():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.t_()
+    with rg.no_grad():
+        x.t_()
+    (x * 2).sum().backward()
+    assert x.grad.shape == (2, 1)
+
+
+# -- the rules ---------------------------------------------------------------------------------
+
+
+def test_a_leaf_that_requires_grad_must_not_be_written():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):
+        x.mul_(2)
+    assert values(x) == [1.0, 2.0]
+    assert x._version == 0
+
+
+@pytest.mark.parametrize("write", [lambda x: x[0].mul_(2), lambda x: x.__setitem__(0, 1.0)])
+def test_a_view_of_a_leaf_must_not_be_written(write):
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        write(x)
+    assert values(x) == [1.0, 2.0]
+
+
+def test_a_leaf_may_be_written_under_no_grad():
+    x = leaf(1.0, 2.0)
+    with rg.no_grad():
+        x[0] = 5.0
+        x.mul_(2)
+    assert values(x) == [10.0, 4.0]
+    assert x.is_leaf
+    assert x.requires_grad
+
+
+@pytest.mark.parametrize("cut", [lambda b: b.unbind()[0], lambda b: b.split(1)[0],
+                                 lambda b: b.chunk(2)[0]])  # fmt: skip
+def test_one_of_several_views_must_not_be_written(cut):
+    view = cut(leaf([1.0, 2.0], [3.0, 4.0]) * 2)
+    with pytest.raises(
+        RuntimeError, match="is the output of a function that returns multiple views"
+    ):
+        view.add_(1)
+
+
+def test_one_of_several_views_may_be_written_where_no_gradient_is_wanted():
+    base = rg.zeros(2, 2)
+    for row in base.unbind():
+        row.add_(1)
+    assert values(base) == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_one_of_several_views_must_not_be_used_once_its_base_was_written():
+    base = leaf([1.0, 2.0], [3.0, 4.0]) * 2
+    row = base.unbind()[0]
+    base.mul_(2)
+    with pytest.raises(
+        RuntimeError, match="its base or another view of its base has been modified"
+    ):
+        row.grad_fn
+    with pytest.raises(RuntimeError, match="multiple views"):
+        row.reshape(2, 1)
+    with pytest.raises(RuntimeError, match="multiple views"):
+        (row * 2).sum().backward()
+    assert values(row) == [4.0, 8.0]
+    assert row.detach().requires_grad is False
+
+
+def test_a_view_made_under_no_grad_must_not_be_written_with_grad():
+    base = leaf(1.0, 2.0) * 2
+    with rg.no_grad():
+        view = base[0]
+    with pytest.raises(
+        RuntimeError, match=r"created in no_grad mode and is being modified inplace"
+    ):
+        view.mul_(2)
+
+
+def test_view_and_write_may_both_be_under_no_grad():
+    x = leaf(1.0, 2.0)
+    with rg.no_grad():
+        x[0].mul_(7)
+    (x * x).sum().backward()
+    assert values(x.grad) == [14.0, 4.0]
+
+
+def test_expanded_memory_must_not_be_written():
+    base = rg.zeros(2)
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        base.expand(3, 2).add_(1)
+    base.expand(3, 2)[0].add_(1)
+    assert values(base) == [1.0, 1.0]
+
+
+def test_a_result_of_another_shape_or_kind_is_refused_and_nothing_changes():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    history = base.grad_fn
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        base.add_(rg.zeros(3, 2))
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
+        base.mul_(1j)
+    assert base.grad_fn is history
+    assert base._version == 0
+
+
+def test_detached_aliases_share_memory_and_version():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    out = (base * base).sum()
+    alias = base.detach()
+    alias.zero_()
+    assert base._version == alias._version == 1
+    assert not alias._is_view()
+    with pytest.raises(VersionError):
+        out.backward()
+
+
+def test_views_cannot_be_detached_in_place():
+    base = leaf(1.0, 2.0) * 2
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        base[0].detach_()
+    assert base.detach_().is_leaf
+
+
+def test_saved_values_are_compared_with_the_write_that_followed():
+    x, y = leaf(1.0), leaf(5.0)
+    a = x * 1
+    b = a * y  # saves a
+    a.add_(1)
+    c = a * y  # saves the new a, which is intact
+    c.sum().backward(retain_graph=True)
+    assert values(y.grad) == [2.0]
+    with pytest.raises(VersionError, match="is at version 1; expected version 0"):
+        b.sum().backward()

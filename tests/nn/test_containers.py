@@ -1,0 +1,85 @@
+"""Containers of modules and of parameters."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+
+
+def test_sequential_applies_modules_in_order_and_edits_like_a_list():
+    net = nn.Sequential(nn.ReLU(), nn.Tanh())
+    net.append(nn.Sigmoid()).insert(1, nn.Identity())
+    assert [type(m).__name__ for m in net] == ["ReLU", "Identity", "Tanh", "Sigmoid"]
+    assert isinstance(net[-1], nn.Sigmoid)
+    del net[1]
+    assert list(net._modules) == ["0", "1", "2"]
+    assert [type(m).__name__ for m in net[1:]] == ["Tanh", "Sigmoid"]
+    net[0] = nn.Identity()
+    assert net(rg.tensor(0.0)).item() == 0.5
+    assert len(net + nn.Sequential(nn.ReLU())) == 4
+    assert isinstance(net.pop(0), nn.Identity)
+    with pytest.raises(IndexError, match="index 9 is out of range"):
+        net[9]
+
+
+def test_sequential_takes_names():
+    net = nn.Sequential(OrderedDict(a=nn.ReLU(), b=nn.Linear(1, 1)))
+    assert net.a is net[0]
+    assert list(net.state_dict()) == ["b.weight", "b.bias"]
+    assert list(net[:1]._modules) == ["a"]
+
+
+def test_module_list_registers_and_shortens_its_text():
+    layers = nn.ModuleList([nn.ReLU(), nn.ReLU()])
+    layers += [nn.Linear(1, 1)]
+    layers.insert(0, nn.Tanh())
+    assert len(layers) == 4
+    assert repr(layers) == (
+        "ModuleList(\n  (0): Tanh()\n  (1-2): 2 x ReLU()\n"
+        "  (3): Linear(in_features=1, out_features=1, bias=True)\n)"
+    )
+    assert repr(nn.ModuleList()) == "ModuleList()"
+    assert isinstance(layers[1:], nn.ModuleList)
+    with pytest.raises(NotImplementedError):
+        layers(1)
+
+
+def test_module_dict_registers_by_name():
+    heads = nn.ModuleDict({"a": nn.ReLU()})
+    heads["b"] = nn.Linear(1, 1)
+    assert "b" in heads
+    assert list(heads.keys()) == ["a", "b"]
+    assert len(list(heads.parameters())) == 2
+    assert isinstance(heads.pop("a"), nn.ReLU)
+    heads.clear()
+    assert len(heads) == 0
+
+
+def test_parameter_list_makes_tensors_parameters():
+    values = nn.ParameterList([rg.ones(2), nn.Parameter(rg.ones(3, 4))])
+    values.append(rg.zeros(1))
+    assert [p.shape for p in values] == [(2,), (3, 4), (1,)]
+    assert all(isinstance(p, nn.Parameter) for p in values)
+    assert list(values.state_dict()) == ["0", "1", "2"]
+    assert repr(values[:2]) == (
+        "ParameterList(\n    (0): Parameter containing: [retrograd.float32 of size 2]\n"
+        "    (1): Parameter containing: [retrograd.float32 of size 3x4]\n)"
+    )
+    values[0] = rg.zeros(5)
+    assert values[0].shape == (5,)
+
+
+def test_parameter_dict_makes_tensors_parameters():
+    values = nn.ParameterDict({"a": rg.ones(2)})
+    values["b"] = rg.zeros(1)
+    assert [n for n, _ in values.named_parameters()] == ["a", "b"]
+    assert values.pop("a").shape == (2,)
+    assert values.get("a", 3) == 3
+    with pytest.raises(KeyError):
+        values["a"]
+    with pytest.raises(TypeError, match="is not a string"):
+        values[0] = rg.ones(1)

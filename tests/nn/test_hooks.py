@@ -1,0 +1,168 @@
+"""Forward, backward and state hooks of modules."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+
+
+class Double(nn.Module):
+    def forward(self, x, factor=2):
+        return x * factor
+
+
+class Pair(nn.Module):
+    def forward(self, x, y):
+        return x * y, x + y
+
+
+def test_pre_hooks_change_the_arguments_in_order():
+    layer = Double()
+    layer.register_forward_pre_hook(lambda m, args: args[0] + 1)
+    layer.register_forward_pre_hook(lambda m, args: (args[0] * 10,))
+    layer.register_forward_pre_hook(lambda m, args: (args[0] - 1,), prepend=True)
+    assert layer(rg.tensor(3.0)).item() == 60.0
+
+
+def test_pre_hooks_with_kwargs_see_and_change_both():
+    layer = Double()
+    handle = layer.register_forward_pre_hook(
+        lambda m, args, kwargs: (args, {"factor": kwargs["factor"] + 1}), with_kwargs=True
+    )
+    assert layer(rg.tensor(1.0), factor=4).item() == 5.0
+    handle.remove()
+    assert layer(rg.tensor(1.0), factor=4).item() == 4.0
+    layer.register_forward_pre_hook(lambda m, args, kwargs: 3, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="tuple of \\(new_args, new_kwargs\\)"):
+        layer(rg.tensor(1.0))
+
+
+def test_forward_hooks_replace_the_output_in_order():
+    layer = Double()
+    layer.register_forward_hook(lambda m, args, output: output + args[0])
+    layer.register_forward_hook(
+        lambda m, args, kwargs, output: output * kwargs["factor"], with_kwargs=True
+    )
+    assert layer(rg.tensor(1.0), factor=3).item() == 12.0
+
+
+def test_a_hook_leaves_with_its_context():
+    layer, seen = Double(), []
+    with layer.register_forward_hook(lambda *args: seen.append(1)):
+        layer(rg.tensor(1.0))
+    layer(rg.tensor(1.0))
+    assert seen == [1]
+
+
+def test_always_called_hooks_run_after_an_error():
+    class Fails(nn.Module):
+        def forward(self):
+            raise ValueError("inside")
+
+    layer, seen = Fails(), []
+    layer.register_forward_hook(lambda m, args, output: seen.append("plain"))
+    layer.register_forward_hook(lambda m, args, out: seen.append(out), always_call=True)
+    with pytest.raises(ValueError, match="inside"):
+        layer()
+    assert seen == [None]
+
+
+def test_backward_hooks_see_and_change_gradients():
+    layer, seen = Pair(), []
+
+    def hook(module, grad_input, grad_output):
+        seen.append(([g.item() for g in grad_input], [g.item() for g in grad_output]))
+        return grad_input[0] * 100, grad_input[1]
+
+    layer.register_full_backward_hook(hook)
+    x, y = rg.tensor(3.0, requires_grad=True), rg.tensor(5.0, requires_grad=True)
+    product, total = layer(x, y)
+    (product + 2 * total).backward()
+    assert seen == [([7.0, 5.0], [1.0, 2.0])]
+    assert (x.grad.item(), y.grad.item()) == (700.0, 5.0)
+
+
+def test_backward_pre_hooks_change_the_gradient_of_the_output():
+    layer, seen = Double(), []
+    layer.register_full_backward_pre_hook(lambda m, grad_output: (grad_output[0] * 10,))
+    layer.register_full_backward_hook(lambda m, gi, go: seen.append((gi[0].item(), go[0].item())))
+    x = rg.tensor(1.0, requires_grad=True)
+    layer(x).backward()
+    assert x.grad.item() == 20.0
+    assert seen == [(20.0, 10.0)]
+
+
+def test_inputs_without_gradient_are_none_in_backward_hooks():
+    layer, seen = Pair(), []
+    layer.register_full_backward_hook(lambda m, gi, go: seen.append(gi))
+    x = rg.tensor(3.0, requires_grad=True)
+    layer(x, rg.tensor(5.0))[0].backward()
+    assert seen[0][0].item() == 5.0
+    assert seen[0][1] is None
+
+
+def test_backward_hooks_without_differentiable_inputs_warn_and_run():
+    layer, seen = nn.Linear(2, 1), []
+    layer.register_full_backward_hook(lambda m, gi, go: seen.append((gi, go[0].shape)))
+    with pytest.warns(UserWarning, match="no inputs require gradients"):
+        layer(rg.ones(3, 2)).sum().backward()
+    assert seen == [((None,), (3, 1))]
+    assert layer.weight.grad.tolist() == [[3.0, 3.0]]
+
+
+def test_a_wrong_number_of_gradients_raises():
+    layer = Pair()
+    layer.register_full_backward_hook(lambda m, gi, go: (gi[0],))
+    x = rg.ones(1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="invalid number of grad_input, got 1, but expected 2"):
+        layer(x, x * 2)[0].sum().backward()
+
+
+def test_writing_a_hooked_input_in_place_raises():
+    layer = nn.Sequential(nn.ReLU(inplace=True))
+    layer.register_full_backward_hook(lambda *args: None)
+    x = rg.ones(1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        layer(x * 2)
+
+
+def test_backward_hooks_differentiate_twice():
+    layer, seen = Double(), []
+    layer.register_full_backward_hook(lambda m, gi, go: seen.append(go[0].requires_grad))
+    x = rg.tensor(3.0, requires_grad=True)
+    (dx,) = rg.autograd.grad(layer(x * x), x, create_graph=True)
+    (ddx,) = rg.autograd.grad(dx, x)
+    assert (dx.item(), ddx.item()) == (12.0, 4.0)
+    assert len(seen) >= 1
+
+
+def test_hooked_modules_leave_no_cycle():
+    layer = Double()
+    layer.register_full_backward_hook(lambda *args: None)
+    gc.disable()
+    try:
+        x = rg.ones(1000, requires_grad=True)
+        out = layer(x * 1)
+        ref = weakref.ref(out.array)
+        out.sum().backward()
+        del out
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
+def test_state_hooks_run_around_saving_and_loading():
+    layer, seen = nn.Linear(1, 1), []
+    layer.register_state_dict_pre_hook(lambda m, prefix, keep: seen.append("pre"))
+    layer.register_state_dict_post_hook(lambda m, d, p, meta: d.update(extra=rg.ones(1)))
+    state = layer.state_dict()
+    assert list(state) == ["weight", "bias", "extra"]
+    layer.register_load_state_dict_pre_hook(lambda m, d, *rest: d.pop("extra"))
+    layer.register_load_state_dict_post_hook(lambda m, keys: seen.append(keys.missing_keys))
+    layer.load_state_dict(state)
+    assert seen == ["pre", []]

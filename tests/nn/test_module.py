@@ -1,0 +1,267 @@
+"""Registration, traversal, conversion and text of modules."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 3)
+        self.scale = nn.Parameter(rg.tensor(2.0))
+        self.register_buffer("mean", rg.zeros(3))
+        self.register_buffer("scratch", rg.zeros(1), persistent=False)
+        self.inner = nn.Sequential(nn.ReLU(), nn.Linear(3, 1, bias=False))
+
+    def forward(self, x):
+        return self.inner(self.first(x) * self.scale)
+
+
+def test_assignment_registers_parameters_buffers_and_modules():
+    net = Net()
+    names = ["scale", "first.weight", "first.bias", "inner.1.weight"]
+    assert [n for n, _ in net.named_parameters()] == names
+    assert [n for n, _ in net.named_buffers()] == ["mean", "scratch"]
+    assert [n for n, _ in net.named_modules()] == ["", "first", "inner", "inner.0", "inner.1"]
+    assert [n for n, _ in net.named_children()] == ["first", "inner"]
+    assert [n for n, _ in net.named_parameters("net", recurse=False)] == ["net.scale"]
+
+
+def test_shared_members_are_given_once_unless_asked():
+    net = nn.Module()
+    net.a = nn.Linear(1, 1)
+    net.b = net.a
+    net.c = net.a.weight
+    assert len(list(net.parameters())) == 2
+    assert [n for n, _ in net.named_modules()] == ["", "a"]
+    assert [n for n, _ in net.named_modules(remove_duplicate=False)] == ["", "a", "b"]
+    assert len(list(net.named_parameters(remove_duplicate=False))) == 5
+
+
+def test_parameters_can_be_replaced_and_deleted():
+    net = Net()
+    net.scale = None
+    assert net.scale is None
+    assert "scale" not in dict(net.named_parameters())
+    net.scale = nn.Parameter(rg.ones(1))
+    assert net.scale.shape == (1,)
+    del net.scale
+    with pytest.raises(AttributeError, match="'Net' object has no attribute 'scale'"):
+        _ = net.scale
+
+
+def test_an_attribute_changes_its_table_with_its_value():
+    net = nn.Module()
+    net.x = 1
+    net.x = nn.Parameter(rg.ones(1))
+    assert "x" not in net.__dict__
+    net.x = nn.ReLU()
+    assert list(net.parameters()) == []
+    assert isinstance(net.x, nn.ReLU)
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "text"),
+    [
+        (lambda m: setattr(m, "scale", rg.ones(1)), TypeError, "as parameter 'scale'"),
+        (lambda m: setattr(m, "first", 3), TypeError, "as child module 'first'"),
+        (lambda m: setattr(m, "mean", 3), TypeError, "as buffer 'mean'"),
+        (lambda m: m.register_parameter("a.b", None), KeyError, "contain"),
+        (lambda m: m.register_parameter("", None), KeyError, "be empty"),
+        (lambda m: m.register_parameter("first", None), KeyError, "already exists"),
+        (lambda m: m.register_buffer("b", 3), TypeError, "to buffer 'b'"),
+        (lambda m: m.add_module("m", 3), TypeError, "int is not a Module subclass"),
+        (lambda m: m.train(1), ValueError, "training mode is expected to be boolean"),
+        (lambda m: m.to(rg.int64), TypeError, "only accepts floating point or complex dtypes"),
+    ],
+)
+def test_what_cannot_be_registered_raises(act, kind, text):
+    with pytest.raises(kind, match=text):
+        act(Net())
+
+
+def test_a_tensor_with_history_is_no_parameter():
+    parameter = nn.Parameter(rg.ones(1))
+    parameter.node = (rg.ones(1, requires_grad=True) * 2).node
+    with pytest.raises(ValueError, match="Cannot assign non-leaf Tensor to parameter 'w'"):
+        nn.Module().register_parameter("w", parameter)
+
+
+def test_assigning_before_init_raises():
+    class Early(nn.Module):
+        def __init__(self):
+            self.w = nn.Parameter(rg.ones(1))
+
+    with pytest.raises(AttributeError, match=r"before Module\.__init__"):
+        Early()
+
+
+def test_a_module_without_forward_raises():
+    with pytest.raises(NotImplementedError, match='missing the required "forward" function'):
+        nn.Module()(1)
+
+
+def test_members_are_found_by_dotted_names():
+    net = Net()
+    assert net.get_submodule("inner.1") is net.inner[1]
+    assert net.get_parameter("inner.1.weight") is net.inner[1].weight
+    assert net.get_buffer("mean") is net.mean
+    net.set_submodule("inner.0", nn.Tanh())
+    assert isinstance(net.inner[0], nn.Tanh)
+    with pytest.raises(AttributeError, match="Net has no attribute `nothing`"):
+        net.get_submodule("nothing.at.all")
+    with pytest.raises(AttributeError, match=r"`mean` is not an nn\.Parameter"):
+        net.get_parameter("mean")
+
+
+def test_modes_reach_every_module():
+    net = Net().eval()
+    assert not any(m.training for m in net.modules())
+    assert all(m.training for m in net.train().modules())
+
+
+def test_freezing_stops_gradients():
+    net = Net().requires_grad_(False)
+    assert not net(rg.ones(1, 2)).requires_grad
+    net.inner.requires_grad_()
+    net(rg.ones(1, 2)).sum().backward()
+    assert net.first.weight.grad is None
+    assert net.inner[1].weight.grad is not None
+    net.zero_grad()
+    assert net.inner[1].weight.grad is None
+
+
+def test_apply_visits_children_first():
+    seen = []
+    Net().apply(lambda m: seen.append(type(m).__name__))
+    assert seen == ["Linear", "ReLU", "Linear", "Sequential", "Net"]
+
+
+def test_conversion_keeps_the_parameter_objects_and_converts_gradients():
+    layer = nn.Linear(2, 1)
+    weight, before = layer.weight, layer.weight.tolist()
+    layer(rg.ones(1, 2)).sum().backward()
+    layer.to(rg.float64)
+    assert layer.weight is weight
+    assert weight.dtype is weight.grad.dtype is rg.float64
+    assert weight.tolist() == before
+    layer(rg.ones(1, 2, dtype=rg.float64)).sum().backward()
+    assert weight.grad.tolist() == [[2.0, 2.0]]
+
+
+def test_conversion_to_complex_leaves_integer_buffers():
+    layer = nn.BatchNorm1d(2).to(rg.complex128)
+    assert layer.weight.dtype is layer.running_mean.dtype is rg.complex128
+    assert layer.num_batches_tracked.dtype is rg.int64
+    assert nn.Linear(1, 1).double().weight.dtype is rg.float64
+    assert nn.Linear(1, 1).half().weight.dtype is rg.float16
+    assert nn.Linear(1, 1).cfloat().weight.dtype is rg.complex64
+    assert nn.Linear(1, 1).cfloat().double().weight.dtype is rg.complex64
+
+
+def test_an_absent_device_raises():
+    with pytest.raises(AssertionError, match="CUDA"):
+        nn.Linear(1, 1, device="cuda")
+    with pytest.raises(AssertionError, match="CUDA"):
+        nn.Linear(1, 1).to("cuda")
+
+
+def test_a_deep_copy_is_independent():
+    net = Net()
+    other = copy.deepcopy(net)
+    with rg.no_grad():
+        other.first.weight.zero_()
+    assert net.first.weight.abs().sum() > 0
+    assert isinstance(other.first.weight, nn.Parameter)
+    assert other(rg.ones(1, 2)).shape == (1, 1)
+
+
+def test_a_deep_copy_keeps_ties():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    other = copy.deepcopy(net)
+    assert other[0].weight is other[1].weight
+    assert other[0].weight is not net[0].weight
+
+
+def test_pickling_keeps_values_modes_and_kinds():
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).eval()
+    net[0].weight.requires_grad_(False)
+    other = pickle.loads(pickle.dumps(net))
+    x = rg.tensor([[1.0, -2.0]])
+    assert other(x).tolist() == net(x).tolist()
+    assert not other[0].weight.requires_grad
+    assert isinstance(other[0].bias, nn.Parameter)
+    assert not other.training
+
+
+def test_a_parameter_shares_memory_and_shows_itself():
+    data = rg.ones(2)
+    parameter = nn.Parameter(data)
+    data.add_(1)
+    assert parameter.tolist() == [2.0, 2.0]
+    assert repr(parameter) == "Parameter containing:\ntensor([2., 2.], requires_grad=True)"
+    assert repr(nn.Buffer(data)) == "tensor([2., 2.])"
+    assert type(parameter * 1) is rg.Tensor
+    with pytest.raises(TypeError, match="Parameter data must be a Tensor"):
+        nn.Parameter([1.0])
+    with pytest.raises(RuntimeError, match="floating point and complex"):
+        nn.Parameter(rg.arange(3))
+    assert not nn.Parameter(rg.arange(3), requires_grad=False).requires_grad
+
+
+def test_a_deep_copied_parameter_leaves_its_gradient_behind():
+    parameter = nn.Parameter(rg.ones(1))
+    parameter.grad = rg.ones(1)
+    assert copy.deepcopy(parameter).grad is None
+
+
+def test_buffers_know_whether_they_are_saved():
+    net = nn.Module()
+    net.kept, net.lost = nn.Buffer(rg.ones(1)), nn.Buffer(rg.ones(1), persistent=False)
+    assert list(net.state_dict()) == ["kept"]
+    assert not copy.deepcopy(net.lost).persistent
+    net.kept = rg.zeros(2)
+    assert dict(net.named_buffers())["kept"].shape == (2,)
+
+
+def test_the_text_nests_like_pytorchs():
+    lines = [
+        "Net(",
+        "  (first): Linear(in_features=2, out_features=3, bias=True)",
+        "  (inner): Sequential(",
+        "    (0): ReLU()",
+        "    (1): Linear(in_features=3, out_features=1, bias=False)",
+        "  )",
+        ")",
+    ]
+    assert repr(Net()).split("\n") == lines
+
+
+def test_dropping_a_module_frees_its_parameters_at_once():
+    gc.disable()
+    try:
+        net = Net()
+        ref = weakref.ref(net.first.weight.array)
+        net(rg.ones(1, 2)).sum().backward()
+        del net
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
+def test_linear_with_numpy_values_computes_the_product():
+    layer = nn.Linear(3, 2, dtype=rg.float64)
+    x = np.arange(6.0).reshape(2, 3)
+    expected = x @ layer.weight.array.T + layer.bias.array
+    np.testing.assert_allclose(layer(rg.tensor(x)).array, expected, rtol=1e-14)

@@ -1,0 +1,118 @@
+"""DataParallel: chunks in threads, shared parameters, thread-local state."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+from retrograd.autograd.graph import saved_tensors_hooks
+
+
+class Scale(nn.Module):
+    """Remembers the threads and chunk sizes it was called with."""
+
+    calls: list = []  # noqa: RUF012 (shared by the replicas on purpose)
+
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Parameter(rg.tensor(3.0))
+
+    def forward(self, x, offset=0.0):
+        self.calls.append((threading.get_ident(), len(x)))
+        return x * self.factor + offset
+
+
+@pytest.fixture
+def calls():
+    Scale.calls.clear()
+    return Scale.calls
+
+
+def test_outputs_are_joined_and_gradients_reach_the_parameters(calls):
+    net = nn.DataParallel(Scale(), device_ids=3)
+    x = rg.arange(7.0).requires_grad_()
+    out = net(x, offset=1.0)
+    assert out.tolist() == [3.0 * i + 1 for i in range(7)]
+    assert sorted(size for _, size in calls) == [1, 3, 3]
+    assert threading.get_ident() not in [thread for thread, _ in calls]
+    out.sum().backward()
+    assert net.module.factor.grad.item() == 21.0
+    assert x.grad.tolist() == [3.0] * 7
+
+
+def test_a_small_batch_uses_fewer_threads(calls):
+    assert nn.DataParallel(Scale(), device_ids=[0, 1, 2, 3])(rg.ones(2)).tolist() == [3.0, 3.0]
+    assert len(calls) == 2
+
+
+def test_the_result_equals_that_of_the_module():
+    module = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)).double()
+    x = rg.randn(9, 4, dtype=rg.float64)
+    module(x).square().sum().backward()
+    expected = [p.grad.array.copy() for p in module.parameters()]
+    module.zero_grad()
+    nn.DataParallel(module, 4)(x).square().sum().backward()
+    for p, grad in zip(module.parameters(), expected, strict=True):
+        np.testing.assert_allclose(p.grad.array, grad, rtol=1e-12, atol=1e-14)
+
+
+def test_saved_tensor_hooks_of_the_caller_do_not_reach_the_module():
+    packed = []
+
+    def pack(x):
+        packed.append(tuple(x.shape))
+        return x
+
+    net = nn.DataParallel(nn.Tanh(), device_ids=1)
+    x = rg.ones(5, 5, requires_grad=True)
+    with saved_tensors_hooks(pack, lambda x: x):
+        net(x)
+    assert (5, 5) not in packed
+
+
+def test_grad_mode_is_carried_into_the_threads():
+    net = nn.DataParallel(Scale(), 2)
+    with rg.no_grad():
+        assert not net(rg.ones(2)).requires_grad
+    assert net(rg.ones(2)).requires_grad
+
+
+def test_running_statistics_follow_the_first_chunk():
+    net = nn.DataParallel(nn.BatchNorm1d(1, momentum=1.0), 2)
+    net(rg.tensor([[1.0], [3.0], [100.0], [300.0]]))
+    assert net.module.running_mean.tolist() == [2.0]
+    assert net.module.num_batches_tracked.item() == 1
+
+
+def test_nested_arguments_and_outputs():
+    class Nested(nn.Module):
+        def forward(self, pair, *, by):
+            return {"sum": pair[0] + pair[1]["x"], "first": pair[0].sum(), "by": by}
+
+    net = nn.DataParallel(Nested(), 2)
+    out = net((rg.tensor([1.0, 2.0]), {"x": rg.tensor([10.0, 20.0])}), by=7)
+    assert out["sum"].tolist() == [11.0, 22.0]
+    assert out["first"].tolist() == [1.0, 2.0]
+    assert out["by"] == 7
+
+
+def test_another_dimension_can_be_the_batch(calls):
+    class Sum(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    assert nn.DataParallel(Sum(), 2, dim=1)(rg.ones(1, 4)).shape == (1, 4)
+
+
+def test_an_exception_in_a_thread_is_raised_with_a_note():
+    class Fails(nn.Module):
+        def forward(self, x):
+            raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside") as caught:
+        nn.DataParallel(Fails(), 2)(rg.ones(2))
+    assert caught.value.__notes__ == ["Raised in replica 0 of DataParallel."]

@@ -1,0 +1,145 @@
+"""Saving and loading the state of modules."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+
+
+def net():
+    return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+
+
+NAMES = ["0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var"]
+
+
+def test_a_state_names_parameters_and_buffers_and_shares_their_memory():
+    model = net()
+    state = model.state_dict()
+    assert list(state) == [*NAMES, "1.num_batches_tracked"]
+    assert not state["0.weight"].requires_grad
+    assert model.state_dict(keep_vars=True)["0.weight"] is model[0].weight
+    assert next(iter(model.state_dict(prefix="net."))) == "net.0.weight"
+    state["0.weight"].zero_()
+    assert model[0].weight.abs().sum().item() == 0.0
+    assert state._metadata["1"] == {"version": 2}
+
+
+def test_loading_copies_the_values():
+    first, second = net(), net()
+    result = second.load_state_dict(first.state_dict())
+    assert repr(result) == "<All keys matched successfully>"
+    assert second[0].weight.tolist() == first[0].weight.tolist()
+    assert second[0].weight.array is not first[0].weight.array
+
+
+def test_assigning_takes_the_tensors_over():
+    model = net()
+    state = {
+        k: v.clone() if v.dtype is rg.int64 else v.double() for k, v in model.state_dict().items()
+    }
+    model.load_state_dict(state, assign=True)
+    assert model[0].weight.dtype is rg.float64
+    assert isinstance(model[0].weight, nn.Parameter)
+    assert model[0].weight.requires_grad
+    assert model[0].weight.array is state["0.weight"].array
+
+
+def test_names_that_do_not_match_raise_together():
+    state = net().state_dict()
+    state["other"] = state.pop("0.bias")
+    state["0.more"] = rg.ones(1)
+    with pytest.raises(RuntimeError) as caught:
+        net().load_state_dict(state)
+    assert str(caught.value) == (
+        "Error(s) in loading state_dict for Sequential:\n\t"
+        'Missing key(s) in state_dict: "0.bias". \n\t'
+        'Unexpected key(s) in state_dict: "other", "0.more". '
+    )
+    result = net().load_state_dict(state, strict=False)
+    assert result.missing_keys == ["0.bias"]
+    assert result.unexpected_keys == ["other", "0.more"]
+
+
+def test_shapes_that_do_not_match_raise_even_if_not_strict():
+    state = net().state_dict()
+    state["0.weight"] = rg.ones(3, 3)
+    with pytest.raises(
+        RuntimeError, match=r"size mismatch for 0.weight: copying a param with shape"
+    ):
+        net().load_state_dict(state, strict=False)
+
+
+def test_what_is_no_tensor_or_no_mapping_raises():
+    state = net().state_dict()
+    state["0.weight"] = 3
+    with pytest.raises(RuntimeError, match=r'named "0\.weight", expected .*Tensor'):
+        net().load_state_dict(state)
+    with pytest.raises(TypeError, match="Expected state_dict to be dict-like"):
+        net().load_state_dict([1])
+
+
+def test_loading_counts_as_a_write():
+    layer = nn.Linear(1, 1)
+    out = layer(rg.ones(1, 1, requires_grad=True))
+    layer.load_state_dict(layer.state_dict())
+    with pytest.raises(RuntimeError, match="written by load_state_dict"):
+        out.sum().backward()
+
+
+def test_states_without_a_batch_count_still_load():
+    state = dict(net().state_dict())
+    del state["1.num_batches_tracked"]
+    model = net()
+    assert model.load_state_dict(state).missing_keys == []
+    assert model[1].num_batches_tracked.item() == 0
+
+
+def test_extra_state_is_saved_and_loaded():
+    class Counted(nn.Module):
+        count = 0
+
+        def get_extra_state(self):
+            return {"count": self.count}
+
+        def set_extra_state(self, state):
+            self.count = state["count"]
+
+    first, second = nn.Sequential(Counted()), nn.Sequential(Counted())
+    first[0].count = 7
+    state = first.state_dict()
+    assert list(state) == ["0._extra_state"]
+    second.load_state_dict(state)
+    assert second[0].count == 7
+    with pytest.raises(RuntimeError, match=r"Missing key.*_extra_state"):
+        second.load_state_dict({})
+
+
+def test_a_number_loads_into_a_scalar_parameter():
+    module = nn.Module()
+    module.w = nn.Parameter(rg.tensor(1.0))
+    module.load_state_dict({"w": rg.tensor([5.0])})
+    assert module.w.item() == 5.0
+
+
+def test_complex_values_into_a_real_parameter_warn():
+    module = nn.Module()
+    module.w = nn.Parameter(rg.ones(1))
+    with pytest.warns(UserWarning, match="discards the imaginary part"):
+        module.load_state_dict({"w": rg.tensor([2 + 3j])})
+    assert module.w.tolist() == [2.0]
+
+
+def test_a_state_goes_through_a_file_with_its_versions():
+    model, file = net(), io.BytesIO()
+    rg.save(model.state_dict(), file)
+    file.seek(0)
+    state = rg.load(file)
+    assert state._metadata["1"] == {"version": 2}
+    other = net()
+    other.load_state_dict(state)
+    assert other[0].weight.tolist() == model[0].weight.tolist()

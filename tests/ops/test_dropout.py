@@ -1,0 +1,96 @@
+"""Dropout: which values, which probabilities, the same mask in every order of differentiation."""
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+import retrograd.nn.functional as F
+from retrograd.autograd import grad
+
+ALL = [F.dropout, F.dropout2d, F.dropout3d, F.alpha_dropout, F.feature_alpha_dropout]
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_without_training_the_input_itself_comes_back(function):
+    x = rg.ones(2, 3, 2, 2, 2)
+    assert function(x, 0.5, training=False) is x
+    assert function(x, 0.0, training=True) is x
+
+
+def test_kept_values_are_scaled_and_their_share_is_that_asked_for():
+    out = F.dropout(rg.ones(10000), 0.2).numpy()
+    assert set(out.tolist()) == {0.0, 1.25}
+    assert abs((out > 0).mean() - 0.8) < 0.02  # five standard deviations
+
+
+def test_the_seed_decides_the_mask():
+    rg.manual_seed(3)
+    first = F.dropout(rg.ones(50))
+    rg.manual_seed(3)
+    assert rg.equal(first, F.dropout(rg.ones(50)))
+
+
+def test_gradients_of_both_orders_see_the_mask_of_the_forward_pass():
+    x = rg.arange(1.0, 21.0, requires_grad=True)
+    out = F.dropout(x * x)
+    (first,) = grad(out.sum(), x, create_graph=True)
+    (second,) = grad(first.sum(), x)
+    mask = (out.detach() > 0).float()
+    np.testing.assert_array_equal(first.detach().numpy(), (4 * x.detach() * mask).numpy())
+    np.testing.assert_array_equal(second.numpy(), (4 * mask).numpy())
+
+
+def test_the_mask_is_kept_as_booleans_and_the_input_is_not_kept():
+    x = rg.ones(8, requires_grad=True)
+    saved = [t.dtype for t in F.dropout(x).grad_fn.saved if t is not None]
+    assert saved == [rg.bool]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [(F.dropout1d, (4, 6, 5)), (F.dropout2d, (4, 6, 5, 2)), (F.dropout3d, (4, 6, 2, 2, 2))],
+)
+def test_whole_channels_are_dropped(function, shape):
+    out = function(rg.ones(*shape)).numpy().reshape(24, -1)
+    assert set(out[:, 0].tolist()) == {0.0, 2.0}
+    assert (out == out[:, :1]).all()
+
+
+def test_the_first_dimension_is_the_channel_without_a_batch():
+    out = F.dropout1d(rg.ones(40, 3)).numpy()
+    assert (out == out[:, :1]).all()
+    assert set(out[:, 0].tolist()) == {0.0, 2.0}
+
+
+def test_dropping_everything_gives_zeros_and_gradient_zero():
+    x = rg.ones(3, requires_grad=True)
+    out = F.dropout(x, 1.0)
+    assert (out.tolist(), grad(out.sum(), x)[0].tolist()) == ([0.0] * 3, [0.0] * 3)
+
+
+def test_in_place_dropout_writes_the_input():
+    x = rg.ones(20)
+    assert F.dropout(x, 0.5, inplace=True) is x
+    assert set(x.tolist()) == {0.0, 2.0}
+    leaf = rg.ones(4, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        F.dropout(leaf, 0.5, inplace=True)
+
+
+def test_complex_values_are_kept_or_dropped_whole():
+    out = F.dropout(rg.full((50,), 1 + 2j))
+    assert set(out.tolist()) == {0j, 2 + 4j}
+
+
+def test_alpha_dropout_keeps_mean_and_variance():
+    out = F.alpha_dropout(rg.randn(40000), 0.3, training=True)
+    assert abs(out.mean().item()) < 0.05
+    assert abs(out.var().item() - 1) < 0.05
+    assert F.alpha_dropout(rg.ones(3), 1.0, training=True).tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.5])
+@pytest.mark.parametrize("function", [*ALL, F.dropout1d])
+def test_probabilities_outside_the_unit_interval_raise(function, p):
+    with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1"):
+        function(rg.ones(2, 3, 4), p)

@@ -1,0 +1,227 @@
+"""Losses: complex values, kinks, stability, errors. Values: `tests/nn/test_functional.py`."""
+
+import math
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+import retrograd.nn.functional as F
+from retrograd.autograd import grad
+
+INF, NAN = math.inf, math.nan
+X = rg.tensor([[0.5, -1.0, 2.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.0, 3.0, -2.0, 1.0]])
+
+
+def leaf(data, dtype=rg.float64):
+    return rg.tensor(data, dtype=dtype, requires_grad=True)
+
+
+# -- distances --
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_complex_mse_is_the_real_squared_modulus(reduction):
+    z, w = leaf([3 + 4j, 1j], rg.complex128), rg.tensor([0j, 0j], dtype=rg.complex128)
+    loss = F.mse_loss(z, w, reduction=reduction)
+    assert loss.dtype is rg.float64
+    np.testing.assert_allclose(loss.sum().item(), {"mean": 13.0}.get(reduction, 26.0))
+    (g,) = grad(loss.sum(), z)
+    scale = 1.0 if reduction == "mean" else 2.0
+    np.testing.assert_allclose(g.numpy(), scale * z.detach().numpy())
+
+
+def test_complex_l1_and_huber_follow_the_direction_of_the_difference():
+    z, w = leaf([3 + 4j, 0.3 + 0.4j], rg.complex128), rg.zeros(2, dtype=rg.complex128)
+    assert F.l1_loss(z, w).item() == pytest.approx(2.75, rel=1e-15)
+    (g,) = grad(F.l1_loss(z, w, reduction="sum"), z)
+    np.testing.assert_allclose(g.numpy(), [0.6 + 0.8j, 0.6 + 0.8j], rtol=1e-15)
+    (g,) = grad(F.huber_loss(z, w, reduction="sum"), z)
+    np.testing.assert_allclose(g.numpy(), [0.6 + 0.8j, 0.3 + 0.4j], rtol=1e-15)
+
+
+def test_l1_loss_of_equal_values_has_gradient_zero():
+    x = leaf([1.0, 2.0])
+    assert grad(F.l1_loss(x, x.detach()), x)[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
+def test_second_derivative_of_huber_at_equal_values_is_one(loss):
+    x = leaf([1.0])
+    (g,) = grad(loss(x, x.detach(), reduction="sum"), x, create_graph=True)
+    assert grad(g, x)[0].tolist() == [1.0]
+
+
+def test_huber_loss_of_infinity_has_a_finite_gradient():
+    x = leaf([INF, -INF])
+    loss = F.huber_loss(x, rg.zeros(2, dtype=rg.float64), reduction="sum")
+    assert (loss.item(), grad(loss, x)[0].tolist()) == (INF, [1.0, -1.0])
+
+
+def test_another_target_size_warns():
+    with pytest.warns(UserWarning, match="different to the input size"):
+        F.mse_loss(X, X[0])
+
+
+def test_mse_loss_promotes_like_a_difference():
+    assert F.mse_loss(X, X.double()).dtype is rg.float64
+    assert F.mse_loss(X, X.long()).dtype is rg.float32
+
+
+def test_older_reduction_arguments_warn_and_work():
+    with pytest.warns(UserWarning, match="reduction='sum'"):
+        assert F.mse_loss(X, X + 1, size_average=False).item() == 12.0
+
+
+# -- binary classes --
+
+
+def test_logits_of_any_size_give_finite_losses_and_gradients():
+    x = leaf([1000.0, -1000.0, 1000.0, 0.0])
+    loss = F.binary_cross_entropy_with_logits(
+        x, rg.tensor([1.0, 0.0, 0.0, 1.0], dtype=rg.float64), reduction="none"
+    )
+    np.testing.assert_allclose(loss.detach().numpy(), [0.0, 0.0, 1000.0, math.log(2)], rtol=1e-15)
+    assert grad(loss.sum(), x)[0].tolist() == [0.0, 0.0, 1.0, -0.5]
+
+
+def test_certain_probabilities_cost_a_hundred_at_most():
+    p = leaf([0.0, 1.0, 1.0])
+    loss = F.binary_cross_entropy(p, rg.tensor([1.0, 0.0, 1.0], dtype=rg.float64), reduction="none")
+    assert loss.tolist() == [100.0, 100.0, 0.0]
+    np.testing.assert_allclose(grad(loss.sum(), p)[0].numpy(), [-1e12, 1e12, 0.0])
+
+
+def test_kl_div_of_zero_targets_is_zero():
+    x = leaf([-1.0, -2.0])
+    t = leaf([0.0, 0.5])
+    loss = F.kl_div(x, t, reduction="sum")
+    assert loss.item() == pytest.approx(0.5 * math.log(0.5) + 1.0, rel=1e-15)
+    assert grad(loss, x)[0].tolist() == [0.0, -0.5]
+
+
+# -- classes --
+
+
+def test_cross_entropy_of_large_logits_is_exact():
+    x = leaf([[1e4, 0.0], [0.0, 1e4]])
+    loss = F.cross_entropy(x, rg.tensor([0, 0]), reduction="sum")
+    assert loss.item() == 1e4
+    assert grad(loss, x)[0].tolist() == [[0.0, 0.0], [-1.0, 1.0]]
+
+
+def test_cross_entropy_keeps_the_input_and_the_target_alone():
+    x, target = leaf(np.ones((3, 4))), rg.tensor([0, 1, 2])
+    node = F.cross_entropy(x, target).grad_fn
+    assert node.name() == "NllLossBackward0"
+    assert [value is x or value is target for value in node.saved if value is not None] == [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll_loss"])
+def test_ignored_samples_may_be_infinite(name):
+    x = leaf([[0.0, 1.0], [-INF, 0.0]])
+    target = rg.tensor([0, -100])
+    loss = getattr(F, name)(x, target)
+    assert math.isfinite(loss.item())
+    assert grad(loss, x)[0][1].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll_loss"])
+def test_ignoring_every_sample_gives_nan_for_the_mean_and_zero_for_the_sum(name):
+    target = rg.tensor([-100, -100, -100])
+    assert math.isnan(getattr(F, name)(X, target).item())
+    assert getattr(F, name)(X, target, reduction="sum").item() == 0.0
+
+
+def test_a_class_may_be_the_ignored_index():
+    assert F.cross_entropy(X, rg.tensor([1, 2, 2]), ignore_index=2).item() == pytest.approx(
+        F.cross_entropy(X[:1], rg.tensor([1])).item(), rel=1e-6
+    )
+
+
+def test_uint8_targets_are_indices():
+    target = rg.tensor([0, 3, 1], dtype=rg.uint8)
+    assert F.cross_entropy(X, target).item() == F.cross_entropy(X, target.long()).item()
+
+
+def test_target_probabilities_get_gradients():
+    t = leaf(np.full((3, 4), 0.25))
+    (g,) = grad(F.cross_entropy(X.double(), t, reduction="sum"), t)
+    np.testing.assert_allclose(g.numpy(), -F.log_softmax(X.double(), 1).numpy(), rtol=1e-12)
+
+
+def ones(*shape):
+    return rg.ones(*shape)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: F.cross_entropy(X, rg.tensor([0, 1, 7])), IndexError, "Target 7 is out of bounds"),
+        (lambda: F.cross_entropy(X, rg.tensor([0, 1, -1])), IndexError, "Target -1 is out of"),
+        (lambda: F.nll_loss(X, rg.tensor([0, 1, 4])), IndexError, "Target 4 is out of bounds"),
+        (
+            lambda: F.cross_entropy(X, rg.tensor([0, 1])),
+            ValueError,
+            r"Expected input batch_size \(3\) to match target batch_size \(2\)",
+        ),
+        (lambda: F.cross_entropy(X, ones(3)), RuntimeError, "to be Long or Byte, but got Float"),
+        (lambda: F.cross_entropy(X, ones(3, 5)), RuntimeError, "multi-target not supported"),
+        (lambda: F.cross_entropy(X, [0, 1, 2]), TypeError, "must be Tensor, not list"),
+        (
+            lambda: F.cross_entropy(X + 0j, rg.tensor([0, 1, 2])),
+            NotImplementedError,
+            "not implemented for retrograd.complex64",
+        ),
+        (
+            lambda: F.cross_entropy(X, rg.tensor([0, 1, 2]), weight=ones(3)),
+            RuntimeError,
+            "either for all 4 classes or no classes",
+        ),
+        (
+            lambda: F.cross_entropy(X, rg.tensor([0, 1, 2]), label_smoothing=1.5),
+            RuntimeError,
+            "label_smoothing must be between 0.0 and 1.0. Got: 1.5",
+        ),
+        (
+            lambda: F.cross_entropy(X, X.softmax(1), ignore_index=1),
+            RuntimeError,
+            "ignore_index is not supported for floating point target",
+        ),
+        (
+            lambda: F.nll_loss(rg.zeros(2, 3, 4), rg.zeros(2, 5, dtype=rg.int64)),
+            RuntimeError,
+            r"Expected target size \[2, 4\], got \[2, 5\]",
+        ),
+        (lambda: F.mse_loss(X, X, reduction="avg"), ValueError, "avg is not a valid value for red"),
+        (lambda: F.mse_loss(X, ones(3)), RuntimeError, "must match the size of tensor b"),
+        (lambda: F.mse_loss(X.long(), X.long()), NotImplementedError, "not implemented for"),
+        (lambda: F.huber_loss(X, X, delta=0.0), RuntimeError, "non-positive values for delta"),
+        (lambda: F.smooth_l1_loss(X, X, beta=-1.0), RuntimeError, "negative values for beta"),
+        (lambda: F.binary_cross_entropy(X, X), RuntimeError, "should be between 0 and 1"),
+        (
+            lambda: F.binary_cross_entropy(ones(2), ones(2).double()),
+            RuntimeError,
+            "Found dtype Double but expected Float",
+        ),
+        (lambda: F.binary_cross_entropy(ones(2), ones(3)), ValueError, "Using a target size"),
+        (
+            lambda: F.binary_cross_entropy_with_logits(ones(2), ones(3)),
+            ValueError,
+            "must be the same as input size",
+        ),
+        (lambda: F.gaussian_nll_loss(X, X, -ones(3, 4)), ValueError, "negative entry/entries"),
+        (lambda: F.gaussian_nll_loss(X, X, ones(2)), ValueError, "var is of incorrect size"),
+        (lambda: F.triplet_margin_loss(X, X, X, margin=0), ValueError, "must be greater than 0"),
+        (lambda: F.triplet_margin_loss(X, X, X[0]), RuntimeError, "same number of dimensions"),
+        (lambda: F.multi_margin_loss(X, rg.tensor([0, 1, 7])), RuntimeError, "out of range"),
+        (lambda: F.margin_ranking_loss(X, X, ones(3)), RuntimeError, "should have same dimension"),
+        (lambda: F.cosine_embedding_loss(X, X, ones(3, 1)), RuntimeError, "multi-target not supp"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()

@@ -1,0 +1,186 @@
+"""Normalisations: statistics, complex input, errors. Values: `tests/nn/test_functional.py`."""
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+import retrograd.nn.functional as F
+from retrograd.autograd import grad
+
+rng = np.random.default_rng(0)
+
+
+def draw(shape, dtype):
+    values = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype.is_complex else 0)
+    return rg.tensor(values, dtype=dtype)
+
+
+def composed(x, w, b, dims, shape):
+    """Normalisation from plain operations."""
+    centred = x - x.mean(dims, keepdim=True)
+    var = (centred.abs() ** 2).mean(dims, keepdim=True)
+    return centred * (var + 1e-5).rsqrt() * w.reshape(shape) + b.reshape(shape)
+
+
+def batch(x, w, b):
+    return F.batch_norm(x, None, None, w, b, training=True)
+
+
+def layer(x, w, b):
+    return F.layer_norm(x, (5,), w, b)
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+@pytest.mark.parametrize(
+    ("function", "size", "dims", "shape"),
+    [(batch, 3, (0, 2), (1, 3, 1)), (layer, 5, (2,), (5,))],
+)
+def test_three_orders_equal_those_of_the_composition(function, size, dims, shape, dtype):
+    start = [draw((4, 3, 5), dtype), draw((size,), dtype), draw((size,), dtype)]
+    cotangents = [draw((4, 3, 5), dtype) for _ in range(3)]
+    results = []
+    for f in (function, lambda x, w, b: composed(x, w, b, dims, shape)):
+        leaves = [t.clone().requires_grad_() for t in start]
+        out = f(*leaves)
+        first = grad(out, leaves, cotangents[0], create_graph=True)
+        second = grad(first[0], leaves[:2], cotangents[1], create_graph=True)
+        third = grad(second[0], leaves[:2], cotangents[2])
+        results.append([t.detach().numpy() for t in (out, *first, *second, *third)])
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+def test_complex_batches_have_mean_zero_and_second_moment_one():
+    z = draw((64, 2), rg.complex128) * 3 + (1 - 2j)
+    out = F.batch_norm(z, None, None, training=True, eps=0.0)
+    np.testing.assert_allclose(out.mean(0).numpy(), [0, 0], atol=1e-15)
+    np.testing.assert_allclose((out.abs() ** 2).mean(0).numpy(), [1, 1], rtol=1e-14)
+
+
+def test_running_statistics_of_complex_batches():
+    z = draw((8, 2), rg.complex128)
+    mean, var = rg.zeros(2, dtype=rg.complex128), rg.zeros(2, dtype=rg.float64)
+    F.batch_norm(z, mean, var, training=True, momentum=1.0)
+    np.testing.assert_allclose(mean.numpy(), z.numpy().mean(0), rtol=1e-14)
+    np.testing.assert_allclose(var.numpy(), z.numpy().var(0, ddof=1), rtol=1e-14)
+    with pytest.raises(RuntimeError, match="running_mean of a complex input must be complex"):
+        F.batch_norm(z, var.clone(), var, training=True)
+
+
+def test_running_statistics_move_outside_the_graph_and_count_the_write():
+    x = rg.tensor([[1.0], [3.0]], requires_grad=True)
+    mean, var = rg.zeros(1), rg.ones(1)
+    F.batch_norm(x, mean, var, training=True, momentum=0.5)
+    assert (mean.item(), var.item()) == (1.0, 1.5)
+    assert (mean._version, var._version, mean.requires_grad) == (1, 1, False)
+
+
+def test_evaluation_uses_running_statistics_and_leaves_them():
+    x = rg.tensor([[1.0], [3.0]], requires_grad=True)
+    mean, var = rg.tensor([1.0]), rg.tensor([4.0])
+    out = F.batch_norm(x, mean, var, eps=0.0)
+    assert (out.tolist(), mean._version) == ([[0.0], [1.0]], 0)
+    assert grad(out.sum(), x)[0].tolist() == [[0.5], [0.5]]
+
+
+def test_constant_channels_give_zeros_and_finite_gradients():
+    x = rg.ones(4, 2, requires_grad=True)
+    out = F.batch_norm(x, None, None, training=True)
+    out.sum().backward()
+    assert (out.tolist(), x.grad.tolist()) == ([[0.0, 0.0]] * 4, [[0.0, 0.0]] * 4)
+
+
+def test_large_means_lose_no_accuracy():
+    values = rng.uniform(-2, 2, (64, 3)) + 1000
+    exact = (values - values.mean(0)) / np.sqrt(values.var(0) + 1e-5)
+    found = F.batch_norm(rg.tensor(values), None, None, training=True).numpy()
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-11)
+
+
+def test_frozen_weights_save_no_weight():
+    x = rg.ones(4, 2, requires_grad=True)
+    node = F.layer_norm(x, (2,), None, rg.ones(2, requires_grad=True)).grad_fn
+    assert node._saved_weight is None
+
+
+def test_empty_batches_pass():
+    assert F.batch_norm(rg.zeros(0, 3), rg.zeros(3), rg.ones(3), training=True).shape == (0, 3)
+    assert F.layer_norm(rg.zeros(0, 3), (3,)).shape == (0, 3)
+
+
+def test_normalize_of_zero_is_zero_with_a_finite_gradient():
+    x = rg.zeros(1, 2, requires_grad=True)
+    out = F.normalize(x)
+    out.backward(rg.tensor([[1.0, 2.0]]))
+    assert out.tolist() == [[0.0, 0.0]]
+    np.testing.assert_allclose(x.grad.numpy(), [[1e12, 2e12]], rtol=1e-6)
+
+
+def ones(*shape):
+    return rg.ones(*shape)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: F.batch_norm(ones(1, 3), None, None, training=True),
+            ValueError,
+            "Expected more than 1 value per channel when training",
+        ),
+        (
+            lambda: F.batch_norm(ones(2, 3), None, None),
+            RuntimeError,
+            "running_mean must be defined in evaluation mode",
+        ),
+        (
+            lambda: F.batch_norm(ones(2, 3), ones(4), ones(4)),
+            RuntimeError,
+            "running_mean should contain 3 elements not 4",
+        ),
+        (
+            lambda: F.batch_norm(ones(2, 3), ones(3), ones(3), weight=ones(4)),
+            RuntimeError,
+            "weight should contain 3 elements not 4",
+        ),
+        (
+            lambda: F.batch_norm(ones(2, 3), ones(3), ones(3), weight=ones(3).double()),
+            RuntimeError,
+            "mixed dtype",
+        ),
+        (
+            lambda: F.batch_norm(ones(2, 3).long(), ones(3), ones(3)),
+            NotImplementedError,
+            "not implemented for",
+        ),
+        (
+            lambda: F.layer_norm(ones(3, 4), (5,)),
+            RuntimeError,
+            r"Given normalized_shape=\[5\], expected input with shape \[\*, 5\]",
+        ),
+        (lambda: F.layer_norm(ones(3, 4), ()), RuntimeError, "at least 1-dimensional"),
+        (lambda: F.layer_norm(ones(3, 4), 4), TypeError, "must be tuple of ints, not int"),
+        (
+            lambda: F.layer_norm(ones(3, 4), (4,), weight=ones(3)),
+            RuntimeError,
+            "Expected weight to be of same shape as normalized_shape",
+        ),
+        (lambda: F.group_norm(ones(2, 6, 3), 4), RuntimeError, "divisible by num_groups"),
+        (lambda: F.group_norm(ones(1, 6), 6), ValueError, "Expected more than 1 value per channel"),
+        (lambda: F.group_norm(ones(6), 3), RuntimeError, "Expected at least 2 dimensions"),
+        (
+            lambda: F.instance_norm(ones(2, 3, 1)),
+            ValueError,
+            "Expected more than 1 spatial element when training",
+        ),
+        (
+            lambda: F.instance_norm(ones(2, 3, 4), use_input_stats=False),
+            RuntimeError,
+            "to be defined when use_input_stats is false",
+        ),
+        (lambda: F.local_response_norm(ones(2, 3), 2), ValueError, "Expected 3D or higher"),
+    ],
+)
+def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()

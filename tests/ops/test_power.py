@@ -1,0 +1,170 @@
+"""`pow` in its three forms: values, slopes where a factor is infinite, dtypes, what nodes show."""
+
+import math
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+INF, NAN = math.inf, math.nan
+
+
+def leaf(*values, dtype=rg.float64):
+    return rg.tensor(list(values), dtype=dtype, requires_grad=True)
+
+
+def check(found, expected, rtol=1e-14):
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=0)
+
+
+def test_the_node_shows_what_pytorch_shows():
+    x = leaf(5.0)
+    node = x.pow(2).grad_fn
+    assert node.name() == "PowBackward0"
+    assert node._saved_self is x
+    assert node._saved_exponent == 2
+    assert x.pow(x).grad_fn.name() == "PowBackward1"
+    assert (2**x).grad_fn.name() == "PowBackward2"
+    assert x.square().grad_fn.name() == "PowBackward0"
+
+
+@pytest.mark.parametrize(
+    ("exponent", "values", "first", "second"),
+    [
+        (0, [1, 1, 1], [0, 0, 0], [0, 0, 0]),
+        (1, [0, -2, 4], [1, 1, 1], [0, 0, 0]),
+        (2, [0, 4, 16], [0, -4, 8], [2, 2, 2]),
+        (3, [0, -8, 64], [0, 12, 48], [0, -12, 24]),
+        (0.5, [0, NAN, 2], [INF, NAN, 0.25], [-INF, NAN, -0.03125]),
+        (-1, [INF, -0.5, 0.25], [-INF, -0.25, -0.0625], [INF, -0.25, 0.03125]),
+        (1.5, [0, NAN, 8], [0, NAN, 3], [INF, NAN, 0.375]),
+        (2.5, [0, NAN, 32], [0, NAN, 20], [0, NAN, 7.5]),
+    ],
+)
+def test_powers_by_numbers_to_second_order(exponent, values, first, second):
+    x = leaf(0.0, -2.0, 4.0)
+    y = x.pow(exponent)
+    check(y.tolist(), values)
+    g = rg.ones(3, dtype=rg.float64, requires_grad=True)
+    (slope,) = rg.autograd.grad(y, x, g, create_graph=True)
+    check(slope.tolist(), first)
+    assert slope.requires_grad == (exponent != 0)
+    if exponent == 0:
+        return
+    (curve,) = rg.autograd.grad(slope.sum(), x, materialize_grads=True)
+    check(curve.tolist(), second)
+
+
+def test_powers_by_tensors_at_every_edge():
+    x = leaf(0, 0, 0, 0, -2, -2, 2, NAN)
+    y = leaf(0, 1, 2, -1, 2, 1.5, 0, 0)
+    out = x**y
+    check(out.tolist(), [1, 0, 0, INF, 4, NAN, 1, 1])
+    by_base, by_exponent = rg.autograd.grad(out.sum(), [x, y])
+    check(by_base.tolist(), [0, 1, 0, -INF, -4, NAN, 0, 0])
+    check(by_exponent.tolist(), [0, 0, 0, -INF, NAN, NAN, math.log(2), NAN])
+
+
+def test_second_derivatives_at_a_zero_base_are_the_limits():
+    x, y = leaf(0.0, 0.0), leaf(2.0, 3.0)
+    by_base, by_exponent = rg.autograd.grad((x**y).sum(), [x, y], create_graph=True)
+    xx, xy = rg.autograd.grad(by_base.sum(), [x, y], retain_graph=True)
+    yx, yy = rg.autograd.grad(by_exponent.sum(), [x, y])
+    assert xx.tolist() == [2.0, 0.0]
+    assert xy.tolist() == yx.tolist() == yy.tolist() == [0.0, 0.0]
+
+
+def test_mixed_derivative_at_exponent_zero_is_not_lost():
+    x, y = leaf(2.0), leaf(0.0)
+    (by_base,) = rg.autograd.grad(x**y, x, create_graph=True)
+    (mixed,) = rg.autograd.grad(by_base, y)
+    assert mixed.item() == 0.5  # d/dy of y x^(y - 1)
+
+
+@pytest.mark.parametrize(
+    ("base", "values", "slopes"),
+    [
+        (0, [1, 0, INF], [0, 0, -INF]),
+        (2, [1, 2, 0.5], [math.log(2), 2 * math.log(2), math.log(2) / 2]),
+        (-2.0, [1, -2, -0.5], [NAN, NAN, NAN]),
+    ],
+)
+def test_powers_of_numbers(base, values, slopes):
+    y = leaf(0.0, 1.0, -1.0)
+    out = base**y
+    check(out.tolist(), values)
+    check(rg.autograd.grad(out.sum(), y)[0].tolist(), slopes)
+
+
+def test_complex_power_of_a_real_tensor_has_a_real_gradient():
+    x = leaf(-2.0, 4.0)
+    out = x.pow(2 + 1j)
+    check(out.tolist(), [0.13296730803542664 + 0.11044808147333202j,
+                         2.935311595892827 + 15.728443846579898j])  # fmt: skip
+    (grad,) = rg.autograd.grad(out, x, rg.ones_like(out))
+    check(grad.tolist(), [-0.0777432672987606, -2.4644551636985614], rtol=1e-13)
+
+
+def test_complex_power_of_complex_equals_reference():
+    z = leaf(1 + 1j, dtype=rg.complex128)
+    w = leaf(0.5 - 1j, dtype=rg.complex128)
+    out = z**w
+    check(out.tolist(), [2.605490112842469 + 0.12026481418247154j])
+    by_base, by_exponent = rg.autograd.grad(out, [z, w], rg.ones_like(out))
+    check(by_base.tolist(), [-0.5611739175737637 + 1.9841837881774693j])
+    check(by_exponent.tolist(), [0.8085382986665369 - 2.088027757812258j])
+
+
+def test_complex_powers_of_zero_have_slope_zero():
+    z = leaf(0j, 0j, dtype=rg.complex128)
+    w = leaf(0j, 2 + 0j, dtype=rg.complex128)
+    out = z**w
+    grads = rg.autograd.grad(out, [z, w], rg.ones_like(out))
+    assert [g.tolist() for g in grads] == [[0j, 0j], [0j, 0j]]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (lambda: rg.tensor([2, 3]) ** 2, rg.int64, [4, 9]),
+        (lambda: rg.tensor([2, 3]) ** 2.0, rg.float32, [4.0, 9.0]),
+        (lambda: rg.tensor([True, False]) ** 2, rg.int64, [1, 0]),
+        (lambda: rg.tensor([2, 3, -1]) ** rg.tensor([-1, 2, -3]), rg.int64, [0, 9, -1]),
+        (lambda: 2 ** rg.tensor([-1, 2]), rg.int64, [0, 4]),
+        (lambda: 2.0 ** rg.tensor([-1, 2]), rg.float32, [0.5, 4.0]),
+        (lambda: rg.tensor([2]).square(), rg.int64, [4]),
+        (lambda: rg.float_power(rg.tensor([2]), 2), rg.float64, [4.0]),
+        (lambda: rg.float_power(rg.tensor([2j]), 2), rg.complex128, [-4 + 0j]),
+        (lambda: rg.float_power(2, rg.tensor([2])), rg.float64, [4.0]),
+    ],
+)
+def test_dtypes_equal_reference(make, dtype, values):
+    found = make()
+    assert found.dtype is dtype
+    check(found.tolist(), values)
+
+
+def test_a_negative_integer_power_of_integers_raises():
+    with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
+        rg.tensor([2]) ** -1
+
+
+def test_powers_of_bools_raise():
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        rg.tensor([True]) ** rg.tensor([True])
+
+
+@pytest.mark.parametrize("arguments", [(2, 3), (rg.ones(1), "a")])
+def test_other_arguments_raise(arguments):
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        rg.pow(*arguments)
+
+
+def test_in_place_power_differentiates():
+    x = leaf(3.0)
+    y = x.clone()
+    y **= 2
+    y.pow_(2)
+    assert y.tolist() == [81.0]
+    assert rg.autograd.grad(y, x)[0].tolist() == [108.0]

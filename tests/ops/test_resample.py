@@ -1,0 +1,81 @@
+"""Interpolation, attention and sampled softmax: what the reference calls do not cover."""
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+import retrograd.nn.functional as F
+from retrograd.autograd import grad
+
+
+def test_shuffles_of_pixels_invert_each_other():
+    x = rg.randn(2, 8, 3, 2)
+    assert rg.equal(F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2), x)
+
+
+def test_interpolation_takes_complex_images():
+    z = rg.tensor([[[0j, 4 + 4j]]])
+    out = F.interpolate(z, scale_factor=2, mode="linear")
+    assert out.tolist() == [[[0j, 1 + 1j, 3 + 3j, 4 + 4j]]]
+
+
+def test_attention_that_sees_one_key_copies_its_value():
+    q, k, v = rg.randn(3, 4), rg.randn(3, 4), rg.randn(3, 2)
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=rg.eye(3).bool())
+    np.testing.assert_allclose(out.numpy(), v.numpy(), rtol=1e-6)
+
+
+def test_hard_gumbel_samples_are_one_hot_with_the_soft_gradient():
+    logits = rg.zeros(5, 3, requires_grad=True)
+    rg.manual_seed(1)
+    hard = F.gumbel_softmax(logits, hard=True)
+    rg.manual_seed(1)
+    soft = F.gumbel_softmax(logits)
+    assert (hard.detach().sort(1)[0] - rg.tensor([0.0, 0.0, 1.0])).abs().max().item() < 1e-6
+    weights = rg.arange(15.0).reshape(5, 3)
+    assert rg.equal(grad(hard, logits, weights)[0], grad(soft, logits, weights)[0])
+
+
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax, F.softmin])
+def test_softmax_without_a_dim_warns(function):
+    with pytest.warns(UserWarning, match="Implicit dimension choice"):
+        assert rg.equal(function(rg.eye(2)), function(rg.eye(2), 1))
+
+
+def image(*shape):
+    return rg.ones(*shape)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: F.interpolate(image(3, 4), 2), NotImplementedError, "Only 3D, 4D and 5D input"),
+        (
+            lambda: F.interpolate(image(1, 1, 4), scale_factor=2, mode="bilinear"),
+            NotImplementedError,
+            "Got 3D input, but bilinear mode needs 4D input",
+        ),
+        (lambda: F.interpolate(image(1, 1, 4)), ValueError, "either size or scale_factor should"),
+        (lambda: F.interpolate(image(1, 1, 4), 3, 2), ValueError, "only one of size or scale_fact"),
+        (
+            lambda: F.interpolate(image(1, 1, 4), 3, align_corners=True),
+            ValueError,
+            "align_corners option can only be set",
+        ),
+        (lambda: F.interpolate(image(1, 1, 4), (3, 3)), ValueError, "same number of spatial dim"),
+        (lambda: F.pixel_shuffle(image(3, 2, 2), 2), RuntimeError, "divisible by the square of"),
+        (lambda: F.pixel_shuffle(image(3, 2), 2), RuntimeError, "at least 3 dimensions"),
+        (lambda: F.pixel_unshuffle(image(3, 3, 2), 2), RuntimeError, "height to be divisible"),
+        (lambda: F.channel_shuffle(image(1, 3, 2), 2), RuntimeError, "divisible by groups"),
+        (
+            lambda: F.scaled_dot_product_attention(
+                image(2, 2), image(2, 2), image(2, 2), rg.eye(2).bool(), is_causal=True
+            ),
+            RuntimeError,
+            "Explicit attn_mask should not be set when is_causal=True",
+        ),
+    ],
+)
+def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()

@@ -1,0 +1,78 @@
+"""Schedules against the rates that PyTorch sets."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd.optim import SGD, lr_scheduler
+
+RATES = {
+    "StepLR": ((2, 0.5), [0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.1, 0.1, 0.05]),
+    "MultiStepLR": (([1, 3, 3], 0.5), [0.8, 0.4, 0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]),
+    "ConstantLR": ((0.5, 3), [0.4, 0.4, 0.4, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8]),
+    "LinearLR": ((0.25, 1.0, 4), [0.2, 0.35, 0.5, 0.65, 0.8, 0.8, 0.8, 0.8, 0.8]),
+    "ExponentialLR": ((0.9,), [0.8 * 0.9**n for n in range(9)]),
+    "PolynomialLR": ((4, 2.0), [0.8, 0.45, 0.2, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    "CosineAnnealingLR": ((3, 0.1), [0.8, 0.625, 0.275, 0.1, 0.275, 0.625, 0.8, 0.625, 0.275]),
+    "LambdaLR": ((lambda epoch: 1 / (1 + epoch),), [0.8 / (1 + n) for n in range(9)]),
+}
+
+
+def optimizer():
+    return SGD([rg.ones(1, requires_grad=True)], lr=0.8)
+
+
+def rates(schedule, steps):
+    found = []
+    for _ in range(steps):
+        schedule.optimizer.step()
+        schedule.step()
+        found += schedule.get_last_lr()
+    return found
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_a_schedule_gives_the_rates_of_pytorch(name):
+    arguments, expected = RATES[name]
+    schedule = getattr(lr_scheduler, name)(optimizer(), *arguments)
+    found = schedule.get_last_lr() + rates(schedule, 8)
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_a_plateau_cuts_the_rate_after_patience_cooldown_and_bound():
+    plateau = lr_scheduler.ReduceLROnPlateau(
+        optimizer(), factor=0.5, patience=1, cooldown=1, min_lr=0.15
+    )
+    found = []
+    for metric in (1, 0.9, *[0.95] * 8):
+        plateau.step(metric)
+        found += plateau.get_last_lr()
+    assert found == [0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2, 0.2, 0.2, 0.15]
+
+
+def test_a_schedule_continues_from_its_state():
+    first = lr_scheduler.CosineAnnealingLR(optimizer(), 5)
+    rates(first, 3)
+    other = optimizer()
+    other.load_state_dict(first.optimizer.state_dict())
+    second = lr_scheduler.CosineAnnealingLR(other, 5, last_epoch=2)
+    second.load_state_dict(first.state_dict())
+    other.param_groups[0]["lr"] = first.get_last_lr()[0]
+    assert rates(first, 3) == pytest.approx(rates(second, 3), rel=1e-15)
+
+
+def test_stepping_the_schedule_first_warns():
+    schedule = lr_scheduler.StepLR(optimizer(), 1)
+    with pytest.warns(UserWarning, match="before `optimizer.step\\(\\)`"):
+        schedule.step()
+
+
+def test_two_schedules_on_one_optimizer_multiply():
+    shared = optimizer()
+    first = lr_scheduler.ExponentialLR(shared, 0.5)
+    second = lr_scheduler.ExponentialLR(shared, 0.5)
+    shared.step()
+    first.step()
+    second.step()
+    assert second.get_last_lr() == pytest.approx([0.2])

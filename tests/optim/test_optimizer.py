@@ -1,0 +1,175 @@
+"""The optimizer base: groups, state, hooks, text."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.optim import SGD, Adam, Optimizer
+
+
+def leaf(*values):
+    return rg.tensor(list(values), requires_grad=True)
+
+
+def test_groups_have_their_own_settings_and_the_defaults_fill_the_rest():
+    a, b = leaf(1.0), leaf(1.0)
+    optimizer = SGD([{"params": [a]}, {"params": b, "lr": 1.0}], lr=0.1)
+    a.grad, b.grad = rg.ones(1), rg.ones(1)
+    optimizer.step()
+    assert a.item() == pytest.approx(0.9)
+    assert b.item() == 0.0
+    assert [group["momentum"] for group in optimizer.param_groups] == [0, 0]
+
+
+def test_add_param_group_adds_to_a_running_optimizer():
+    a, b = leaf(1.0), leaf(1.0)
+    optimizer = SGD([a], lr=0.5)
+    optimizer.add_param_group({"params": [b], "lr": 0.25})
+    b.grad = rg.ones(1)
+    optimizer.step()
+    assert b.item() == 0.75
+
+
+def test_named_parameters_are_accepted():
+    optimizer = SGD(rg.nn.Linear(2, 1).named_parameters(), lr=0.1)
+    assert optimizer.param_groups[0]["param_names"] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize(
+    ("params", "kind", "text"),
+    [
+        (lambda: rg.ones(1), TypeError, "should be an iterable of Tensors or dicts"),
+        (list, ValueError, "optimizer got an empty parameter list"),
+        (lambda: [1.0], TypeError, "optimizer can only optimize Tensors"),
+        (lambda: [leaf(1.0) * 2], ValueError, "can't optimize a non-leaf Tensor"),
+        (lambda: [{"params": {leaf(1.0)}}], TypeError, "ordered collections"),
+    ],
+)
+def test_parameters_that_cannot_be_optimized_raise(params, kind, text):
+    with pytest.raises(kind, match=text):
+        SGD(params(), lr=0.1)
+
+
+def test_a_parameter_in_two_groups_raises():
+    a = leaf(1.0)
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        SGD([{"params": [a]}, {"params": [a]}], lr=0.1)
+
+
+def test_zero_grad_drops_or_fills_gradients():
+    a = leaf(1.0)
+    optimizer = SGD([a], lr=0.1)
+    a.grad = rg.ones(1)
+    optimizer.zero_grad(set_to_none=False)
+    assert a.grad.tolist() == [0.0]
+    optimizer.zero_grad()
+    assert a.grad is None
+
+
+def test_a_closure_runs_with_gradients_and_its_loss_is_returned():
+    a = leaf(2.0)
+    optimizer = SGD([a], lr=0.25)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (a * a).sum()
+        loss.backward()
+        return loss
+
+    with rg.no_grad():
+        assert optimizer.step(closure).item() == 4.0
+    assert a.item() == 1.0
+
+
+def test_a_saved_state_continues_the_trajectory():
+    a = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
+    first = Adam([a], lr=0.1)
+    for _ in range(2):
+        a.grad = rg.tensor(np.sin(a.array))
+        first.step()
+    b = rg.tensor(a.array, requires_grad=True)
+    second = Adam([b], lr=0.5)
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    assert second.param_groups[0]["lr"] == 0.1
+    for p, optimizer in ((a, first), (b, second)):
+        p.grad = rg.tensor(np.sin(p.array))
+        optimizer.step()
+    assert (a.array == b.array).all()
+    assert second.state[b]["step"].item() == first.state[a]["step"].item() == 3.0
+
+
+def test_a_loaded_state_is_copied_and_takes_the_parameters_dtype():
+    a = rg.tensor([1.0], dtype=rg.float64, requires_grad=True)
+    saved = {"momentum_buffer": rg.tensor([2.0], dtype=rg.float32)}
+    optimizer = SGD([a], momentum=0.9)
+    state = optimizer.state_dict()
+    state["state"] = {0: saved}
+    optimizer.load_state_dict(state)
+    loaded = optimizer.state[a]["momentum_buffer"]
+    assert loaded.dtype is rg.float64
+    assert loaded is not saved["momentum_buffer"]
+
+
+def test_a_state_with_other_groups_raises():
+    optimizer = SGD([leaf(1.0)], lr=0.1)
+    state = optimizer.state_dict()
+    with pytest.raises(ValueError, match="different number of parameter groups"):
+        SGD([{"params": [leaf(1.0)]}, {"params": [leaf(1.0)]}]).load_state_dict(state)
+    with pytest.raises(ValueError, match="doesn't match the size of optimizer's group"):
+        SGD([leaf(1.0), leaf(1.0)]).load_state_dict(state)
+
+
+def test_step_hooks_run_around_the_step_and_can_be_removed():
+    a = leaf(1.0)
+    optimizer, seen = SGD([a], lr=0.5), []
+    before = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(a.item()))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(a.item()))
+    a.grad = rg.ones(1)
+    optimizer.step()
+    before.remove()
+    optimizer.step()
+    assert seen == [1.0, 0.5, 0.0]
+
+
+def test_a_users_own_rule_needs_only_a_step():
+    class Sign(Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        def step(self, closure=None):
+            with rg.no_grad():
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        p.sub_(p.grad.sign() * group["lr"])
+
+    a = leaf(1.0, -1.0)
+    optimizer, seen = Sign([a], lr=0.5), []
+    optimizer.register_step_post_hook(lambda *args: seen.append("hook"))
+    a.grad = rg.tensor([3.0, -4.0])
+    optimizer.step()
+    assert a.tolist() == [0.5, -0.5]
+    assert seen == ["hook"]
+
+
+def test_the_text_lists_the_settings_of_each_group():
+    assert repr(SGD([leaf(1.0)], lr=0.1)) == (
+        "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n"
+        "    fused: None\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n"
+        "    weight_decay: 0\n)"
+    )
+
+
+def test_an_optimizer_can_be_pickled_with_its_parameters():
+    a = leaf(1.0, 2.0)
+    optimizer = Adam([a], lr=0.1)
+    a.grad = rg.ones(2)
+    optimizer.step()
+    other = pickle.loads(pickle.dumps(optimizer))
+    (p,) = other.param_groups[0]["params"]
+    assert p.tolist() == a.tolist()
+    assert other.state[p]["exp_avg"].tolist() == optimizer.state[a]["exp_avg"].tolist()

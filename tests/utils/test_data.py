@@ -1,0 +1,160 @@
+"""Data sets, samplers, collation and the loader."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+    default_collate,
+    random_split,
+)
+
+
+class Squares(Dataset):
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, index):
+        return {"x": rg.tensor(float(index)), "y": index**2}
+
+
+def pairs():
+    return TensorDataset(rg.arange(6), rg.arange(12.0).reshape(6, 2))
+
+
+def test_batches_come_in_order_and_the_last_may_be_short():
+    batches = [x.tolist() for x, _ in DataLoader(pairs(), batch_size=4)]
+    assert batches == [[0, 1, 2, 3], [4, 5]]
+
+
+def test_drop_last_leaves_out_a_short_batch():
+    loader = DataLoader(pairs(), batch_size=4, drop_last=True)
+    assert len(loader) == len(list(loader)) == 1
+
+
+def test_shuffling_keeps_samples_whole_and_follows_the_generator():
+    def order(seed):
+        generator = rg.Generator().manual_seed(seed)
+        loader = DataLoader(pairs(), batch_size=4, shuffle=True, generator=generator)
+        rows = [(int(x), y.tolist()) for xs, ys in loader for x, y in zip(xs, ys, strict=True)]
+        assert all(y == [2.0 * x, 2.0 * x + 1] for x, y in rows)
+        return [x for x, _ in rows]
+
+    assert sorted(order(1)) == list(range(6))
+    assert order(1) == order(1)
+    assert any(order(seed) != order(1) for seed in range(2, 8))
+
+
+def test_a_shuffled_loader_draws_a_new_order_in_every_pass():
+    loader = DataLoader(TensorDataset(rg.arange(50)), batch_size=50, shuffle=True)
+    (first,), (second,) = next(iter(loader)), next(iter(loader))
+    assert first.tolist() != second.tolist()
+
+
+def test_whole_batches_of_tensors_equal_collated_samples():
+    fast = list(DataLoader(Subset(pairs(), [4, 0, 3]), batch_size=2))
+    slow = list(
+        DataLoader(
+            Subset(pairs(), [4, 0, 3]), batch_size=2, collate_fn=lambda b: default_collate(b)
+        )
+    )
+    for a, b in zip(fast, slow, strict=True):
+        assert [t.tolist() for t in a] == [t.tolist() for t in b]
+        assert [t.dtype for t in a] == [t.dtype for t in b]
+
+
+def test_a_subclass_with_its_own_samples_is_asked_for_them():
+    class Doubled(TensorDataset):
+        def __getitem__(self, index):
+            return tuple(2 * t for t in super().__getitem__(index))
+
+    ((x,),) = DataLoader(Doubled(rg.arange(3)), batch_size=3)
+    assert x.tolist() == [0, 2, 4]
+
+
+def test_gradients_reach_tensors_of_a_data_set():
+    x = rg.ones(3, requires_grad=True)
+    ((batch,),) = DataLoader(TensorDataset(x), batch_size=3)
+    batch.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_collation_keeps_the_form_of_samples():
+    point = namedtuple("point", "x y")
+    batch = default_collate([{"x": rg.ones(2), "y": 1}, {"x": rg.zeros(2), "y": 2}])
+    assert batch["x"].shape == (2, 2)
+    assert batch["y"].dtype is rg.int64
+    assert default_collate([point(1.5, "a"), point(2.5, "b")]).x.dtype is rg.float64
+    assert default_collate([point(1.5, "a"), point(2.5, "b")]).y == ("a", "b")
+    assert default_collate([np.ones(2, np.float32)] * 3).shape == (3, 2)
+    with pytest.raises(TypeError, match="batch must contain tensors"):
+        default_collate([object()])
+    with pytest.raises(RuntimeError, match="equal size"):
+        default_collate([[1], [1, 2]])
+
+
+def test_a_data_set_of_dictionaries_is_batched():
+    first = next(iter(DataLoader(Squares(), batch_size=3)))
+    assert first["x"].tolist() == [0.0, 1.0, 2.0]
+    assert first["y"].tolist() == [0, 1, 4]
+
+
+def test_without_batch_size_samples_come_singly():
+    assert [x.item() for x, _ in DataLoader(pairs(), batch_size=None)] == list(range(6))
+
+
+def test_iterable_data_sets_are_streamed():
+    class Stream(IterableDataset):
+        def __iter__(self):
+            return iter(range(5))
+
+    assert [b.tolist() for b in DataLoader(Stream(), batch_size=2)] == [[0, 1], [2, 3], [4]]
+    with pytest.raises(ValueError, match="IterableDataset"):
+        DataLoader(Stream(), shuffle=True)
+
+
+def test_a_split_deals_every_sample_once():
+    parts = random_split(range(10), [0.5, 0.3, 0.2], generator=rg.Generator().manual_seed(0))
+    assert [len(part) for part in parts] == [5, 3, 2]
+    assert sorted(x for part in parts for x in part) == list(range(10))
+    with pytest.raises(ValueError, match="Sum of input lengths"):
+        random_split(range(10), [3, 3])
+
+
+def test_samplers_draw_what_they_say():
+    assert sorted(RandomSampler(range(4))) == [0, 1, 2, 3]
+    assert len(list(RandomSampler(range(4), num_samples=7))) == 7
+    drawn = list(RandomSampler(range(3), replacement=True, num_samples=50))
+    assert len(drawn) == 50
+    assert set(drawn) == {0, 1, 2}
+    assert sorted(SubsetRandomSampler([5, 7])) == [5, 7]
+    with pytest.raises(ValueError, match="batch_size should be a positive integer"):
+        BatchSampler(range(3), 0, False)
+
+
+def test_concatenated_data_sets_index_through():
+    joined = ConcatDataset([range(3), range(10, 12)])
+    assert [joined[i] for i in (0, 2, 3, -1)] == [0, 2, 10, 11]
+    assert len(Squares() + Squares()) == 10
+
+
+def test_options_that_exclude_each_other_raise():
+    with pytest.raises(ValueError, match="mutually exclusive with shuffle"):
+        DataLoader(pairs(), sampler=[0], shuffle=True)
+    with pytest.raises(ValueError, match="batch_sampler option is mutually exclusive"):
+        DataLoader(pairs(), batch_sampler=[[0]], batch_size=2)
+    with pytest.raises(AssertionError, match="Size mismatch"):
+        TensorDataset(rg.ones(2), rg.ones(3))
