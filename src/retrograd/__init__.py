@@ -1,6 +1,8 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
+import importlib
 import warnings
+from typing import TYPE_CHECKING
 
 # NumPy warns where PyTorch is silent (overflow, division by zero). This silences those warnings
 # where Retrograd's own code computes, and nowhere else; NumPy's settings stay as they are.
@@ -48,9 +50,21 @@ from .dtypes import int16 as short
 from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
-from .ops import *  # noqa: F403
-from . import nn, optim, utils
-from .ops import fft, random
+from .ops import *
+from . import fft
+from .ops import random
 from .serialization import load, save
 
+if TYPE_CHECKING:
+    from . import nn, optim, utils
+
+__version__ = "0.1.0"
+
 newaxis = None
+
+
+def __getattr__(name):
+    """Load the layers above autograd when they are first asked for: the core imports quickly."""
+    if name in ("nn", "optim", "utils"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

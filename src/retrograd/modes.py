@@ -18,6 +18,7 @@ from typing import Any
 __all__ = ["State", "change", "special", "state"]
 
 special: int = 0
+inference_seen = False  # whether any thread ever entered inference mode: if not, no tensor is one
 _lock = threading.Lock()
 
 
@@ -48,7 +49,9 @@ state = State()
 
 def change(**fields: Any) -> dict[str, Any]:
     """Set fields of the calling thread's state; return what they were, to be given back later."""
-    global special
+    global special, inference_seen
+    if fields.get("inference"):
+        inference_seen = True
     before = {name: getattr(state, name) for name in fields}
     for name, value in fields.items():
         setattr(state, name, value)

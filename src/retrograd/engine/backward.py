@@ -108,9 +108,8 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
             task.wanted = set(captures)
             task.needed = needed_for(task.wanted, grads)
     else:
-        ((node, g),) = roots
+        ((node, g),) = roots  # the newest node: nothing will be added to its cotangent
         grads[node] = g
-        borrowed.add(node)
         heap.append((-node.seq, node))
     get, free = grads.get, not retain_graph
     while heap:
@@ -155,7 +154,11 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
                         if task is None:
                             task = Pass(grads, borrowed, heap, leaves, retain_graph, False, True)
                         task.watch_leaves(node)
-            elif edge in borrowed or before.base is not None or before.__class__ is not ndarray:
+            elif (
+                before.base is not None
+                or before.__class__ is not ndarray
+                or (borrowed and edge in borrowed)
+            ):
                 grads[edge] = before + c
                 borrowed.discard(edge)
             else:
@@ -393,8 +396,11 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
 
 def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
     """Whether an array of shape `small` broadcasts to shape `large`."""
-    if len(small) > len(large):
+    lead = len(large) - len(small)
+    if lead < 0:
         return False
+    if large[lead:] == small:
+        return True
     return all(m in (1, n) for m, n in zip(reversed(small), reversed(large), strict=False))
 
 

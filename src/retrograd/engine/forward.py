@@ -15,7 +15,6 @@ All of them run on tensors, so where history is recorded a tangent can itself be
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import operator
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ import numpy as np
 from .. import modes
 from .backward import fit, run
 from .graph import LEAF, Node, leaf_node, new_node
-from .op import recorded
+from .op import parameters_of, recorded
 from .tensor import Tensor, new_tensor, set_requires_grad
 
 if TYPE_CHECKING:
@@ -113,10 +112,10 @@ def by_formula(
     filled = _filled(inputs, tangents, places)
     t: Any = filled[0] if len(filled) == 1 else tuple(filled)
     if op.tangent is not None:
-        names = list(inspect.signature(op.tangent).parameters)[2:]
+        names = parameters_of(op.tangent)[2:]
         return op.tangent(recorded, t, *[known[name] for name in names])
     assert op.slope is not None
-    names = list(inspect.signature(op.slope).parameters)[1:]
+    names = parameters_of(op.slope)[1:]
     return t * op.slope(recorded, *[known[name] for name in names])
 
 

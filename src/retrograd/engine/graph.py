@@ -104,15 +104,17 @@ class Kind:
     per edge. Any other kind says in `shares` what its nodes contribute.
     """
 
-    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "node_type", "ordinary")
+    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary")
 
+    node_type: type[Node]
     variadic = False
     takes_undefined = False
     refuses = False
 
-    def __init__(self, name: str, node_type: type[Node], grad_outputs: int = 1) -> None:
+    def __init__(self, name: str, node_type: type[Node] | None, grad_outputs: int = 1) -> None:
         self.name = name
-        self.node_type = node_type
+        if node_type is not None:
+            self.node_type = node_type
         self.grad_outputs = grad_outputs
         self.ordinary = False
         self.formulas: tuple[Any, ...] = ()

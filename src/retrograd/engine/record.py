@@ -83,17 +83,9 @@ def make_node(
     """The node of one call: its number, edges, and whatever its formulas name."""
     node = new_node(op, edges)
     if op.saves:
-        node.saved = tuple(
-            [
-                (results if is_output else inputs)[index] if kept else None
-                for (is_output, index), kept in zip(op.sources, op.plan(edges), strict=True)
-            ]
-        )
-        for value in node.saved:
-            if value.__class__ is not np.ndarray and value is not None and value.node is None:
-                refuse_inference(value)
+        node.saved = op.keep(edges, inputs, results)
     if op.facts:
-        node.params = tuple([op.fact(name, inputs, params) for name in op.facts])
+        node.params = op.collect(inputs, params)
     if modes.special:
         attach(node)
     return node

@@ -293,8 +293,7 @@ class Tensor:
         if self.cell is not None:
             self.cell.bump("the assignment to .data")
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # by identity, though `==` compares elementwise
 
 
 _new = object.__new__

@@ -100,8 +100,10 @@ class Tree:
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         for table in ("_parameters", "_modules", "_buffers"):
-            if table in own and name in own[table]:
+            try:
                 return own[table][name]
+            except KeyError:
+                continue
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -37,9 +37,9 @@ def _picked(array: Any, target: Any) -> Any:
 
 
 def _cross_entropy_forward(input: Any, target: Any, share: Any, *, scale: float) -> Any:
-    shifted = input - np.maximum.reduce(input, 1, keepdims=True, initial=-np.inf)
-    loss = -_picked(shifted, target)
-    loss += np.log(np.add.reduce(np.exp(shifted, shifted), 1))
+    shifted = input - np.maximum.reduce(input, 1, None, None, True, -np.inf)
+    loss = _picked(shifted, target)
+    loss = np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - loss
     if share is not None:
         each = share[:, 0]
         loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
@@ -49,7 +49,7 @@ def _cross_entropy_forward(input: Any, target: Any, share: Any, *, scale: float)
 def _cross_entropy_slope(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float
 ) -> Any:
-    out = input - np.maximum.reduce(input, 1, keepdims=True, initial=-np.inf)
+    out = input - np.maximum.reduce(input, 1, None, None, True, -np.inf)
     np.exp(out, out)
     factor = cotangent * scale if share is None else cotangent * scale * share
     out *= factor / np.add.reduce(out, 1, keepdims=True)

@@ -30,9 +30,11 @@ def walk(xp: Any, value: Any, path: tuple[Any, ...]) -> Any:
 def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     lead = input.ndim - len(shape)
     if lead:
-        input = np.add.reduce(input, tuple(range(lead)))
+        input = np.add.reduce(input, 0 if lead == 1 else tuple(range(lead)))
+        if input.shape == shape:
+            return input
     axes = tuple([i for i, n in enumerate(shape) if n == 1 and input.shape[i] != 1])
-    return np.add.reduce(input, axes, keepdims=True) if axes else input
+    return np.add.reduce(input, axes, keepdims=True) if axes else np.array(input)
 
 
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
