@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["backward", "grad"]
 
-_ones: dict[Any, Any] = {}
-
-
-def _one(dtype: Any) -> Any:
-    """The 0-d array 1 of a dtype; shared, since the engine writes no root cotangent."""
-    found = _ones.get(dtype)
-    if found is None:
-        found = _ones[dtype] = np.ones((), dtype)
-    return found
+# The cotangent of a real scalar; shared, since the engine writes no root cotangent.
+ONE = {dtype: np.ones((), dtype) for dtype in map(np.dtype, ("float16", "float32", "float64"))}
+for _one in ONE.values():
+    _one.flags.writeable = False
 
 
 def backward_of(
@@ -45,12 +40,13 @@ def backward_of(
     >>> x.grad
     tensor(6.)
     """
-    node = self.node
-    if gradient is None and inputs is None and not create_graph and node is not None:
-        array = self.array
-        if array.ndim == 0 and array.dtype.kind == "f":  # the common case, without ceremony
-            engine.run(((node, _one(array.dtype)),), bool(retain_graph), False)
-            return
+    if gradient is None and inputs is None and not create_graph:
+        node, array = self.node, self.array
+        if node is not None and array.ndim == 0:
+            one = ONE.get(array.dtype)
+            if one is not None:  # the common case, without ceremony
+                engine.run(((node, one),), bool(retain_graph), False)
+                return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -164,7 +160,7 @@ def grad(
 
 
 def _is_shared(g: Any, results: Any, outs: Any) -> bool:
-    return any(r is not None and r.array is g for r in results) or g is _ones.get(g.dtype)
+    return any(r is not None and r.array is g for r in results) or g is ONE.get(g.dtype)
 
 
 def _batched(

@@ -29,7 +29,7 @@ import numpy as np
 from .. import modes
 from . import saved
 from .graph import FREED, LEAF, OUTPUT, Node
-from .op import ALONE, arrays, recorded
+from .op import ALONE, arrays, reals, recorded
 from .tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
         ((node, g),) = roots  # the newest node: nothing will be added to its cotangent
         grads[node] = g
         heap.append((-node.seq, node))
-    get, free = grads.get, not retain_graph
+    get, pop, free = grads.get, grads.pop, not retain_graph
     while heap:
         node = heappop(heap)[1]
         op = node.op
@@ -121,7 +121,7 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
             task.step(node)
             continue
         # What `Pass.step` does for an ordinary node, inlined: calls would cost a fifth.
-        g = grads.pop(node)
+        g = pop(node)
         values = node.saved
         if values:
             values = read(node)
@@ -129,16 +129,18 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
                 node.saved = FREED
         else:
             values = node.params
-        for edge, (formula, place) in zip(node.edges, op.formulas):  # noqa: B905 (hot)
+        fits = node.fits
+        xp = reals if fits and node.dtype.kind == "f" else arrays
+        for edge, formula, place in zip(node.edges, op.formulas, op.takes):  # noqa: B905 (hot)
             if edge is None:
                 continue
             if place >= 0:
-                c = formula(arrays, g, values[place])
+                c = formula(xp, g, values[place])
             elif place == ALONE:
-                c = formula(arrays, g)
+                c = formula(xp, g)
             else:
-                c = formula(arrays, g, values)
-            if c.dtype is not edge.dtype or c.shape != edge.shape:
+                c = formula(xp, g, values)
+            if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
                 c = fit(c, edge, node, arrays)
             before = get(edge)
             if before is None:
@@ -353,18 +355,17 @@ class Pass:
         else:
             xp, values = arrays, read(node)
         if op.variadic:
-            return apply(op.formulas[0], xp, g, values)
+            return apply(op.formulas[0], op.takes[0], xp, g, values)
         return [
             None
             if edge is None or (needed is not None and edge not in needed)
-            else apply(formula, xp, g, values)
-            for edge, formula in zip(node.edges, op.formulas, strict=True)
+            else apply(formula, place, xp, g, values)
+            for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
         ]
 
 
-def apply(entry: tuple[Any, int], xp: Any, g: Any, values: Any) -> Any:
-    """Call a formula as `Op.entry` laid it out."""
-    formula, place = entry
+def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
+    """Call a formula as `op.entry` laid it out."""
     if place >= 0:
         return formula(xp, g, values[place])
     return formula(xp, g) if place == ALONE else formula(xp, g, values)
@@ -375,7 +376,7 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
 
     The only place that undoes broadcasting and real-with-complex arithmetic.
     """
-    if not isinstance(c, Tensor):
+    if c.__class__ is not ndarray and not isinstance(c, Tensor):
         c = np.asarray(c)
     shape, dtype = edge.shape, edge.dtype
     if c.shape != shape:
@@ -386,12 +387,17 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
                 f"{list(c.shape)} but expected shape compatible with {list(shape)}"
             )
         c = xp.sum_to(c, shape=shape)
-    found = c.array.dtype if isinstance(c, Tensor) else c.dtype
-    if found != dtype:
+    found = c.dtype if c.__class__ is ndarray else numpy_dtype(c)
+    if found is not dtype and found != dtype:
         if found.kind == "c" and dtype.kind != "c":
             c = xp.real(c)
         c = xp.cast(c, dtype=dtype)
     return c
+
+
+def numpy_dtype(c: Any) -> Any:
+    """The NumPy dtype of a tensor, or of a NumPy scalar."""
+    return c.array.dtype if isinstance(c, Tensor) else c.dtype
 
 
 def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:

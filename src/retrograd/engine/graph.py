@@ -100,11 +100,12 @@ class Kind:
     """What all nodes of one operation share; an op record is one, and so is `LEAF`.
 
     `grad_outputs` is the number of differentiable outputs, MANY where it varies from call to call.
-    `ordinary` marks the traversal's fast case: one output, and in `formulas` one (function, place)
-    per edge. Any other kind says in `shares` what its nodes contribute.
+    `ordinary` marks the traversal's fast case: one output, and for each edge a function in
+    `formulas` and what it takes in `takes`. Any other kind says in `shares` what its nodes
+    contribute.
     """
 
-    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary")
+    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary", "takes")
 
     node_type: type[Node]
     variadic = False
@@ -118,6 +119,7 @@ class Kind:
         self.grad_outputs = grad_outputs
         self.ordinary = False
         self.formulas: tuple[Any, ...] = ()
+        self.takes: tuple[int, ...] = ()
 
     def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The contributions of `node` to its edges, for a kind that has no formulas."""
@@ -143,6 +145,7 @@ class Node:
         "cell",
         "dtype",
         "edges",
+        "fits",
         "hooks",
         "op",
         "params",
@@ -160,6 +163,7 @@ class Node:
     dtype: Any
     hooks: Any
     cell: Cell | None
+    fits: bool  # whether contributions have the edges' shapes and dtypes by construction
 
     # Rare state lives in the instance dictionary; these are its defaults.
     cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs
@@ -204,6 +208,7 @@ def new_node(kind: Kind, edges: tuple[Node | None, ...]) -> Node:
     node.edges = edges
     node.saved = node.params = ()
     node.hooks = node.cell = None
+    node.fits = False
     return node
 
 

@@ -104,7 +104,7 @@ class NodeHooks:
         if not self.cotangent and not self.retained:
             return g
         create_graph = task.create_graph
-        grad = g if create_graph else new_tensor(g)
+        grad = g if create_graph else new_tensor(owned(g))
         with Running(task):
             for hook in list(self.cotangent.values()):
                 result = hook(grad)
@@ -202,7 +202,13 @@ def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
     parts = g if isinstance(g, tuple) else (g,)
     if create_graph:
         return parts
-    return tuple(None if part is None else new_tensor(np.asarray(part)) for part in parts)
+    return tuple(None if part is None else new_tensor(owned(part)) for part in parts)
+
+
+def owned(g: Any) -> Any:
+    """A cotangent that a hook may write: read-only ones are shared, so they are copied."""
+    g = np.asarray(g)
+    return g if g.flags.writeable else g.copy()
 
 
 def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:

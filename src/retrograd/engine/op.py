@@ -20,7 +20,8 @@ NOTE [The record]
 
 NOTE [Namespaces]
 `arrays` and `recorded` are what formulas know as `xp`: by the op's name, the first has its forward,
-the second its caller. So a formula that calls ops runs on arrays and on tensors alike.
+the second its caller. So a formula that calls ops runs on arrays and on tensors alike. `reals` is
+`arrays` for nodes whose values are all real: there `conj`, for one, is the identity.
 
 NOTE [Three callers]
 An op with one input and one output has an unrolled caller, and so has an elementwise one with two
@@ -54,6 +55,7 @@ asarray = np.asarray
 _new = object.__new__
 
 arrays: Any = SimpleNamespace()
+reals: Any = SimpleNamespace()
 recorded: Any = SimpleNamespace()
 
 OPS: dict[str, Op] = {}
@@ -123,9 +125,7 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
-        self.needs = {
-            name: parameters_of(f)[2:] for name, f in self.vjps.items()
-        }
+        self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
         )
@@ -133,10 +133,12 @@ class Op(Kind):
         self.node_name = node_name or camel_case(self.name) + "Backward0"
         super().__init__(self.name, None, self.outputs - len(self.nondiff))
         self.ordinary = self.grad_outputs == 1 and not self.variadic and bool(self.vjps)
-        self.formulas = tuple(
+        laid_out = [
             entry(f, [self.places.index(n) for n in self.needs[name]])
             for name, f in self.vjps.items()
-        )
+        ]
+        self.formulas = tuple([formula for formula, _ in laid_out])
+        self.takes = tuple([place for _, place in laid_out])
         self.call: Any = None
 
     @cached_property
@@ -348,6 +350,7 @@ def declare(
     complex: bool = True,
     inplace: bool | None = None,
     node_name: str | None = None,
+    on_reals: Callable[..., Any] | None = None,
     doc: str = "",
     **formulas: Callable[..., Any],
 ) -> Callable[..., Any]:
@@ -357,7 +360,8 @@ def declare(
     real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
     names the outputs without derivative, which come last. `inplace` says whether a `name_` form
     exists (by default for elementwise ops). `view` is True when the output shares the input's
-    memory, "maybe" when it may. `node_name` replaces the name of the node type.
+    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
+    simpler forward that formulas may use where all values are real; it may return its input.
     """
     op = Op(
         signature,
@@ -391,6 +395,7 @@ def declare(
     op.call = call
     OPS[op.name] = op
     setattr(arrays, op.name, op.forward)
+    setattr(reals, op.name, on_reals or op.forward)
     setattr(recorded, op.name, call)
     if methods:
         method(call, *methods)
@@ -402,6 +407,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     forward, special = op.forward, modes
     saves_input, saves_out = op.inputs[0] in op.saves, "out" in op.saves
     differentiable = bool(op.formulas)
+    elementwise = op.elementwise
     facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
     only_shape = facts == (None,)
 
@@ -440,7 +446,8 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         else:
             node.params = tuple([x.shape if name is None else params[name] for name in facts])
         node.shape = r.shape
-        node.dtype = r.dtype
+        node.dtype = dtype = r.dtype
+        node.fits = elementwise and edge.dtype is dtype
         return t
 
     return call
@@ -452,12 +459,14 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
     promote, scalar_array = dtypes.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
-    nothing = (None,) * len(op.saves)
+    nothing, pair = (None,) * len(op.saves), None
     if differentiable:
         edge = Node()
         first, second, both = [
             keeps(op.plan(edges)) for edges in ((edge, None), (None, edge), (edge, edge))
         ]
+        if both == (True, True, False):
+            pair = both  # the commonest case: two tensors that both require grad and are both saved
 
     def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
         if out is not None:
@@ -500,6 +509,8 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
         node.edges = (left, right)
         if keep is None:
             node.saved = nothing
+        elif keep is pair:
+            node.saved = (input, other)
         else:
             keep_input, keep_other, keep_out = keep
             if right is None:
@@ -515,8 +526,11 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
             else:
                 node.saved = (input, other)
         node.params = ()
-        node.shape = r.shape
-        node.dtype = r.dtype
+        node.shape = shape = r.shape
+        node.dtype = dtype = r.dtype
+        node.fits = (left is None or (left.dtype is dtype and left.shape == shape)) and (
+            right is None or (right.dtype is dtype and right.shape == shape)
+        )
         return t
 
     return call
@@ -568,6 +582,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
         node.hooks = node.cell = None
         node.saved = op.keep(edges, inputs, (r,)) if saves else ()
         node.params = op.collect(inputs, params) if facts else ()
+        node.fits = False
         node.shape = r.shape
         node.dtype = r.dtype
         return t

@@ -32,12 +32,15 @@ __all__ = [
 # -- the fused case -----------------------------------------------------------------------------
 
 
+row_maximum: Any = np.maximum.reduce  # called by position: keywords cost a tenth of it
+
+
 def _picked(array: Any, target: Any) -> Any:
     return array[np.arange(len(target)), target]
 
 
 def _cross_entropy_forward(input: Any, target: Any, share: Any, *, scale: float) -> Any:
-    shifted = input - np.maximum.reduce(input, 1, None, None, True, -np.inf)
+    shifted = input - row_maximum(input, 1, None, None, True, -np.inf)
     loss = _picked(shifted, target)
     loss = np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - loss
     if share is not None:
@@ -49,7 +52,7 @@ def _cross_entropy_forward(input: Any, target: Any, share: Any, *, scale: float)
 def _cross_entropy_slope(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float
 ) -> Any:
-    out = input - np.maximum.reduce(input, 1, None, None, True, -np.inf)
+    out = input - row_maximum(input, 1, None, None, True, -np.inf)
     np.exp(out, out)
     factor = cotangent * scale if share is None else cotangent * scale * share
     out *= factor / np.add.reduce(out, 1, keepdims=True)
@@ -246,6 +249,22 @@ def cross_entropy(
     >>> loss.backward(); logits.grad
     tensor([[ 0.5000, -0.5000]])
     """
+    if (  # the usual call, checked in the fewest steps: it is timed
+        weight is None
+        and reduction == "mean"
+        and not label_smoothing
+        and size_average is reduce is None
+        and isinstance(input, Tensor)
+        and isinstance(target, Tensor)
+        and input.array.ndim == 2
+        and input.array.dtype.kind == "f"
+        and target.array.dtype == np.int64
+        and target.array.shape == input.array.shape[:1]
+        and target.array.size
+    ):
+        indices = target.array
+        if int(indices.view(np.uint64).max()) < input.array.shape[1] and ignore_index < 0:
+            return _cross_entropy(input, target, None, scale=1.0 / len(indices))  # type: ignore[no-any-return]
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     check_real("cross_entropy", input)

@@ -222,8 +222,8 @@ def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     except (ValueError, IndexError):
         raise linear_error(x, w) from None
     if b is not None:
-        if b.ndim > out.ndim or (b.dtype is not out.dtype and b.dtype != out.dtype):
-            raise bias_error(out, b)
+        if b.dtype is not out.dtype or b.ndim > 1:
+            check_bias(out, b)
         try:
             out += b
         except ValueError:
@@ -238,6 +238,12 @@ def linear_error(x: Any, w: Any) -> RuntimeError:
             "both arguments to linear need to be at least 1D, but they are 0D and 2D"
         )
     return matrices_error(x, w.T)
+
+
+def check_bias(out: Any, b: Any) -> None:
+    """Raise unless a bias has the product's dtype and no more dimensions than it."""
+    if b.ndim > out.ndim or b.dtype != out.dtype:
+        raise bias_error(out, b)
 
 
 def bias_error(out: Any, b: Any) -> RuntimeError:

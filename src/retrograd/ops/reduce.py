@@ -91,7 +91,9 @@ unreduce = declare(
 
 
 def _sum_all(x: Any) -> Any:
-    return add_reduce(x, None) if x.dtype.char in "fdFD" else add_up(x, None)
+    if x.dtype.char in "fdFD":
+        return add_reduce(x, None, None, np.empty((), x.dtype))  # an array at once, not a scalar
+    return add_up(x, None)
 
 
 _sum = declare(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engine.tensor import cell_of, new_tensor
 from .optimizer import (
+    BLOCK,
     Optimizer,
     check_implementation,
     check_settings,
@@ -85,43 +86,45 @@ class SGD(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         """One loop over the parameters with everything constant outside it: it is timed."""
         state = self.state
-        has_momentum, dampening = group["momentum"] != 0, group["dampening"]
-        plain = group["weight_decay"] == 0 and not group["nesterov"] and not group["maximize"]
-        plain = plain and dampening == 0
-        dtype = lr = momentum = keep = decay = None
+        has_momentum = group["momentum"] != 0
+        plain = has_momentum and group["dampening"] == 0 and group["weight_decay"] == 0
+        plain = plain and not group["nesterov"] and not group["maximize"]
+        dtype = lr = momentum = None
         for p in group["params"]:
             grad = p._grad
             if grad is None:
                 continue
-            x, g = p.array, grad.array
+            x = p.array
             if x.dtype is not dtype:
                 dtype = x.dtype
-                lr, momentum, keep, decay = constants(
-                    dtype, group["lr"], group["momentum"], 1 - dampening, group["weight_decay"]
-                )
-            settings = (lr, momentum, keep, decay, group)
-            if has_momentum:
-                own = state[p]
-                buffer = own.get("momentum_buffer")
-                if buffer is None:
-                    b = np.zeros(x.shape, dtype)
-                    own["momentum_buffer"] = new_tensor(b)
-                    settings = (lr, momentum, constants(dtype, 1)[0], decay, group)
-                else:
-                    b = buffer.array
-                if not is_small(x):
-                    for part in pieces(x, g, b):
-                        _with_momentum(*part, *settings)
-                elif plain:
-                    multiply(b, momentum, b)
-                    add(b, g, b)
-                    subtract(x, multiply(b, lr), x)
-                else:
-                    _with_momentum(x, g, b, *settings)
+                lr, momentum = constants(dtype, group["lr"], group["momentum"])
+            buffer = state[p].get("momentum_buffer") if plain else None
+            if buffer is not None and x.ndim and x.size <= BLOCK:
+                b = buffer.array
+                multiply(b, momentum, b)
+                add(b, grad.array, b)
+                subtract(x, multiply(b, lr), x)
             else:
-                for part in ((x, g),) if is_small(x) else pieces(x, g):
-                    subtract(part[0], multiply(_direction(*part, decay, group), lr), part[0])
-            cell_of(p).bump("SGD.step")
+                self._update_any(p, grad.array, group)
+            cell = p.cell
+            (cell_of(p) if cell is None else cell).bump("SGD.step")
+
+    def _update_any(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        """The rule for one parameter, whatever its size and the group's settings."""
+        x, keep = p.array, 1 - group["dampening"]
+        values = (group["lr"], group["momentum"], keep, group["weight_decay"])
+        lr, momentum, share, decay = constants(x.dtype, *values)
+        if group["momentum"] == 0:
+            for part in ((x, g),) if is_small(x) else pieces(x, g):
+                subtract(part[0], multiply(_direction(*part, decay, group), lr), part[0])
+            return
+        own = self.state[p]
+        if "momentum_buffer" not in own:
+            own["momentum_buffer"] = new_tensor(np.zeros_like(x))
+            share = constants(x.dtype, 1)[0]
+        arrays = (x, g, own["momentum_buffer"].array)
+        for part in (arrays,) if is_small(x) else pieces(*arrays):
+            _with_momentum(*part, lr, momentum, share, decay, group)
 
 
 def _direction(x: Any, g: Any, decay: Any, group: dict[str, Any]) -> Any:
