@@ -29,6 +29,7 @@ docs: $(VENV)/.docs
 $(VENV)/.base: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 $(VENV)/.%: pyproject.toml $(VENV)/.base

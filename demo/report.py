@@ -98,8 +98,8 @@ three convolutions, batch normalisation, dropout and one linear layer; AdamW,
 <p>The field <code>z</code> has a photograph's brightness for amplitude and its colour contrast for
 phase. It is seen through {recovery.masks} known random phase masks, each followed by a Fourier
 transform, and only the intensity is kept. Gradient descent with momentum on a
-<code>complex64</code> parameter follows the Wirtinger derivative of the misfit. A global phase cannot be seen; errors are
-measured up to one.</p>
+<code>complex64</code> parameter follows the Wirtinger derivative of the misfit. A global phase
+cannot be seen; errors are measured up to one.</p>
 {picture(fields(recovery))}
 {picture(curve(recovery.losses, "misfit of the amplitudes", "squared misfit"))}
 {picture(curve(recovery.errors, "relative error of the field", "relative error"))}
