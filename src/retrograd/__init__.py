@@ -51,7 +51,7 @@ from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
 from .ops import *
-from . import fft
+from . import fft, linalg
 from .ops import random
 from .serialization import load, save
 

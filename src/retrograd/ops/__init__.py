@@ -1,5 +1,7 @@
 """Declarations of operations and the public functions over them, one family per file."""
 
+from types import ModuleType
+
 from . import (
     activation,
     along,
@@ -58,3 +60,9 @@ from .convert import *
 from .random import *
 from .printing import *
 from .activation import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
+
+__all__ = [
+    name
+    for name, value in globals().items()
+    if not (name.startswith("_") or value is ModuleType or isinstance(value, ModuleType))
+]

@@ -7,12 +7,27 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.backward import expands
 from ..engine.dispatch import as_tensor, write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
+from .structure import sum_to
 
-__all__ = ["add", "div", "mul", "neg", "sub"]
+__all__ = [
+    "add",
+    "div",
+    "divide",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "positive",
+    "rsub",
+    "sub",
+    "subtract",
+    "true_divide",
+]
 
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
 
@@ -173,22 +188,65 @@ def div(
     return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)  # type: ignore[no-any-return]
 
 
-def _rsub(self: Tensor, other: Any) -> Any:
-    return _sub(as_tensor(other, self.array.dtype), self)
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; booleans raise RuntimeError. Source: PyTorch's `positive`.
+
+    >>> import retrograd as rg
+    >>> rg.positive(rg.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+    if input.array.dtype == np.bool_:
+        raise RuntimeError(
+            "The `+` operator, on a bool tensor is not supported. Convert it first: x.int()"
+        )
+    return input
+
+
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
+
+    >>> import retrograd as rg
+    >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
+    tensor([8., 6.])
+    """
+    scaled = input if alpha == 1 else mul(input, alpha)
+    return _sub(as_tensor(other, input.array.dtype), scaled)  # type: ignore[no-any-return]
 
 
 def _rtruediv(self: Tensor, other: Any) -> Any:
     return _div(as_tensor(other, self.array.dtype), self)
 
 
-method(add, "add")
-method(div, "div", "divide")
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
+
+    Raises RuntimeError where it would not be. Source: PyTorch's `Tensor.sum_to_size`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
+    if not expands(shape, input.array.shape):
+        raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
+    return sum_to(input, shape=shape)  # type: ignore[no-any-return]
+
+
+multiply, subtract, negative = mul, sub, neg
+divide = true_divide = div
+
+method(add)
+method(div, "div", "divide", "true_divide")
 method(sub, "sub", "subtract")
-method(_rsub, "__rsub__")
+method(positive, "positive", "__pos__")
+method(rsub, "__rsub__")
 method(_rtruediv, "__rtruediv__")
-for function in (add, sub, mul, div, neg):
-    method(in_place(function))
-method(in_place(add), "__iadd__")
-method(in_place(sub), "__isub__")
-method(in_place(mul), "__imul__")
-method(in_place(div), "__itruediv__")
+method(sum_to_size)
+for function, names in (
+    (add, ["add_", "__iadd__"]),
+    (sub, ["sub_", "subtract_", "__isub__"]),
+    (mul, ["mul_", "multiply_", "__imul__"]),
+    (div, ["div_", "divide_", "true_divide_", "__itruediv__"]),
+    (neg, ["neg_", "negative_"]),
+):
+    method(in_place(function), *names)

@@ -437,6 +437,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     return _view_as_complex(input)  # type: ignore[no-any-return]
 
 
+method(abs, "__abs__")
 for function in (conj, conj_physical, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
     method(function)
 attach(conj_physical, "conj_physical")

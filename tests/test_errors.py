@@ -1,0 +1,195 @@
+"""Bad input: PyTorch's exception type and key phrase, and everything left as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.nn import functional as F
+
+
+def ones(*shape, dtype=rg.float32, grad=False):
+    return rg.ones(*shape, dtype=dtype, requires_grad=grad)
+
+
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
+
+CASES = {
+    "shapes that do not broadcast": (
+        lambda: ones(2) + ones(3),
+        RuntimeError,
+        r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton",
+    ),
+    "matrices that do not fit": (
+        lambda: ones(2, 3) @ ones(4, 5),
+        RuntimeError,
+        r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 4x5\)",
+    ),
+    "matrices of two dtypes": (
+        lambda: ones(2, 3) @ ones(3, 2, dtype=rg.float64),
+        RuntimeError,
+        "expected m1 and m2 to have the same dtype",
+    ),
+    "a view of the wrong size": (
+        lambda: ones(2, 3).view(4, 2),
+        RuntimeError,
+        r"shape '\[4, 2\]' is invalid for input of size 6",
+    ),
+    "a dimension out of range": (
+        lambda: ones(2, 3).sum(5),
+        IndexError,
+        r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)",
+    ),
+    "an index out of bounds": (
+        lambda: ones(3)[5],
+        IndexError,
+        "index 5 is out of bounds for dimension 0 with size 3",
+    ),
+    "a class that is none": (
+        lambda: F.cross_entropy(ones(2, 3), rg.tensor([0, 7])),
+        IndexError,
+        "Target 7 is out of bounds",
+    ),
+    "channels that do not fit": (
+        lambda: F.conv2d(ones(1, 2, 8, 8), ones(4, 3, 3, 3)),
+        RuntimeError,
+        r"Given groups=1, weight of size \[4, 3, 3, 3\], expected input\[1, 2, 8, 8\]",
+    ),
+    "no tensor": (
+        lambda: rg.exp(1.0),
+        TypeError,
+        r"exp\(\): argument 'input' \(position 1\) must be Tensor, not float",
+    ),
+    "an absent device": (lambda: ones(2).to("cuda"), AssertionError, "not compiled with CUDA"),
+    "a device that is none": (
+        lambda: rg.zeros(2, device="toaster"),
+        RuntimeError,
+        "Expected one of cpu",
+    ),
+    "integers that require grad": (
+        lambda: rg.tensor([1, 2], requires_grad=True),
+        RuntimeError,
+        "(?i)only Tensors of floating point and complex dtype can require gradients",
+    ),
+    "a result that does not fit its dtype": (
+        lambda: rg.ones(2, dtype=rg.int64).mul_(1.5),
+        RuntimeError,
+        "result type Float can't be cast to the desired output type Long",
+    ),
+    "a result that does not fit its shape": (
+        lambda: ones(3).add_(ones(2, 3)),
+        RuntimeError,
+        r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]",
+    ),
+    "an expanded tensor written": (
+        lambda: ones(1).expand(3).add_(1),
+        RuntimeError,
+        "more than one element of the written-to tensor refers to a single memory location",
+    ),
+    "numpy() of a tensor that requires grad": (
+        lambda: ones(2, grad=True).numpy(),
+        RuntimeError,
+        "Can't call numpy\\(\\) on Tensor that requires grad",
+    ),
+    "no gradient to start from": (
+        lambda: ones(2).sum().backward(),
+        RuntimeError,
+        "element 0 of tensors does not require grad and does not have a grad_fn",
+    ),
+    "complex numbers in order": (
+        lambda: rg.tensor([1j, 2j]).max(),
+        RuntimeError,
+        "complex|Complex",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_raises(name):
+    call, kind, phrase = CASES[name]
+    with pytest.raises(kind, match=phrase):
+        call()
+
+
+def test_failed_operation_leaves_tensors_and_graph_unchanged():
+    x = ones(2, 3, grad=True)
+    y = x * 2
+    node, version = y.grad_fn, y._version
+    for attempt in (
+        lambda: y.add_(ones(4)),
+        lambda: y.mul_(ones(5, 2, 3)),
+        lambda: y @ ones(2, 2),
+        lambda: y.view(7),
+        lambda: x.mul_(2),
+        lambda: x[0].zero_(),
+        lambda: y.sum(3),
+        lambda: y.backward(),
+        lambda: y.backward(ones(2)),
+        lambda: y.requires_grad_(False),
+        lambda: setattr(x, "grad", ones(3)),
+    ):
+        with pytest.raises((RuntimeError, IndexError)):
+            attempt()
+        assert y.grad_fn is node
+        assert y._version == version
+        assert x.grad is None
+        assert x._version == 0
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full((2, 3), 2, np.float32))
+
+
+def test_leaf_written_in_place_raises_and_keeps_its_value():
+    x = ones(3, grad=True)
+    with pytest.raises(RuntimeError, match=LEAF):
+        x.mul_(2)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        x[:2].add_(1)
+    np.testing.assert_array_equal(x.detach().numpy(), np.ones(3))
+
+
+def test_non_scalar_root_without_cotangent_raises():
+    x = ones(3, grad=True)
+    with pytest.raises(
+        RuntimeError, match="grad can be implicitly created only for scalar outputs"
+    ):
+        (x * 2).backward()
+    assert x.grad is None
+
+
+def test_complex_scalar_root_without_cotangent_raises():
+    z = rg.tensor(1j, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for real scalar"):
+        (z * 2).backward()
+
+
+def test_second_backward_raises_and_names_the_freed_node():
+    x = ones(3, grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="MulBackward0"):
+        y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full(3, 2, np.float32))
+
+
+def test_second_backward_of_a_graph_that_saves_nothing_runs():
+    x = ones(3, grad=True)
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full(3, 2, np.float32))
+
+
+def test_version_error_names_the_op_that_saved_and_the_op_that_wrote():
+    x = ones(3, grad=True)
+    y = x * 2
+    z = y * y
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+        z.sum().backward()
+    assert "MulBackward0" in str(caught.value)
+    assert "add_" in str(caught.value)
+    assert "is at version 1; expected version 0" in str(caught.value)
+    assert x.grad is None
