@@ -56,6 +56,12 @@ class detect_anomaly:  # noqa: N801 (PyTorch's name)
     """A context in anomaly mode: see `set_detect_anomaly`. Warns, since it is slow.
 
     Source: PyTorch's `autograd.detect_anomaly`.
+
+    >>> import retrograd as rg
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"), rg.autograd.detect_anomaly():
+    ...     rg.autograd.anomaly.is_anomaly_enabled()
+    True
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -103,75 +103,135 @@ class ReLU(_InPlace):
 
 
 class ReLU6(_InPlace):
-    """min(max(x, 0), 6). Source: PyTorch's `nn.ReLU6`."""
+    """min(max(x, 0), 6). Source: PyTorch's `nn.ReLU6`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ReLU6()(rg.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+    """
 
     function = staticmethod(F.relu6)
 
 
 class SELU(_InPlace):
-    """1.0507 x where positive, else 1.7581 (exp(x) - 1). Source: Klambauer et al., NeurIPS 2017."""
+    """1.0507 x where positive, else 1.7581 (exp(x) - 1). Source: Klambauer et al., NeurIPS 2017.
+
+    >>> import retrograd as rg
+    >>> rg.nn.SELU()(rg.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 
     function = staticmethod(F.selu)
 
 
 class SiLU(_InPlace):
-    """x * sigmoid(x), also called swish. Source: PyTorch's `nn.SiLU`."""
+    """x * sigmoid(x), also called swish. Source: PyTorch's `nn.SiLU`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.SiLU()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
 
     function = staticmethod(F.silu)
 
 
 class Mish(_InPlace):
-    """x * tanh(softplus(x)). Source: Misra, BMVC 2020."""
+    """x * tanh(softplus(x)). Source: Misra, BMVC 2020.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Mish()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
 
     function = staticmethod(F.mish)
 
 
 class Hardsigmoid(_InPlace):
-    """x / 6 + 1/2, cut to [0, 1]. Source: PyTorch's `nn.Hardsigmoid`."""
+    """x / 6 + 1/2, cut to [0, 1]. Source: PyTorch's `nn.Hardsigmoid`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Hardsigmoid()(rg.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
 
     settings = ()  # PyTorch does not show `inplace` here
     function = staticmethod(F.hardsigmoid)
 
 
 class Hardswish(_InPlace):
-    """x * hardsigmoid(x). Source: Howard et al., ICCV 2019."""
+    """x * hardsigmoid(x). Source: Howard et al., ICCV 2019.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Hardswish()(rg.tensor([-1.0, 1.0, 4.0]))
+    tensor([-0.3333,  0.6667,  4.0000])
+    """
 
     settings = ()  # PyTorch does not show `inplace` here
     function = staticmethod(F.hardswish)
 
 
 class Sigmoid(_Plain):
-    """1 / (1 + exp(-x)). Source: PyTorch's `nn.Sigmoid`."""
+    """1 / (1 + exp(-x)). Source: PyTorch's `nn.Sigmoid`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Sigmoid()(rg.tensor([0.0, 2.0]))
+    tensor([0.5000, 0.8808])
+    """
 
     function = staticmethod(F.sigmoid)
 
 
 class LogSigmoid(_Plain):
-    """log(sigmoid(x)), without overflow. Source: PyTorch's `nn.LogSigmoid`."""
+    """log(sigmoid(x)), without overflow. Source: PyTorch's `nn.LogSigmoid`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LogSigmoid()(rg.tensor([-100.0, 0.0]))
+    tensor([-100.0000,   -0.6931])
+    """
 
     function = staticmethod(F.logsigmoid)
 
 
 class Tanh(_Plain):
-    """The hyperbolic tangent. Source: PyTorch's `nn.Tanh`."""
+    """The hyperbolic tangent. Source: PyTorch's `nn.Tanh`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Tanh()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.7616,  0.9640])
+    """
 
     function = staticmethod(F.tanh)
 
 
 class Tanhshrink(_Plain):
-    """x - tanh(x). Source: PyTorch's `nn.Tanhshrink`."""
+    """x - tanh(x). Source: PyTorch's `nn.Tanhshrink`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Tanhshrink()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
+    """
 
     function = staticmethod(F.tanhshrink)
 
 
 class Softsign(_Plain):
-    """x / (1 + |x|). Source: PyTorch's `nn.Softsign`."""
+    """x / (1 + |x|). Source: PyTorch's `nn.Softsign`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Softsign()(rg.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 
     function = staticmethod(F.softsign)
 
 
 class LeakyReLU(_Activation):
-    """x where positive, else negative_slope * x. Source: PyTorch's `nn.LeakyReLU`."""
+    """x where positive, else negative_slope * x. Source: PyTorch's `nn.LeakyReLU`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LeakyReLU(0.1)(rg.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
 
     settings = ("negative_slope", "inplace")
     function = staticmethod(F.leaky_relu)
@@ -185,6 +245,10 @@ class RReLU(_Activation):
     """A leaky ReLU with a random slope from [lower, upper] while training, their mean afterwards.
 
     Source: Xu et al., 2015.
+
+    >>> import retrograd as rg
+    >>> rg.nn.RReLU(0.1, 0.3).eval()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.2000,  2.0000])
     """
 
     settings = ("lower", "upper", "inplace")
@@ -234,7 +298,12 @@ class PReLU(Module):
 
 
 class ELU(_Activation):
-    """x where positive, else alpha * (exp(x) - 1). Source: Clevert et al., ICLR 2016."""
+    """x where positive, else alpha * (exp(x) - 1). Source: Clevert et al., ICLR 2016.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ELU()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     settings = ("alpha", "inplace")
     function = staticmethod(F.elu)
@@ -245,7 +314,12 @@ class ELU(_Activation):
 
 
 class CELU(ELU):
-    """x where positive, else alpha * (exp(x / alpha) - 1). Source: Barron, 2017."""
+    """x where positive, else alpha * (exp(x / alpha) - 1). Source: Barron, 2017.
+
+    >>> import retrograd as rg
+    >>> rg.nn.CELU(2.0)(rg.tensor([-1.0, 2.0]))
+    tensor([-0.7869,  2.0000])
+    """
 
     function = staticmethod(F.celu)
 
@@ -254,6 +328,10 @@ class GELU(_Activation):
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" for the faster form.
 
     Source: Hendrycks and Gimpel, 2016.
+
+    >>> import retrograd as rg
+    >>> rg.nn.GELU()(rg.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
     """
 
     settings = ("approximate",)
@@ -269,7 +347,12 @@ class GELU(_Activation):
 
 
 class Softplus(_Activation):
-    """log(1 + exp(beta * x)) / beta, and x itself where beta * x exceeds `threshold`."""
+    """log(1 + exp(beta * x)) / beta, and x itself where beta * x exceeds `threshold`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Softplus()(rg.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
 
     settings = ("beta", "threshold")
     function = staticmethod(F.softplus)
@@ -280,7 +363,12 @@ class Softplus(_Activation):
 
 
 class Softshrink(_Activation):
-    """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`."""
+    """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Softshrink()(rg.tensor([-2.0, 0.25, 1.0]))
+    tensor([-1.5000,  0.0000,  0.5000])
+    """
 
     settings = ("lambd",)
     function = staticmethod(F.softshrink)
@@ -295,13 +383,23 @@ class Softshrink(_Activation):
 
 
 class Hardshrink(Softshrink):
-    """x where |x| exceeds `lambd`, else zero. Source: PyTorch's `nn.Hardshrink`."""
+    """x where |x| exceeds `lambd`, else zero. Source: PyTorch's `nn.Hardshrink`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Hardshrink()(rg.tensor([-2.0, 0.25, 1.0]))
+    tensor([-2.,  0.,  1.])
+    """
 
     function = staticmethod(F.hardshrink)
 
 
 class Hardtanh(_Activation):
-    """x cut to [min_val, max_val]. Source: PyTorch's `nn.Hardtanh`."""
+    """x cut to [min_val, max_val]. Source: PyTorch's `nn.Hardtanh`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Hardtanh()(rg.tensor([-2.0, 0.25, 3.0]))
+    tensor([-1.0000,  0.2500,  1.0000])
+    """
 
     settings = ("min_val", "max_val", "inplace")
     function = staticmethod(F.hardtanh)
@@ -314,7 +412,12 @@ class Hardtanh(_Activation):
 
 
 class Threshold(_Activation):
-    """x where it exceeds `threshold`, else `value`. Source: PyTorch's `nn.Threshold`."""
+    """x where it exceeds `threshold`, else `value`. Source: PyTorch's `nn.Threshold`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Threshold(1.0, 9.0)(rg.tensor([0.5, 1.0, 2.0]))
+    tensor([9., 9., 2.])
+    """
 
     settings = ("threshold", "value", "inplace")
     function = staticmethod(F.threshold)
@@ -328,6 +431,10 @@ class GLU(_Activation):
     """a * sigmoid(b), where a and b are the halves of the input along `dim`.
 
     Source: Dauphin et al., ICML 2017.
+
+    >>> import retrograd as rg
+    >>> rg.nn.GLU()(rg.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
     """
 
     settings = ("dim",)
@@ -355,19 +462,34 @@ class Softmax(_Activation):
 
 
 class LogSoftmax(Softmax):
-    """log(softmax(x)) along `dim`, without overflow. Source: PyTorch's `nn.LogSoftmax`."""
+    """log(softmax(x)) along `dim`, without overflow. Source: PyTorch's `nn.LogSoftmax`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LogSoftmax(dim=0)(rg.tensor([1000.0, 1000.0]))
+    tensor([-0.6931, -0.6931])
+    """
 
     function = staticmethod(F.log_softmax)
 
 
 class Softmin(Softmax):
-    """softmax(-x) along `dim`. Source: PyTorch's `nn.Softmin`."""
+    """softmax(-x) along `dim`. Source: PyTorch's `nn.Softmin`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Softmin(dim=0)(rg.tensor([0.0, 1.0]))
+    tensor([0.7311, 0.2689])
+    """
 
     function = staticmethod(F.softmin)
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W); ValueError for another rank."""
+    """Softmax over the channels of (N, C, H, W) or (C, H, W); ValueError for another rank.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Softmax2d()(rg.zeros(1, 4, 1, 2))[0, 0]
+    tensor([[0.2500, 0.2500]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The softmax along dimension -3."""

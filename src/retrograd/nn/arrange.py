@@ -80,7 +80,16 @@ class Unflatten(Module):
 
 
 class Unfold(Module):
-    """Patches of (N, C, H, W) as columns: (N, C * kernel elements, positions)."""
+    """Patches of (N, C, H, W) as columns: (N, C * kernel elements, positions).
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
+    >>> rg.nn.Unfold(2)(x)
+    tensor([[[0., 1.],
+             [1., 2.],
+             [3., 4.],
+             [4., 5.]]])
+    """
 
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -102,7 +111,12 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """The transpose of `Unfold`: columns added up at their places in (N, C, *output_size)."""
+    """The transpose of `Unfold`: columns added up at their places in (N, C, *output_size).
+
+    >>> import retrograd as rg
+    >>> rg.nn.Fold((1, 3), (1, 2))(rg.ones(1, 2, 2))
+    tensor([[[[1., 2., 1.]]]])
+    """
 
     def __init__(
         self,
@@ -131,7 +145,13 @@ class Fold(Module):
 
 
 class PixelShuffle(Module):
-    """(N, C * r^2, H, W) to (N, C, H * r, W * r): channels become positions."""
+    """(N, C * r^2, H, W) to (N, C, H * r, W * r): channels become positions.
+
+    >>> import retrograd as rg
+    >>> rg.nn.PixelShuffle(2)(rg.arange(4.0).reshape(1, 4, 1, 1))
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -147,7 +167,12 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """The inverse of `PixelShuffle`: positions become channels."""
+    """The inverse of `PixelShuffle`: positions become channels.
+
+    >>> import retrograd as rg
+    >>> rg.nn.PixelUnshuffle(2)(rg.arange(4.0).reshape(1, 1, 2, 2)).flatten(1)
+    tensor([[0., 1., 2., 3.]])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -163,7 +188,12 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of (N, C, *), read as a table of `groups` rows, in the order of its columns."""
+    """The channels of (N, C, *), read as a table of `groups` rows, in the order of its columns.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ChannelShuffle(2)(rg.arange(4.0).reshape(1, 4, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -179,7 +209,12 @@ class ChannelShuffle(Module):
 
 
 class Upsample(Module):
-    """Interpolation to `size`, or by `scale_factor`. Source: PyTorch's `nn.Upsample`."""
+    """Interpolation to `size`, or by `scale_factor`. Source: PyTorch's `nn.Upsample`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Upsample(scale_factor=2)(rg.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -219,7 +254,12 @@ class Upsample(Module):
 
 
 class CosineSimilarity(Module):
-    """x1 . x2 / (|x1| |x2|) along `dim`, each norm at least `eps`."""
+    """x1 . x2 / (|x1| |x2|) along `dim`, each norm at least `eps`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.CosineSimilarity()(rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]]))
+    tensor([0.6000])
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
@@ -231,7 +271,12 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps along the last dimension."""
+    """The p-norm of x1 - x2 + eps along the last dimension.
+
+    >>> import retrograd as rg
+    >>> rg.nn.PairwiseDistance()(rg.tensor([[3.0, 4.0]]), rg.zeros(1, 2))
+    tensor([5.0000])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -57,19 +57,37 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Whole channels of (N, C, L) zero with probability `p`. Source: PyTorch's `nn.Dropout1d`."""
+    """Whole channels of (N, C, L) zero with probability `p`. Source: PyTorch's `nn.Dropout1d`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.Dropout1d(0.5)(rg.ones(2, 3, 4)).flatten(2)
+    >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+    True
+    """
 
     function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """Whole channels of (N, C, H, W) zero with probability `p`, as PyTorch's `nn.Dropout2d`."""
+    """Whole channels of (N, C, H, W) zero with probability `p`, as PyTorch's `nn.Dropout2d`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.Dropout2d(0.5)(rg.ones(2, 3, 4, 4)).flatten(2)
+    >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+    True
+    """
 
     function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
-    """Whole channels of (N, C, D, H, W) zero with probability `p`, as PyTorch's `nn.Dropout3d`."""
+    """Whole channels of (N, C, D, H, W) zero with probability `p`, as PyTorch's `nn.Dropout3d`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.Dropout3d(0.5)(rg.ones(2, 3, 4, 4, 4)).flatten(2)
+    >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+    True
+    """
 
     function = staticmethod(F.dropout3d)
 
@@ -78,12 +96,23 @@ class AlphaDropout(_Dropout):
     """Dropout that keeps mean 0 and variance 1 of a SELU's output.
 
     Source: PyTorch's `nn.AlphaDropout`; Klambauer et al., NeurIPS 2017.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.AlphaDropout(0.5)(rg.zeros(1000))
+    >>> len(y.unique()), rg.nn.AlphaDropout(0.5).eval()(rg.ones(2))
+    (2, tensor([1., 1.]))
     """
 
     function = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_Dropout):
-    """`AlphaDropout` of whole channels. Source: PyTorch's `nn.FeatureAlphaDropout`."""
+    """`AlphaDropout` of whole channels. Source: PyTorch's `nn.FeatureAlphaDropout`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.FeatureAlphaDropout(0.5)(rg.zeros(2, 3, 4))
+    >>> bool((y == y[:, :, :1]).all())
+    True
+    """
 
     function = staticmethod(F.feature_alpha_dropout)

@@ -131,7 +131,13 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-input at the target class, `input` log-probabilities; shapes as for `CrossEntropyLoss`."""
+    """-input at the target class, `input` log-probabilities; shapes as for `CrossEntropyLoss`.
+
+    >>> import retrograd as rg
+    >>> log_p = rg.tensor([[0.25, 0.75]]).log()
+    >>> rg.nn.NLLLoss()(log_p, rg.tensor([0]))
+    tensor(1.3863)
+    """
 
     settings = ("weight", "ignore_index", "reduction")
     function = staticmethod(F.nll_loss)
@@ -152,6 +158,10 @@ class PoissonNLLLoss(_Loss):
     """exp(input) - target * input, or with `log_input=False` input - target * log(input + eps).
 
     `full` adds Stirling's approximation of log(target!). Source: PyTorch's `nn.PoissonNLLLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.PoissonNLLLoss()(rg.tensor([0.0, 1.0]), rg.tensor([1.0, 2.0]))
+    tensor(0.8591)
     """
 
     def __init__(
@@ -182,6 +192,11 @@ class GaussianNLLLoss(_Loss):
     """Half of log(var) + (input - target)^2 / var, `var` at least `eps`.
 
     `full` adds half of log(2 pi). Source: PyTorch's `nn.GaussianNLLLoss`.
+
+    >>> import retrograd as rg
+    >>> x, mean, var = rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0])
+    >>> rg.nn.GaussianNLLLoss()(mean, x, var)
+    tensor(1.3466)
     """
 
     settings = ("full", "eps", "reduction")
@@ -200,6 +215,11 @@ class KLDivLoss(_Loss):
 
     "batchmean", a further reduction, is the mathematical divergence: the sum divided by N. With
     `log_target` the target is of log-probabilities too. Source: PyTorch's `nn.KLDivLoss`.
+
+    >>> import retrograd as rg
+    >>> log_p, q = rg.tensor([[0.5, 0.5]]).log(), rg.tensor([[0.25, 0.75]])
+    >>> rg.nn.KLDivLoss(reduction="batchmean")(log_p, q)
+    tensor(0.1308)
     """
 
     settings = ("reduction", "log_target")
@@ -217,7 +237,12 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """-(target * log input + (1 - target) * log(1 - input)), logarithms cut at -100."""
+    """-(target * log input + (1 - target) * log(1 - input)), logarithms cut at -100.
+
+    >>> import retrograd as rg
+    >>> rg.nn.BCELoss()(rg.tensor([0.5, 0.5]), rg.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
 
     function = staticmethod(F.binary_cross_entropy)
 
@@ -250,7 +275,13 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """d^2 / (2 beta) where d = |input - target| is below beta, else d - beta / 2."""
+    """d^2 / (2 beta) where d = |input - target| is below beta, else d - beta / 2.
+
+    >>> import retrograd as rg
+    >>> loss = rg.nn.SmoothL1Loss(reduction="none")
+    >>> loss(rg.tensor([0.5, 3.0]), rg.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     settings = ("reduction", "beta")
     function = staticmethod(F.smooth_l1_loss)
@@ -267,7 +298,13 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """d^2 / 2 where d = |input - target| is below delta, else delta * (d - delta / 2)."""
+    """d^2 / 2 where d = |input - target| is below delta, else delta * (d - delta / 2).
+
+    >>> import retrograd as rg
+    >>> loss = rg.nn.HuberLoss(reduction="none", delta=2.0)
+    >>> loss(rg.tensor([1.0, 3.0]), rg.zeros(2))
+    tensor([0.5000, 4.0000])
+    """
 
     settings = ("reduction", "delta")
     function = staticmethod(F.huber_loss)
@@ -280,13 +317,24 @@ class HuberLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), targets 1 or -1. Source: PyTorch's `nn.SoftMarginLoss`."""
+    """log(1 + exp(-target * input)), targets 1 or -1. Source: PyTorch's `nn.SoftMarginLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.SoftMarginLoss()(rg.tensor([0.0, 2.0]), rg.tensor([1.0, -1.0]))
+    tensor(1.4100)
+    """
 
     function = staticmethod(F.soft_margin_loss)
 
 
 class HingeEmbeddingLoss(_Loss):
-    """input where the target is 1, max(0, margin - input) where it is -1."""
+    """input where the target is 1, max(0, margin - input) where it is -1.
+
+    >>> import retrograd as rg
+    >>> loss = rg.nn.HingeEmbeddingLoss(reduction="none")
+    >>> loss(rg.tensor([0.25, 0.25]), rg.tensor([1.0, -1.0]))
+    tensor([0.2500, 0.7500])
+    """
 
     settings = ("margin", "reduction")
     function = staticmethod(F.hinge_embedding_loss)
@@ -325,31 +373,58 @@ class _PairLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_PairLoss):
-    """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1.
+
+    >>> import retrograd as rg
+    >>> x1, x2 = rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]])
+    >>> rg.nn.CosineEmbeddingLoss()(x1, x2, rg.tensor([1.0]))
+    tensor(0.4000)
+    """
 
     function = staticmethod(F.cosine_embedding_loss)
 
 
 class MarginRankingLoss(_PairLoss):
-    """max(0, -target * (input1 - input2) + margin), targets 1 or -1."""
+    """max(0, -target * (input1 - input2) + margin), targets 1 or -1.
+
+    >>> import retrograd as rg
+    >>> x1, x2 = rg.tensor([1.0, 1.0]), rg.tensor([3.0, 0.0])
+    >>> rg.nn.MarginRankingLoss(0.5)(x1, x2, rg.ones(2))
+    tensor(1.2500)
+    """
 
     function = staticmethod(F.margin_ranking_loss)
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss of every target class against every other; targets end with -1."""
+    """Hinge loss of every target class against every other; targets end with -1.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MultiLabelMarginLoss()(rg.tensor([0.5, 0.25, 1.0]), rg.tensor([2, -1, 0]))
+    tensor(0.2500)
+    """
 
     function = staticmethod(F.multilabel_margin_loss)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of `BCEWithLogitsLoss`."""
+    """The mean over classes of `BCEWithLogitsLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MultiLabelSoftMarginLoss()(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
 
     function = staticmethod(F.multilabel_soft_margin_loss)
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The mean over other classes of max(0, margin - input[target] + input)^p, p 1 or 2."""
+    """The mean over other classes of max(0, margin - input[target] + input)^p, p 1 or 2.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MultiMarginLoss()(rg.tensor([[0.5, 0.25, 1.0]]), rg.tensor([2]))
+    tensor(0.2500)
+    """
 
     settings = ("p", "margin", "weight", "reduction")
     function = staticmethod(F.multi_margin_loss)
@@ -379,6 +454,11 @@ class TripletMarginLoss(_Loss):
 
     `swap` takes the smaller of d(anchor, negative) and d(positive, negative). Raises ValueError for
     a margin that is not positive. Source: Balntas et al., BMVC 2016.
+
+    >>> import retrograd as rg
+    >>> a, p, n = rg.tensor([[0.0, 0.0]]), rg.tensor([[3.0, 4.0]]), rg.tensor([[0.0, 2.0]])
+    >>> rg.nn.TripletMarginLoss()(a, p, n)
+    tensor(4.0000)
     """
 
     settings = ("margin", "p", "eps", "swap", "reduction")
@@ -405,7 +485,14 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any distance function of two tensors; the 2-norm by default."""
+    """`TripletMarginLoss` with any distance function of two tensors; the 2-norm by default.
+
+    >>> import retrograd as rg
+    >>> l1 = lambda x, y: (x - y).abs().sum(1)
+    >>> a, p, n = rg.zeros(1, 2), rg.tensor([[3.0, 4.0]]), rg.tensor([[0.0, 2.0]])
+    >>> rg.nn.TripletMarginWithDistanceLoss(distance_function=l1)(a, p, n)
+    tensor(6.)
+    """
 
     settings = ("distance_function", "margin", "swap", "reduction")
 

@@ -175,7 +175,13 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of (N, C, D, H, W); everything else as for `BatchNorm1d`."""
+    """Batch normalization of (N, C, D, H, W); everything else as for `BatchNorm1d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 3.0]).reshape(2, 1, 1, 1, 1)
+    >>> rg.nn.BatchNorm3d(1)(x).detach().flatten()
+    tensor([-1.0000,  1.0000])
+    """
 
     dims = (5,)
 
@@ -227,6 +233,11 @@ class InstanceNorm1d(_InstanceNorm):
 
     Running statistics and weights only if asked for. Raises ValueError for another rank. Source:
     PyTorch's `nn.InstanceNorm1d`; Ulyanov et al., 2016.
+
+    >>> import retrograd as rg
+    >>> rg.nn.InstanceNorm1d(2)(rg.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
     """
 
     dims = (2, 3)
@@ -244,7 +255,12 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of (N, C, D, H, W) or (C, D, H, W); as `InstanceNorm1d`."""
+    """Instance normalization of (N, C, D, H, W) or (C, D, H, W); as `InstanceNorm1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.InstanceNorm3d(1)(rg.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[-1.0000,  1.0000]]]])
+    """
 
     dims = (4, 5)
 
@@ -391,6 +407,12 @@ class LocalResponseNorm(Module):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta.
 
     Source: PyTorch's `nn.LocalResponseNorm`; Krizhevsky et al., NeurIPS 2012.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[[1.0], [2.0]]])
+    >>> rg.nn.LocalResponseNorm(2, alpha=2.0, beta=1.0)(x)
+    tensor([[[0.5000],
+             [0.3333]]])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:

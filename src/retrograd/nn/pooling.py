@@ -103,7 +103,13 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """Maxima of windows of (N, C, D, H, W); settings as for `MaxPool1d`."""
+    """Maxima of windows of (N, C, D, H, W); settings as for `MaxPool1d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.MaxPool3d(2)(x)
+    tensor([[[[7.]]]])
+    """
 
     function = staticmethod(F.max_pool3d)
 
@@ -140,6 +146,11 @@ class MaxUnpool1d(_MaxUnpool):
 
     `output_size` says which of the possible input sizes is meant. Source: PyTorch's
     `nn.MaxUnpool1d`.
+
+    >>> import retrograd as rg
+    >>> y, at = rg.nn.MaxPool1d(2, return_indices=True)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
+    >>> rg.nn.MaxUnpool1d(2)(y, at)
+    tensor([[0., 5., 4., 0.]])
     """
 
     n = 1
@@ -147,14 +158,31 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """A partial inverse of `MaxPool2d`; see `MaxUnpool1d`."""
+    """A partial inverse of `MaxPool2d`; see `MaxUnpool1d`.
+
+    >>> import retrograd as rg
+    >>> y, at = rg.nn.MaxPool2d(2, return_indices=True)(rg.tensor([[[1.0, 5.0], [4.0, 2.0]]]))
+    >>> rg.nn.MaxUnpool2d(2)(y, at)
+    tensor([[[0., 5.],
+             [0., 0.]]])
+    """
 
     n = 2
     function = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """A partial inverse of `MaxPool3d`; see `MaxUnpool1d`."""
+    """A partial inverse of `MaxPool3d`; see `MaxUnpool1d`.
+
+    >>> import retrograd as rg
+    >>> y, at = rg.nn.MaxPool3d(2, return_indices=True)(rg.arange(8.0).reshape(1, 2, 2, 2))
+    >>> rg.nn.MaxUnpool3d(2)(y, at)
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
 
     n = 3
     function = staticmethod(F.max_unpool3d)
@@ -246,7 +274,13 @@ class AvgPool2d(Module):
 
 
 class AvgPool3d(AvgPool2d):
-    """Means of windows of (N, C, D, H, W); settings as for `AvgPool2d`."""
+    """Means of windows of (N, C, D, H, W); settings as for `AvgPool2d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.AvgPool3d(2)(x)
+    tensor([[[[3.5000]]]])
+    """
 
     function = staticmethod(F.avg_pool3d)
 
@@ -287,13 +321,25 @@ class AdaptiveAvgPool1d(_AdaptivePool):
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of windows to the size (H, W); a size of None keeps that of the input."""
+    """Means of windows to the size (H, W); a size of None keeps that of the input.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(16.0).reshape(1, 4, 4)
+    >>> rg.nn.AdaptiveAvgPool2d((1, 2))(x)
+    tensor([[[6.5000, 8.5000]]])
+    """
 
     function = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Means of windows to the size (D, H, W); a size of None keeps that of the input."""
+    """Means of windows to the size (D, H, W); a size of None keeps that of the input.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.AdaptiveAvgPool3d((1, 1, None))(x)
+    tensor([[[[3., 4.]]]])
+    """
 
     function = staticmethod(F.adaptive_avg_pool3d)
 
@@ -311,19 +357,36 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Maxima of the windows of `AdaptiveAvgPool1d`. Source: PyTorch's `nn.AdaptiveMaxPool1d`."""
+    """Maxima of the windows of `AdaptiveAvgPool1d`. Source: PyTorch's `nn.AdaptiveMaxPool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.AdaptiveMaxPool1d(2)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
+    tensor([[5., 4.]])
+    """
 
     function = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maxima of the windows of `AdaptiveAvgPool2d`."""
+    """Maxima of the windows of `AdaptiveAvgPool2d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(16.0).reshape(1, 4, 4)
+    >>> rg.nn.AdaptiveMaxPool2d((1, 2))(x)
+    tensor([[[13., 15.]]])
+    """
 
     function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maxima of the windows of `AdaptiveAvgPool3d`."""
+    """Maxima of the windows of `AdaptiveAvgPool3d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.AdaptiveMaxPool3d((1, 1, None))(x)
+    tensor([[[[6., 7.]]]])
+    """
 
     function = staticmethod(F.adaptive_max_pool3d)
 
@@ -369,12 +432,23 @@ class LPPool1d(_LPPool):
 
 
 class LPPool2d(_LPPool):
-    """(sum x^p)^(1/p) over windows of (N, C, H, W), p = `norm_type`."""
+    """(sum x^p)^(1/p) over windows of (N, C, H, W), p = `norm_type`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LPPool2d(2, (1, 2))(rg.tensor([[[3.0, 4.0], [6.0, 8.0]]]))
+    tensor([[[ 5.],
+             [10.]]])
+    """
 
     function = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
-    """(sum x^p)^(1/p) over windows of (N, C, D, H, W), p = `norm_type`."""
+    """(sum x^p)^(1/p) over windows of (N, C, D, H, W), p = `norm_type`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LPPool3d(2, 2)(rg.full((1, 2, 2, 2), 2.0))
+    tensor([[[[5.6569]]]])
+    """
 
     function = staticmethod(F.lp_pool3d)

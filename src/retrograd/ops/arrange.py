@@ -96,14 +96,26 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 
 def fliplr(input: Tensor) -> Tensor:
-    """`flip` along dimension 1. Source: PyTorch's `fliplr`."""
+    """`flip` along dimension 1. Source: PyTorch's `fliplr`.
+
+    >>> import retrograd as rg
+    >>> rg.fliplr(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if input.array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
-    """`flip` along dimension 0. Source: PyTorch's `flipud`."""
+    """`flip` along dimension 0. Source: PyTorch's `flipud`.
+
+    >>> import retrograd as rg
+    >>> rg.flipud(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if input.array.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)

@@ -225,7 +225,12 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
 
 def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` by another name."""
+    """`clamp` by another name.
+
+    >>> import retrograd as rg
+    >>> rg.clip(rg.tensor([-2, 0, 5]), -1, 3)
+    tensor([-1,  0,  3])
+    """
     return clamp(input, min, max, out=out)
 
 

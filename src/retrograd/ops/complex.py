@@ -83,19 +83,34 @@ recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
 
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The same as `conj`."""
+    """The same as `conj`.
+
+    >>> import retrograd as rg
+    >>> rg.conj_physical(rg.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     if out is not None:
         return write_out(conj, out, (input,), {})  # type: ignore[no-any-return]
     return conj(input)
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: NOTE [Conjugates are physical]."""
+    """The tensor itself: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
+    tensor([1.-2.j])
+    """
     return input
 
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: NOTE [Conjugates are physical]."""
+    """The tensor itself: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
+    tensor([-2.])
+    """
     return input
 
 
@@ -115,12 +130,22 @@ def is_complex(input: Tensor) -> bool:
 
 
 def is_conj(input: Tensor) -> bool:
-    """False: NOTE [Conjugates are physical]."""
+    """False: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.is_conj(rg.tensor([1 + 2j]).conj())
+    False
+    """
     return False
 
 
 def is_neg(input: Tensor) -> bool:
-    """False: NOTE [Conjugates are physical]."""
+    """False: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.is_neg(rg.tensor([1 + 2j]).conj().imag)
+    False
+    """
     return False
 
 

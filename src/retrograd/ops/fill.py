@@ -426,14 +426,24 @@ def zeros_like(
 def ones_like(
     input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Ones of the shape and, unless `dtype` is given, the dtype of `input`."""
+    """Ones of the shape and, unless `dtype` is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> rg.ones_like(rg.tensor([5, 6]))
+    tensor([1, 1])
+    """
     return _like(np.ones_like, input, dtype, device, requires_grad, "ones_like")  # type: ignore[no-any-return]
 
 
 def empty_like(
     input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor like `input` with whatever its memory holds."""
+    """A tensor like `input` with whatever its memory holds.
+
+    >>> import retrograd as rg
+    >>> rg.empty_like(rg.tensor([[5, 6]])).shape
+    retrograd.Size([1, 2])
+    """
     return _like(np.empty_like, input, dtype, device, requires_grad, "empty_like")  # type: ignore[no-any-return]
 
 
@@ -445,7 +455,12 @@ def full_like(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor like `input` with every element `fill_value`, as for `full`."""
+    """A tensor like `input` with every element `fill_value`, as for `full`.
+
+    >>> import retrograd as rg
+    >>> rg.full_like(rg.tensor([1.0, 2.0]), 7)
+    tensor([7., 7.])
+    """
 
     def make(array: Any, target: Any) -> Any:
         return np.full_like(array, constant(fill_value, target, "full_like"), target)
@@ -454,7 +469,13 @@ def full_like(
 
 
 def set_default_device(device: Any) -> None:
-    """Accept "cpu", the only device; AssertionError for one that is absent."""
+    """Accept "cpu", the only device; AssertionError for one that is absent.
+
+    >>> import retrograd as rg
+    >>> rg.set_default_device("cpu")
+    >>> rg.zeros(1).device
+    device(type='cpu')
+    """
     check_device(device)
 
 

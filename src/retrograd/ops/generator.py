@@ -217,17 +217,34 @@ def manual_seed(seed: Any) -> Generator:
 
 
 def seed() -> int:
-    """Start a default stream that nobody can foresee; return its seed."""
+    """Start a default stream that nobody can foresee; return its seed.
+
+    >>> import retrograd as rg
+    >>> rg.seed() == rg.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed of the default stream."""
+    """The seed of the default stream.
+
+    >>> import retrograd as rg
+    >>> _ = rg.manual_seed(7)
+    >>> rg.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The place in the default stream, as a 1-D uint8 tensor."""
+    """The place in the default stream, as a 1-D uint8 tensor.
+
+    >>> import retrograd as rg
+    >>> state = rg.get_rng_state()
+    >>> state.dtype, state.dim()
+    (retrograd.uint8, 1)
+    """
     return default_generator.get_state()
 
 

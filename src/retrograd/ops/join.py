@@ -151,12 +151,22 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
 
 
 def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """`cat` under another name. Source: PyTorch's `concat`."""
+    """`cat` under another name. Source: PyTorch's `concat`.
+
+    >>> import retrograd as rg
+    >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
+    tensor([1, 2, 3])
+    """
     return cat(tensors, dim, out=out)
 
 
 def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """`cat` under NumPy's name. Source: PyTorch's `concatenate`."""
+    """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
+
+    >>> import retrograd as rg
+    >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
+    tensor([1, 2, 3])
+    """
     return cat(tensors, dim, out=out)
 
 
@@ -207,7 +217,13 @@ def vstack(tensors: Any) -> Tensor:
 
 
 def row_stack(tensors: Any) -> Tensor:
-    """`vstack` under another name. Source: PyTorch's `row_stack`."""
+    """`vstack` under another name. Source: PyTorch's `row_stack`.
+
+    >>> import retrograd as rg
+    >>> rg.row_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return vstack(tensors)
 
 

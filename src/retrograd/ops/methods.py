@@ -168,7 +168,12 @@ def is_tensor(obj: Any) -> bool:
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether `obj` is a storage object: never, since memory is a NumPy array here."""
+    """Whether `obj` is a storage object: never, since memory is a NumPy array here.
+
+    >>> import retrograd as rg
+    >>> rg.is_storage(rg.zeros(2))
+    False
+    """
     return False
 
 
@@ -193,12 +198,24 @@ def is_complex(input: Tensor) -> bool:
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Whether the dtype has negative numbers.
+
+    >>> import retrograd as rg
+    >>> rg.is_signed(rg.tensor([1])), rg.is_signed(rg.tensor([1], dtype=rg.uint8))
+    (True, False)
+    """
     return check_tensor(input, "is_signed").dtype.is_signed
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Whether the tensor was made in inference mode.
+
+    >>> import retrograd as rg
+    >>> with rg.inference_mode():
+    ...     x = rg.zeros(2)
+    >>> rg.is_inference(x), rg.is_inference(rg.zeros(2))
+    (True, False)
+    """
     return check_tensor(input, "is_inference").is_inference_tensor
 
 
@@ -213,12 +230,22 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both shapes are equal."""
+    """Whether both shapes are equal.
+
+    >>> import retrograd as rg
+    >>> rg.is_same_size(rg.zeros(2, 3), rg.ones(2, 3))
+    True
+    """
     return check_tensor(input, "is_same_size").shape == other.shape
 
 
 def get_device(input: Tensor) -> int:
-    """The number of the device: -1, which stands for the cpu."""
+    """The number of the device: -1, which stands for the cpu.
+
+    >>> import retrograd as rg
+    >>> rg.get_device(rg.zeros(2))
+    -1
+    """
     return -1
 
 

@@ -107,12 +107,26 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """`transpose` under NumPy's name. Source: PyTorch's `swapaxes`."""
+    """`transpose` under NumPy's name. Source: PyTorch's `swapaxes`.
+
+    >>> import retrograd as rg
+    >>> rg.swapaxes(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+    tensor([[1, 4],
+            [2, 5],
+            [3, 6]])
+    """
     return transpose(input, axis0, axis1)
 
 
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """`transpose` under another name. Source: PyTorch's `swapdims`."""
+    """`transpose` under another name. Source: PyTorch's `swapdims`.
+
+    >>> import retrograd as rg
+    >>> rg.swapdims(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+    tensor([[1, 4],
+            [2, 5],
+            [3, 6]])
+    """
     return transpose(input, dim0, dim1)
 
 
@@ -200,7 +214,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """`movedim` under NumPy's name. Source: PyTorch's `moveaxis`."""
+    """`movedim` under NumPy's name. Source: PyTorch's `moveaxis`.
+
+    >>> import retrograd as rg
+    >>> rg.moveaxis(rg.zeros(2, 3, 4), 0, -1).shape
+    retrograd.Size([3, 4, 2])
+    """
     return movedim(input, source, destination)
 
 

@@ -249,7 +249,13 @@ def rand_like(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`rand` with the shape and, unless one is given, the dtype of `input`."""
+    """`rand` with the shape and, unless one is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> x = rg.rand_like(rg.zeros(2, 3))
+    >>> x.shape, bool(((x >= 0) & (x < 1)).all())
+    (retrograd.Size([2, 3]), True)
+    """
     like = _like(input, dtype, "rand_like")
     return rand(generator=generator, device=device, requires_grad=requires_grad, **like)
 
@@ -262,7 +268,13 @@ def randn_like(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`randn` with the shape and, unless one is given, the dtype of `input`."""
+    """`randn` with the shape and, unless one is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> x = rg.randn_like(rg.zeros(2, 3, dtype=rg.float64))
+    >>> x.shape, x.dtype
+    (retrograd.Size([2, 3]), retrograd.float64)
+    """
     like = _like(input, dtype, "randn_like")
     return randn(generator=generator, device=device, requires_grad=requires_grad, **like)
 
@@ -277,7 +289,13 @@ def randint_like(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`randint([low,] high)` with the shape and, unless one is given, the dtype of `input`."""
+    """`randint([low,] high)` with the shape and, unless one is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> x = rg.randint_like(rg.zeros(2, 3), 5, 8)
+    >>> x.shape, bool(((x >= 5) & (x < 8)).all())
+    (retrograd.Size([2, 3]), True)
+    """
     like = _like(input, dtype, "randint_like")
     return randint(
         *bounds,

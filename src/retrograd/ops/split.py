@@ -180,17 +180,34 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`."""
+    """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`.
+
+    >>> import retrograd as rg
+    >>> rg.hsplit(rg.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1],
+            [3]]), tensor([[2],
+            [4]]))
+    """
     return _even(input, indices_or_sections, 0 if input.array.ndim == 1 else 1, 1, "hsplit")
 
 
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`."""
+    """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`.
+
+    >>> import retrograd as rg
+    >>> rg.vsplit(rg.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
     return _even(input, indices_or_sections, 0, 2, "vsplit")
 
 
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`."""
+    """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`.
+
+    >>> import retrograd as rg
+    >>> [part.shape for part in rg.dsplit(rg.zeros(1, 2, 4), [1])]
+    [retrograd.Size([1, 2, 1]), retrograd.Size([1, 2, 3])]
+    """
     return _even(input, indices_or_sections, 2, 3, "dsplit")
 
 

@@ -56,6 +56,18 @@ class Optimizer:
     group. `param_groups` is the list of groups, `state` maps a parameter to its own dictionary.
     Raises TypeError for a single tensor, ValueError for an empty list, a non-leaf, or a parameter
     in two groups. Source: PyTorch's `optim.Optimizer`.
+
+    >>> import retrograd as rg
+    >>> class Descent(rg.optim.Optimizer):
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p.data -= group["lr"] * p.grad
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> Descent([x], {"lr": 0.25}).step()
+    >>> x.detach()
+    tensor([0.5000])
     """
 
     param_groups: list[dict[str, Any]]
