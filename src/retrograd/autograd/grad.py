@@ -45,7 +45,7 @@ def backward_of(
         if node is not None and array.ndim == 0:
             one = ONE.get(array.dtype)
             if one is not None:  # the common case, without ceremony
-                engine.run(((node, one),), bool(retain_graph), False)
+                engine.run(((node, one),), retain_graph, False)
                 return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

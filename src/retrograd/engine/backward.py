@@ -78,7 +78,7 @@ def last_contributors(waiting: Iterable[Node]) -> dict[Node, list[Node]]:
 
 def run(  # noqa: PLR0915 (the hot loop is written out)
     roots: Sequence[tuple[Node, Any]],
-    retain_graph: bool,
+    retain_graph: bool | None,
     create_graph: bool,
     captures: Sequence[Node] | None = None,
     accumulate: bool = True,
@@ -196,7 +196,7 @@ class Pass:
         borrowed: set[Node],
         heap: list[tuple[int, Node]],
         leaves: list[Node],
-        retain_graph: bool,
+        retain_graph: bool | None,
         create_graph: bool,
         accumulate: bool,
     ) -> None:
