@@ -545,7 +545,7 @@ def keeps(plan: tuple[int | None, ...]) -> tuple[bool, bool, bool] | None:
 
 
 def ternary_caller(op: Op) -> Callable[..., Any]:
-    """The caller of an op with three differentiable inputs, of which the last may be None.
+    """The caller of an op with three differentiable inputs, of which the last two may be None.
 
     `linear` is one: unrolled, a layer's call costs 2 µs less than through the general caller.
     """
@@ -556,8 +556,9 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
         try:
+            y = None if b is None else b.array
             z = None if c is None else c.array
-            r = forward(a.array, b.array, z, **params) if params else forward(a.array, b.array, z)
+            r = forward(a.array, y, z, **params) if params else forward(a.array, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
         if special.special or special.inference_seen:
@@ -567,7 +568,9 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
         t = _new(Tensor)
         t.array = r
         t.cell = None
-        first, second, third = a.node, b.node, None if c is None else c.node
+        first = a.node
+        second = None if b is None else b.node
+        third = None if c is None else c.node
         mask = (first is not None) + 2 * (second is not None) + 4 * (third is not None)
         if not mask:
             t.node = None
