@@ -28,8 +28,7 @@ class State(threading.local):
     `grad` and `inference` are the two grad modes; `saved_hooks` the stack of (pack, unpack) pairs;
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
-    formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now;
-    `writable_saved` is the guard of `allow_mutation_on_saved_tensors`.
+    formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now.
     """
 
     grad: bool = True
@@ -40,7 +39,6 @@ class State(threading.local):
     check_nan: bool = True
     current_node: Any = None
     current_pass: Any = None
-    writable_saved: Any = None
     deviates: bool = False
 
 
@@ -56,11 +54,7 @@ def change(**fields: Any) -> dict[str, Any]:
     for name, value in fields.items():
         setattr(state, name, value)
     deviates = not (
-        state.grad
-        and not state.inference
-        and not state.saved_hooks
-        and not state.anomaly
-        and state.writable_saved is None
+        state.grad and not state.inference and not state.saved_hooks and not state.anomaly
     )
     if deviates is not state.deviates:
         state.deviates = deviates

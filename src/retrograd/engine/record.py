@@ -113,8 +113,6 @@ def attach(node: Node) -> None:
         node.saved = tuple(
             value if value is None else Packed(value, pack, unpack) for value in node.saved
         )
-    elif state.writable_saved is not None:
-        state.writable_saved.watch(node)
 
 
 def refuse_inference(value: Any) -> None:
