@@ -47,7 +47,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     forward, special = op.forward, modes
     saves_input, saves_out = op.inputs[0] in op.saves, "out" in op.saves
     differentiable = bool(op.formulas)
-    elementwise = op.elementwise
+    exact = op.exact
     facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
     only_shape = facts == (None,)
 
@@ -87,7 +87,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             node.params = tuple([x.shape if name is None else params[name] for name in facts])
         node.shape = r.shape
         node.dtype = dtype = r.dtype
-        node.fits = elementwise and edge.dtype is dtype
+        node.fits = exact and edge.dtype is dtype
         return t
 
     return call
@@ -190,7 +190,8 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     forward, special = op.forward, modes
     node = Node()
     plans = [op.plan([node if mask & bit else None for bit in (1, 2, 4)]) for mask in range(8)]
-    facts = bool(op.facts)
+    facts, exact = bool(op.facts), op.exact
+    last_shape = op.facts == (f"{op.inputs[2]}_shape",)
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
         try:
@@ -220,10 +221,18 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
         node.hooks = node.cell = None
         values = (a, b, c, r)  # the output is ~0, which is the last of them
         node.saved = tuple([None if place is None else values[place] for place in plans[mask]])
-        node.params = op.collect((a, b, c), params) if facts else ()
-        node.fits = False
+        if last_shape:
+            node.params = (None if z is None else z.shape,)
+        else:
+            node.params = op.collect((a, b, c), params) if facts else ()
         node.shape = r.shape
-        node.dtype = r.dtype
+        node.dtype = dtype = r.dtype
+        node.fits = (
+            exact
+            and (first is None or first.dtype is dtype)
+            and (second is None or second.dtype is dtype)
+            and (third is None or third.dtype is dtype)
+        )
         return t
 
     return call

@@ -17,6 +17,8 @@ NOTE [The record]
 5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
    with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
 6. What no formula may mention: broadcasting and real-versus-complex. `backward.fit` undoes both.
+   `exact` says that formulas give their inputs' shapes as they are: with equal dtypes, nothing is
+   left to fit (an elementwise op with one input is always exact).
 
 NOTE [Namespaces]
 `arrays` and `recorded` are what formulas know as `xp`: by the op's name, the first has its forward,
@@ -89,6 +91,7 @@ class Op(Kind):
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
+        exact: bool = False,
         view: bool | str = False,
         nondiff: Sequence[str] = (),
         examples: Sequence[Example] = (),
@@ -107,6 +110,7 @@ class Op(Kind):
         self.forward = bind(forward)
         self.slope, self.linear, self.tangent = slope, linear, tangent
         self.elementwise, self.view = elementwise, view
+        self.exact = exact or elementwise
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
         self.doc = doc
@@ -334,6 +338,7 @@ def declare(
     linear: str = "",
     tangent: Callable[..., Any] | None = None,
     elementwise: bool = False,
+    exact: bool = False,
     view: bool | str = False,
     nondiff: Sequence[str] = (),
     examples: Sequence[Example] = (),
@@ -362,6 +367,7 @@ def declare(
         linear=linear,
         tangent=tangent,
         elementwise=elementwise,
+        exact=exact,
         view=view,
         nondiff=nondiff,
         examples=examples,

@@ -99,7 +99,11 @@ class Tree:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for table in ("_parameters", "_modules", "_buffers"):
+        try:
+            return own["_parameters"][name]  # what a layer's forward reads: it is timed
+        except KeyError:
+            pass
+        for table in ("_modules", "_buffers"):
             try:
                 return own[table][name]
             except KeyError:
