@@ -17,6 +17,7 @@ test: $(VENV)/.test
 # With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well.
 bench: $(VENV)/.base
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/threads.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -24,6 +25,7 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
+	$(BIN)/python docs/make_ops.py
 	$(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/.base: pyproject.toml

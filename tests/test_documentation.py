@@ -19,6 +19,9 @@ DECLARED = [op for op in OPS.values() if op.doc and ">>>" in op.doc]
 PUBLIC = {
     **{f"retrograd.{name}": getattr(ops, name) for name in ops.__all__},
     **{f"fft.{name}": getattr(rg.fft, name) for name in rg.fft.__all__},
+    **{f"special.{name}": getattr(rg.special, name) for name in rg.special.__all__},
+    **{f"windows.{name}": getattr(rg.signal.windows, name) for name in rg.signal.windows.__all__},
+    **{f"masked.{name}": getattr(rg.masked, name) for name in rg.masked.__all__},
     **{f"autograd.{name}": getattr(autograd, name) for name in autograd.__all__},
     **{f"nn.{name}": getattr(nn, name) for name in nn.__all__},
     **{f"optim.{name}": getattr(optim, name) for name in optim.__all__},

@@ -15,13 +15,13 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
-    ["errors", "modes", "dtypes"],
+    ["errors", "locks", "modes", "dtypes", "pytree"],
     ["backends"],
     ["engine"],
     ["ops"],
-    ["autograd", "fft", "linalg", "special"],
+    ["autograd", "fft", "linalg", "masked", "signal", "special"],
     ["func", "tape", "wirtinger", "serialization"],
-    ["utils", "nn", "optim", "data"],
+    ["utils", "nn", "optim", "data", "_C"],
     ["interop"],
     ["compile", "distributed", "viz"],
     ["cli", "__init__"],

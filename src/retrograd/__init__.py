@@ -10,7 +10,9 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"retrograd\b"
 
 from math import e, inf, nan, pi
 
-from . import autograd
+from . import _C, autograd
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from . import dtypes as _dtypes
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -51,12 +53,13 @@ from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
 from .ops import *
-from . import fft, linalg
+from . import fft, interop, linalg, masked, signal, special
 from .ops import random
+from .modes import is_warn_always_enabled, set_warn_always
 from .serialization import load, save
 
 if TYPE_CHECKING:
-    from . import nn, optim, utils
+    from . import func, nn, optim, utils
 
 __version__ = "0.1.0"
 
@@ -64,7 +67,9 @@ newaxis = None
 
 
 def __getattr__(name):
-    """Load the layers above autograd when they are first asked for: the core imports quickly."""
-    if name in ("nn", "optim", "utils"):
+    """Load the layers above autograd when first asked for; say what a missing dtype needs."""
+    if name in ("func", "nn", "optim", "utils"):
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _dtypes.MISSING:
+        return _dtypes.by_name(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

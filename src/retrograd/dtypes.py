@@ -8,7 +8,8 @@ NOTE [Promotion]
    to float64).
 4. A float scalar that meets integers gives the default dtype, a complex one its complex dtype.
 
-Arrays carry NumPy dtypes everywhere inside; `dtype` objects are what users see.
+Arrays carry NumPy dtypes everywhere inside; `dtype` objects are what users see. NumPy has no
+bfloat16: it comes from the package ml_dtypes, if that is installed, and its `kind` is "V".
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+try:
+    import ml_dtypes
+except ImportError:  # then there is no bfloat16
+    ml_dtypes = None
 
 __all__ = [
     "dtype",
@@ -73,7 +79,9 @@ class dtype:  # noqa: N801 (PyTorch's name)
 
 
 def by_name(name: str) -> dtype:
-    """The dtype called `name`, aliases included."""
+    """The dtype called `name`, aliases included; AttributeError for one that cannot be had here."""
+    if name in MISSING and name not in _by_name:
+        raise AttributeError(MISSING[name])
     return _by_name[name]
 
 
@@ -117,6 +125,19 @@ float32 = dtype("float32", np.float32, ("float",))
 float64 = dtype("float64", np.float64, ("double",))
 complex64 = dtype("complex64", np.complex64, ("cfloat",))
 complex128 = dtype("complex128", np.complex128, ("cdouble",))
+if ml_dtypes is not None:
+    dtype("bfloat16", ml_dtypes.bfloat16)
+
+NO_COMPLEX32 = (
+    "retrograd.complex32 is not supported: there is no complex dtype of two half floats that NumPy "
+    "would treat as complex. Use complex64: x.cfloat()"
+)
+MISSING = {
+    "bfloat16": "retrograd.bfloat16 needs the package ml_dtypes, since NumPy has no such dtype. "
+    "Install it with: pip install retrograd[bfloat16]",
+    "complex32": NO_COMPLEX32,
+    "chalf": NO_COMPLEX32,
+}
 
 _default: np.dtype[Any] = np.dtype(np.float32)
 
@@ -182,6 +203,8 @@ def promote_numpy(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
         return a
     higher, lower = (a, b) if category(a) >= category(b) else (b, a)
     if category(higher) == category(lower) or (category(higher), category(lower)) == (3, 2):
+        if {a.kind, b.kind} == {"V", "f"}:  # NumPy would refuse bfloat16 with float16
+            return np.promote_types(np.float32, b if a.kind == "V" else a)
         return np.promote_types(a, b)
     return higher
 
@@ -281,7 +304,8 @@ class finfo:  # noqa: N801 (PyTorch's name)
         d = of_numpy(_default) if type is None else type
         if d.category < 2:
             raise TypeError("retrograd.finfo() requires a floating point input type. Use iinfo.")
-        limits = np.finfo(real_of(d.numpy))
+        real = real_of(d.numpy)
+        limits = np.finfo(real) if real.kind == "f" else ml_dtypes.finfo(real)
         self.dtype, self.bits = d.name, limits.bits
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)

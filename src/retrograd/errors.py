@@ -6,7 +6,9 @@ name that says more. This module knows nothing of tensors.
 
 from __future__ import annotations
 
-__all__ = ["OutOfMemoryError", "SecondBackwardError", "VersionError"]
+from typing import Any
+
+__all__ = ["LinAlgError", "OutOfMemoryError", "SecondBackwardError", "VersionError"]
 
 
 class VersionError(RuntimeError):
@@ -14,8 +16,17 @@ class VersionError(RuntimeError):
 
 
 class SecondBackwardError(RuntimeError):
-    """The saved values of a graph were read after a backward pass had freed them."""
+    """The saved values of a graph were read after a backward pass had freed them.
+
+    `node` is the one that was to be read.
+    """
+
+    node: Any = None
 
 
 class OutOfMemoryError(RuntimeError):
     """An array could not be allocated."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix does not allow what was asked of it: it is singular, or not positive definite."""

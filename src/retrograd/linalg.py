@@ -1,7 +1,69 @@
 """Linear algebra under torch.linalg's names (names only; see `ops`)."""
 
+from .errors import LinAlgError
+from .ops.cholesky import cholesky, cholesky_ex, ldl_factor, ldl_factor_ex, ldl_solve
+from .ops.determinant import det, slogdet
+from .ops.eigen import eig, eigh, eigvals, eigvalsh
 from .ops.linalg import matmul
+from .ops.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from .ops.matrices import matrix_power
+from .ops.matrix_functions import cross, diagonal, matrix_exp, multi_dot, vander, vecdot
+from .ops.norms import cond, matrix_norm, norm
+from .ops.orthogonal import householder_product, qr
+from .ops.pseudoinverse import lstsq, matrix_rank, pinv
+from .ops.singular import svd, svdvals
+from .ops.solve import (
+    inv,
+    inv_ex,
+    solve,
+    solve_ex,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
 from .ops.statistics import vector_norm
 
-__all__ = ["matmul", "matrix_power", "vector_norm"]
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "householder_product",
+    "inv",
+    "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "matmul",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]

@@ -1,25 +1,30 @@
-"""Thread-local modes: grad mode, inference mode, saved-tensor hooks, anomaly mode.
+"""Thread-local modes: grad mode, inference mode, saved-tensor hooks, anomaly mode, watchers.
 
 NOTE [One global for the hot path]
 1. Almost every thread runs in the default mode almost always. So an op asks one module global,
    `modes.special`: the number of threads that deviate from the default at this moment.
 2. While it is 0 nobody looks at thread-local state. While it is not, an op takes the careful path
    (`engine.record.finish`), which reads `modes.state`, the calling thread's own.
-3. Each thread counts itself in at most once, when `change` takes it from the default or back to it.
+3. Each thread counts itself in at most once, when `change` takes it from the default or back to it;
+   one that ends in another mode is counted out by its `Member`.
 
 This module knows nothing of tensors or graphs.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
 from typing import Any
 
-__all__ = ["State", "change", "special", "state"]
+from .locks import new_lock
+
+__all__ = ["Changed", "State", "change", "special", "state", "transforming"]
 
 special: int = 0
 inference_seen = False  # whether any thread ever entered inference mode: if not, no tensor is one
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class State(threading.local):
@@ -28,7 +33,13 @@ class State(threading.local):
     `grad` and `inference` are the two grad modes; `saved_hooks` the stack of (pack, unpack) pairs;
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
-    formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now.
+    formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now;
+    `watchers` see every op call (`engine.watch`); `packing` is the node whose saved values pack
+    hooks are given now; `before_write` is called with each tensor that is about to be written
+    (`allow_mutation_on_saved_tensors`); `multithreading` is a flag that programs set and ask for;
+    `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
+    progress (`engine.forward`), oldest first, `batches` the batched calls (`engine.batch`),
+    `nested` the number of reverse-mode transforms (`func`); `absorb` lets a cotangent of 0 stay 0.
     """
 
     grad: bool = True
@@ -39,25 +50,115 @@ class State(threading.local):
     check_nan: bool = True
     current_node: Any = None
     current_pass: Any = None
+    watchers: tuple[Any, ...] = ()
+    packing: Any = None
+    before_write: Any = None
+    multithreading: bool = True
+    depth: int = 0
+    levels: tuple[Any, ...] = ()
+    batches: tuple[Any, ...] = ()
+    nested: int = 0
+    absorb: bool = False
     deviates: bool = False
+    member: Any = None
 
 
 state = State()
 
 
+class Member:
+    """A thread's part in `special`; it dies with the thread's state."""
+
+    __slots__ = ("counted",)
+
+    def __init__(self) -> None:
+        self.counted = False
+
+    def count(self, deviates: bool) -> None:
+        """Count the thread in or out."""
+        global special
+        with _lock:
+            special += deviates - self.counted
+            self.counted = deviates
+
+    def __del__(self) -> None:
+        if self.counted and _lock is not None:  # as it is when the interpreter ends
+            self.count(False)
+
+
+def _after_fork() -> None:
+    """Count anew in a forked child, to which only the thread that forked belongs."""
+    global special
+    special = int(state.deviates)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def change(**fields: Any) -> dict[str, Any]:
     """Set fields of the calling thread's state; return what they were, to be given back later."""
-    global special, inference_seen
+    global inference_seen
     if fields.get("inference"):
         inference_seen = True
     before = {name: getattr(state, name) for name in fields}
     for name, value in fields.items():
         setattr(state, name, value)
-    deviates = not (
-        state.grad and not state.inference and not state.saved_hooks and not state.anomaly
+    deviates = bool(
+        not state.grad
+        or state.inference
+        or state.saved_hooks
+        or state.anomaly
+        or state.watchers
+        or state.levels
+        or state.batches
+        or state.absorb
     )
     if deviates is not state.deviates:
         state.deviates = deviates
-        with _lock:
-            special += 1 if deviates else -1
+        if state.member is None:
+            state.member = Member()
+        state.member.count(deviates)
     return before
+
+
+warned: set[str] = set()
+warn_always = False  # whether `warn_once` warns every time
+
+
+def warn_once(text: str) -> None:
+    """Warn of something of which once per process is enough."""
+    if warn_always or text not in warned:
+        warned.add(text)
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def set_warn_always(mode: bool) -> None:
+    """Whether warnings that are given once per process are given every time from now on."""
+    global warn_always
+    warn_always = bool(mode)
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether warnings that are otherwise given once per process are given every time."""
+    return warn_always
+
+
+class Changed:
+    """A context in which fields of the calling thread's state are changed."""
+
+    __slots__ = ("before", "fields")
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def __enter__(self) -> None:
+        self.before = change(**self.fields)
+
+    def __exit__(self, *exc: object) -> None:
+        change(**self.before)
+
+
+def transforming() -> bool:
+    """Whether the calling thread is in a forward derivative or a batched call."""
+    return bool(special and (state.levels or state.batches))

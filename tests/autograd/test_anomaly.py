@@ -6,7 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd
-from retrograd.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from retrograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 
 
 def leaf(*values):
@@ -27,20 +27,26 @@ def make_nan(x):
     return (x * 0).sqrt() * 0  # 0 * inf on the way back: this very line is in the trace
 
 
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 def test_nan_gradients_raise_and_name_the_forward_line():
     with autograd.set_detect_anomaly(True):
         y = make_nan(leaf(1))
-        with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan") as caught:
+        with (
+            pytest.warns(UserWarning, match="Error detected in SqrtBackward0"),
+            pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan") as caught,
+        ):
             y.backward()
     assert "in its 0th output" in str(caught.value)
     assert "this very line is in the trace" in str(caught.value)
     assert "engine" not in str(caught.value).rpartition("File")[2]
 
 
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 def test_without_a_recorded_trace_the_error_says_so():
     y = make_nan(leaf(1))
     with (
         autograd.set_detect_anomaly(True),
+        pytest.warns(UserWarning, match="No forward pass information available"),
         pytest.raises(RuntimeError, match="No forward pass information available"),
     ):
         y.backward()
@@ -57,7 +63,10 @@ def test_nan_is_no_error_without_the_mode_or_without_the_check():
 def test_any_error_of_a_backward_gets_the_trace_as_a_note():
     with autograd.set_detect_anomaly(True):
         y = Failing.apply(leaf(1))  # the line to be found
-        with pytest.raises(ValueError, match="mine") as caught:
+        with (
+            pytest.warns(UserWarning, match="Error detected in FailingBackward"),
+            pytest.raises(ValueError, match="mine") as caught,
+        ):
             y.backward()
     (note,) = caught.value.__notes__
     assert "Error detected in FailingBackward" in note

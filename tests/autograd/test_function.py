@@ -12,7 +12,6 @@ import retrograd as rg
 from retrograd import autograd
 from retrograd.autograd import Function
 from retrograd.autograd.function import once_differentiable
-from retrograd.engine.graph import Node
 from retrograd.errors import SecondBackwardError, VersionError
 
 
@@ -545,7 +544,7 @@ def test_saved_values_that_were_written_raise():
     a = leaf(1, 2) * 1
     y = Square.apply(a)
     a.mul_(2)
-    with pytest.raises(VersionError, match="a saved tensor of SquareBackward, is at version 1"):
+    with pytest.raises(VersionError, match=r"at version 1; .* SquareBackward saved it as number 0"):
         y.sum().backward()
 
 
@@ -641,7 +640,6 @@ def test_only_tensors_can_be_saved_or_marked():
 def test_grad_fn_is_a_node_that_shows_its_context():
     x = leaf(1)
     node = Power.apply(x, 3).grad_fn
-    assert isinstance(node, Node)
     assert isinstance(node, autograd.graph.Node)
     assert type(node).__name__ == node.name() == "PowerBackward"
     assert node.exponent == 3

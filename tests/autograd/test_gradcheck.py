@@ -72,7 +72,7 @@ def test_the_message_shows_the_entries():
 @both_modes
 def test_a_forgotten_conjugate_is_found_in_both_parts(fast_mode):
     wrong = function(lambda z, g: 2 * z * g)
-    with pytest.raises(GradcheckError, match="While considering the real part of complex outputs"):
+    with pytest.raises(GradcheckError, match="considering the imaginary part of complex outputs"):
         gradcheck(wrong, (complex_(1 + 2j),), fast_mode=fast_mode)
     assert gradcheck(function(lambda z, g: 2 * z.conj() * g), (complex_(1 + 2j),))
     half = function(lambda x, g: 2 * g.real * x, lambda x: rg.complex(x * x, x))
@@ -136,7 +136,10 @@ def test_absent_cotangents_must_be_handled():
             return 2 * g if h is None else 2 * g + 3 * h
 
     assert gradcheck(Pair.apply, (real(1),), check_undefined_grad=False)
-    with pytest.raises(GradcheckError, match="handle undefined output grads"):
+    with (
+        pytest.warns(UserWarning, match="New undefined gradient support checking feature"),
+        pytest.raises(GradcheckError, match="handle undefined output grads"),
+    ):
         gradcheck(Pair.apply, (real(1),))
 
 
@@ -172,11 +175,6 @@ def test_inputs_are_as_before_also_after_an_error():
         gradcheck(fails_when_moved, (x,))
     assert x.tolist() == [1, 2]
     assert x.grad is None
-
-
-def test_forward_mode_is_not_driven():
-    with pytest.raises(NotImplementedError, match="drives the backward pass only"):
-        gradcheck(lambda x: x * 2, (real(1),), check_forward_ad=True)
 
 
 def test_zero_size_and_zero_dimensional_inputs_pass():

@@ -211,9 +211,48 @@ def images():
             yield "interpolate", [x], {"mode": mode, "align_corners": align, **keywords}
 
 
+def sampling():
+    options = [("bilinear", 2), ("nearest", 2), ("bicubic", 2), ("bilinear", 3), ("nearest", 3)]
+    for (mode, dims), padding, align in itertools.product(
+        options, ["zeros", "border", "reflection"], [False, True]
+    ):
+        x = Leaf((2, 2, 3, 4, 2)[: 2 + dims])
+        grid = Leaf((2, *(2, 3, 2)[:dims], dims), 3, -2.2, 2.2)
+        keywords = {"mode": mode, "padding_mode": padding, "align_corners": align}
+        yield "grid_sample", [x, grid], keywords
+    for (size, shape), align in itertools.product(
+        [((2, 3, 2, 4), (2, 2, 3)), ((1, 1, 2, 1, 3), (1, 3, 4))], [False, True]
+    ):
+        yield "affine_grid", [Leaf(shape), size], {"align_corners": align}
+    modes = ["bilinear", "bicubic", "lanczos"]
+    for mode, how in itertools.product(modes, [{"size": (2, 7)}, {"scale_factor": 0.6}]):
+        yield "interpolate", [Leaf((1, 2, 5, 4))], {"mode": mode, "antialias": True, **how}
+    yield "upsample_bilinear", [Leaf((1, 2, 3, 2))], {"scale_factor": 2}
+    yield "upsample_nearest", [Leaf((1, 2, 3, 2))], {"size": (5, 2)}
+    for name, shape, dims in [("2d", (2, 2, 5, 6), 2), ("3d", (2, 4, 5, 6), 3)]:
+        samples = Data((2 if dims == 2 else 1, 2, dims), 4, 0.0, 1.0)
+        size = {"output_size": (2, 2, 4)[-dims:], "_random_samples": samples}
+        yield f"fractional_max_pool{name}", [Leaf(shape), 2], size
+        ratio = {"output_ratio": (0.5, 0.7, 0.5)[-dims:], "_random_samples": samples}
+        yield f"fractional_max_pool{name}", [Leaf(shape), (2, 1, 2)[-dims:]], ratio
+
+
+def pairs():
+    apart = [Leaf((2, 1, 3, 4)), Leaf((2, 2, 4), 2)]
+    for p in [0, 1, 1.5, 2, 3, float("inf")]:
+        yield "torch.cdist", apart, {"p": p}
+        yield "pdist", [Leaf((4, 3))], {"p": p}
+    for dtype, p in itertools.product(["complex128"], [1, 2, 3]):
+        yield (
+            "pairwise_distance",
+            [Leaf((3, 4), 1, dtype=dtype), Leaf((3, 4), 2, dtype=dtype)],
+            {"p": p},
+        )
+
+
 def calls():
     """(name, call) for every call; names are unique."""
-    families = [transforms, distances, classes, normalizations, lookups, images]
+    families = [transforms, distances, classes, normalizations, lookups, images, sampling, pairs]
     for family in families:
         for number, call in enumerate(family()):
             yield f"{family.__name__}-{number}-{call[0]}", call
@@ -252,9 +291,9 @@ def derivatives(lib, outputs, inputs, seed, create_graph):
 def run(lib, call):
     """What `call` gives: the value, first derivatives, second derivatives."""
     name, args, keywords = call
-    functions = lib if name.startswith("fft.") else lib.nn.functional
+    functions = lib if name.startswith(("fft.", "torch.")) else lib.nn.functional
     function = functions
-    for part in name.split("."):
+    for part in name.removeprefix("torch.").split("."):
         function = getattr(function, part)
     made = {}
     for value in [*args, *keywords.values()]:

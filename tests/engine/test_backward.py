@@ -168,7 +168,8 @@ def test_only_leaves_get_a_gradient():
     y = x * x
     (y * 3).backward()
     assert x.grad.tolist() == [12]
-    assert y.grad is None
+    with pytest.warns(UserWarning, match="a Tensor that is not a leaf Tensor is being accessed"):
+        assert y.grad is None
 
 
 def test_retain_grad_keeps_that_of_another_tensor():

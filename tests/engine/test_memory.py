@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import threading
+import tracemalloc
 import weakref
 
+import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd import autograd
+from retrograd import autograd, nn
+from retrograd.utils.checkpoint import checkpoint
 
 
 @pytest.fixture
@@ -193,3 +197,149 @@ def test_a_long_chain_of_custom_functions_does_not_recurse(no_collector):
     del y
     assert ref() is None
     assert x.grad.item() == 1
+
+
+# -- many steps: nothing accumulates --------------------------------------------------------------
+
+
+class Cubed(autograd.Function):
+    """x³; saves its input and its output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x**3
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return 3 * y / x * g
+
+
+def live():
+    """How many array buffers and how many objects of this package's classes are alive.
+
+    NumPy tells `tracemalloc` of each buffer it allocates, in a domain of its own, so the former is
+    exact. Tensors, nodes, hooks and the like are in the collector's lists, whether it runs or not.
+    """
+    domain = tracemalloc.DomainFilter(inclusive=True, domain=np.lib.tracemalloc_domain)
+    buffers = len(tracemalloc.take_snapshot().filter_traces([domain]).traces)
+    kinds = (kind.__module__ for kind in map(type, gc.get_objects()))
+    return buffers, sum(str(module).startswith(("retrograd", __name__)) for module in kinds)
+
+
+@pytest.fixture
+def traced(no_collector):
+    """Count from here on; nothing but reference counts frees memory."""
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+class Hooked(nn.Module):
+    """A small network that uses every kind of hook, checkpoints and a custom Function."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(3, 4), nn.Linear(4, 4), nn.Linear(4, 1)
+        self.calls = 0
+        self.second.register_forward_hook(lambda module, args, out: out * 1)
+        self.last.register_full_backward_hook(self.count)
+        self.first.weight.register_post_accumulate_grad_hook(self.count)
+
+    def count(self, *_):
+        self.calls += 1
+
+    def forward(self, x):
+        h = self.first(x).tanh()
+        h.retain_grad()
+        h.register_hook(lambda g: g * 1)
+        h.grad_fn.register_prehook(lambda gs: None)
+        h.grad_fn.register_hook(self.count)
+        autograd.graph.register_multi_grad_hook((h, h * 1), self.count)
+        with autograd.graph.saved_tensors_hooks(lambda t: t.array, rg.from_numpy):
+            h = (h * h.exp()).sigmoid()
+        h = checkpoint(lambda h: self.second(h).tanh().exp(), h, use_reentrant=False)
+        parts = Cubed.apply(h).unbind(1)
+        h = rg.stack(parts, 1)
+        h[:, 0].mul_(2)
+        return self.last(h)
+
+
+def step(model, optimizer, x, y):
+    """One training step with a gradient penalty."""
+    optimizer.zero_grad()
+    x = x.detach().requires_grad_()
+    loss = ((model(x) - y) ** 2).mean()
+    (dx,) = autograd.grad(loss, x, create_graph=True)
+    (loss + dx.square().sum()).backward()
+    reentrant = checkpoint(Cubed.apply, model.last.weight, use_reentrant=True)
+    reentrant.sum().backward()
+    optimizer.step()
+
+
+def test_a_thousand_steps_of_training_leave_the_number_of_live_arrays_unchanged(traced):
+    model = Hooked().double()
+    optimizer = rg.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    x, y = rg.randn(5, 3, dtype=rg.float64), rg.randn(5, 1, dtype=rg.float64)
+    for _ in range(5):  # caches fill, momentum buffers and gradients come to be
+        step(model, optimizer, x, y)
+    before, calls = live(), model.calls
+    for _ in range(1000):
+        step(model, optimizer, x, y)
+    assert live() == before
+    assert model.calls == calls // 5 * 1005
+
+
+def test_errors_in_backward_passes_leave_nothing_behind(traced):
+    """An exception holds the frames it came through; once it is gone, so is all they held."""
+
+    class Fails(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("on purpose")
+
+    def work():
+        x = leaf(1, 2)
+        y = checkpoint(lambda x: Fails.apply(x.exp()), x, use_reentrant=False)
+        with contextlib.suppress(ValueError):
+            y.sum().backward()
+        z = x.exp()
+        w = (z * z).sum()
+        z.mul_(2)
+        with contextlib.suppress(RuntimeError):
+            w.backward()
+
+    for _ in range(5):
+        work()
+    before = live()
+    for _ in range(100):
+        work()
+    assert live() == before
+
+
+def test_passes_in_threads_leave_nothing_behind(traced):
+    x = leaf(1, 2)
+
+    def work():
+        y = (x * x).exp()
+        y.register_hook(lambda g: g * 1)
+        y.sum().backward()
+
+    def run():
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    run()
+    before = live()
+    for _ in range(50):
+        run()
+    assert live() == before

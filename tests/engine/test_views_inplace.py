@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
+import math
 import weakref
 from pathlib import Path
 
@@ -29,31 +30,39 @@ def values(t):
     return t.detach().tolist()
 
 
-def flat(found):
-    """Numbers, with None as no gradient at all: zeros."""
-    return None if found is None or not np.any(found) else found
+def agree(found, expected):
+    """Whether two results are the same; errors need not be of the same kind.
+
+    References carry 8 digits; the programs are a dozen elementwise steps in float64.
+    """
+    if isinstance(found, str) or isinstance(expected, str):
+        return found in programs.ERRORS and isinstance(expected, str)
+    *first, second = zip(found, expected, strict=True)
+    if "none" in second:  # a gradient without history is a gradient of zero to PyTorch, or reverse
+        return set(second) <= {"none", 0.0} and agree_to(first)
+    if any(isinstance(value, str) for value in second):
+        return agree(*second) and agree_to(first)
+    return agree_to([*first, second])
 
 
-@pytest.mark.parametrize("entry", PROGRAMS, ids=lambda entry: str(entry["seed"]))
-def test_random_program_gives_pytorchs_values_and_gradients(entry):
-    # References carry 8 digits; the programs are a dozen elementwise steps in float64.
-    found, expected = programs.run(rg, entry["program"]), entry["result"]
-    if "raises" in expected:
-        assert found.get("raises") in programs.ERRORS
-        return
-    assert "raises" not in found, found
-    assert found["shapes"] == expected["shapes"]
-    for name in ("sums", "grads"):
-        for got, want in zip(found[name], expected[name], strict=True):
-            if flat(got) is None or flat(want) is None:
-                assert flat(got) is flat(want)
-            else:
-                np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
+def agree_to(pairs):
+    return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-6) for a, b in pairs)
 
 
-def test_the_programs_are_of_every_kind():
-    kinds = [entry["result"].get("raises", "fine") for entry in PROGRAMS]
-    assert kinds.count("fine") >= 250
+@pytest.mark.parametrize("start", range(0, len(PROGRAMS), 100))
+def test_random_programs_give_pytorchs_values_and_gradients(start):
+    wrong = {}
+    for seed, program, expected in PROGRAMS[start : start + 100]:
+        found = programs.run(rg, program)
+        if not agree(found, expected):
+            wrong[seed] = (found, expected)
+    assert wrong == {}
+
+
+def test_the_programs_are_many_and_of_every_kind():
+    kinds = [result if isinstance(result, str) else "fine" for _, _, result in PROGRAMS]
+    assert len(kinds) >= 2000
+    assert kinds.count("fine") >= 1800
     assert {"view of a leaf", "leaf", "written", "multi", "no_grad"} <= set(kinds)
 
 

@@ -114,14 +114,16 @@ def test_numpy_shares_memory_and_refuses_to_drop_a_gradient():
     assert (y * 2).numpy(force=True).tolist() == [2.0, 2.0]
 
 
-def test_numpy_scalars_on_the_left_leave_the_operation_to_the_tensor():
+def test_numpy_values_on_the_left_leave_the_operation_to_the_tensor():
     x = rg.ones(2, requires_grad=True)
     y = np.float64(2) * x
     assert isinstance(y, rg.Tensor)
     assert y.dtype is rg.float32
     assert y.requires_grad
-    with pytest.raises(TypeError):
-        np.ones(2) * x
+    z = np.ones(2) * x
+    assert isinstance(z, rg.Tensor)
+    assert z.dtype is rg.float64
+    assert z.requires_grad
 
 
 @pytest.mark.parametrize(

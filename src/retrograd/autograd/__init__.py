@@ -1,25 +1,39 @@
 """`torch.autograd`'s shape over the engine."""
 
-from . import functional, graph
-from .anomaly import detect_anomaly, set_detect_anomaly
+import importlib
+from types import ModuleType
+
+from . import forward_ad, functional, graph
+from .absorb import absorb_zeros
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad import backward, grad
 from .grad_mode import (
+    _force_original_view_tracking,
+    _unsafe_preserve_version_counter,
     enable_grad,
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
 )
 from .gradcheck import gradcheck, gradgradcheck
+from .variable import Variable
 
 __all__ = [
     "Function",
+    "Variable",
+    "_force_original_view_tracking",
+    "_unsafe_preserve_version_counter",
+    "absorb_zeros",
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",
@@ -28,8 +42,17 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load the profiler when it is first asked for: few programs do."""
+    if name in ("profiler", "profiler_util"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,13 +1,21 @@
 """Recording the call of a custom Function: its node, what it saves, how its outputs are returned.
 
-The node holds the context; the context holds the node weakly. Saved outputs are kept as arrays
-(NOTE [No cycles] in `engine.graph`), and what `forward` marked is dropped once it is recorded.
+The context, which users see in the node's place, holds the node; the node holds what is in the
+context, the dictionary of its attributes, and makes a context around it again when it needs one and
+nobody holds the last. So neither keeps the other in a cycle, and whoever holds `grad_fn` keeps the
+graph. Saved outputs are kept as arrays (NOTE [No cycles] in `engine.graph`), and what `forward`
+marked is dropped once it is recorded.
+
+NOTE [Deep nesting] A `backward` may run backward passes of its own, whose Functions do so again.
+Every 32nd level continues in a thread of its own, since Python limits the depth of each thread's
+stack; the thread that waits lends it its modes.
 
 This module knows a Function only by its `_derivative`, `_kind` and `_node_type`.
 """
 
 from __future__ import annotations
 
+import threading
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -18,18 +26,18 @@ from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.record import attach, refuse_inference
-from ..engine.saved import SavedTensor, handle, tensors
 from ..engine.tensor import Tensor, add_view, alias, cell_of, new_tensor
+from ..locks import structure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from .function import Function, FunctionCtx
+    from .function import BackwardCFunction, Function, FunctionCtx
 
 __all__ = ["FunctionKind", "FunctionNode", "record"]
 
 AS_IS_SAVED = (
-    "A input that has been returned as-is as output is being saved for backward. This is not "
+    "An input that has been returned as-is as output is being saved for backward. This is not "
     "supported if you override setup_context. You should return and save a view of the input "
     "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
 )
@@ -53,28 +61,32 @@ DIRTY_LEAF = (
 )
 
 
+LENT = [name for name in modes.State.__annotations__ if name not in ("deviates", "member")]
+
+
 class FunctionNode(Node):
-    """The node of a custom Function's call; shows what its context holds."""
+    """The node of a custom Function's call; users see its context instead.
+
+    `state` holds what the context holds: all contexts made for this node have that dictionary.
+    """
 
     __slots__ = ()
 
-    ctx: FunctionCtx
+    state: dict[str, Any]
+    shown: Callable[[], FunctionCtx | None]  # a weak reference to the context, if anybody holds one
     histories: tuple[Any, ...]  # by place in `saved`: the value's node, or the output's number
 
-    @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The saved tensors, as `ctx.saved_tensors`."""
-        return tuple(tensors(self))
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        return tuple(handle(self, place) for place in range(len(self.histories)))
-
-    def __getattr__(self, name: str) -> Any:
-        ctx = self.__dict__.get("ctx")
-        if ctx is None or name.startswith("__"):
-            raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
-        return getattr(ctx, name)
+    def _face(self) -> FunctionCtx:
+        face: Any = self.shown()
+        if face is None:
+            made = object.__new__(self.op.function._backward_cls)
+            made.__dict__ = self.state
+            made._of = self
+            with structure:  # the same one in all threads
+                face = self.shown()
+                if face is None:
+                    self.shown, face = weakref.ref(made), made
+        return face  # type: ignore[no-any-return]
 
 
 class FunctionKind(Kind):
@@ -95,27 +107,63 @@ class FunctionKind(Kind):
             return node  # type: ignore[no-any-return]
         return output_node(node, found, *node.layout[found])
 
-    def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
-        """One cotangent or None per output; zeros are made in `shares`, if the user wants them."""
-        return (None,) * self.grad_outputs if g is None else tuple(g)
-
     def shares(self, node: Any, g: Any, create_graph: bool, needed: Any) -> Any:
         """What the user's `backward` returns, checked, for the tensors among the arguments."""
         parts = (g,) if self.grad_outputs == 1 else g
+        ctx = FunctionNode._face(node)
         grads = [
-            cotangent(part, layout, node.ctx.materialize_grads)
+            cotangent(part, layout, ctx.materialize_grads)
             for part, layout in zip(parts, node.layout, strict=True)
         ]
         derivative = self.function._derivative()
-        before = modes.change(grad=create_graph)
+        depth = modes.state.depth
+        before = modes.change(grad=create_graph and modes.state.grad, depth=depth + 1)
         try:
-            results = derivative(node.ctx, *grads)
+            if depth % 32 == 31:
+                results = in_thread(derivative, ctx, *grads)
+            else:
+                results = derivative(ctx, *grads)
         finally:
             modes.change(**before)
         results = checked(node, results if isinstance(results, tuple) else (results,))
         if create_graph:
             return results
         return [None if c is None else c.array for c in results]
+
+
+def still_wanted(node: Any, recorded: Sequence[bool], needed: set[Node]) -> tuple[bool, ...]:
+    """Which gradients a pass wants that runs only the nodes in `needed`."""
+    wanted = list(recorded)
+    for position, edge in zip(node.positions, node.edges, strict=True):
+        wanted[position] = edge in needed
+    return tuple(wanted)
+
+
+def in_thread(function: Any, *args: Any) -> Any:
+    """What `function(*args)` returns or raises, run in a new thread: NOTE [Deep nesting]."""
+    lent = {name: getattr(modes.state, name) for name in LENT}
+    result: Any = None
+    raised: BaseException | None = None
+
+    def body() -> None:
+        nonlocal result, raised
+        before = modes.change(**lent)
+        try:
+            result = function(*args)
+        except BaseException as error:
+            raised = error
+        finally:
+            modes.change(**before)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    if raised is not None:
+        try:
+            raise raised
+        finally:
+            raised = None  # its traceback holds this frame
+    return result
 
 
 def cotangent(part: Any, layout: Any, materialize: bool) -> Tensor | None:
@@ -127,7 +175,7 @@ def cotangent(part: Any, layout: Any, materialize: bool) -> Tensor | None:
 
 def checked(node: Any, results: tuple[Any, ...]) -> list[Any]:
     """The gradients that a `backward` returned, for its tensor arguments; raise if they misfit."""
-    expected = len(node.ctx.needs_input_grad)
+    expected = len(node.state["needs_input_grad"])
     found = len(results)
     if found > expected and all(c is None for c in results[expected:]):
         results = results[:expected]
@@ -152,7 +200,7 @@ def checked(node: Any, results: tuple[Any, ...]) -> list[Any]:
 
 def record(
     cls: type[Function],
-    ctx: FunctionCtx,
+    ctx: BackwardCFunction,
     args: tuple[Any, ...],
     edges: tuple[Node | None, ...],
     outputs: tuple[Any, ...],
@@ -175,12 +223,15 @@ def record(
     node: Any = None
     if recording:
         node = new_node(cls._kind(len(outputs)), edges)
-        node.ctx, node.histories = ctx, ()
+        node.state, node.shown = ctx.__dict__, weakref.ref(ctx)
+        node.histories, node.hooks = (), ctx._hooks
+        if ctx._metadata is not None:
+            node.__dict__["_metadata"] = ctx._metadata
         node.positions = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
         node.layout = tuple(
             [(t.array.shape, t.array.dtype) if isinstance(t, Tensor) else None for t in outputs]
         )
-        ctx._node = weakref.ref(node)
+        ctx._of = node
     origin = "multi" if sum(differentiable) > 1 else "custom"
     for index, tensor in enumerate(outputs):
         if isinstance(tensor, Tensor):

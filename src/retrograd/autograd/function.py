@@ -1,9 +1,9 @@
 """Functions with a derivative written by the user: `autograd.Function`.
 
 NOTE [Context and node]
-1. `forward` and `backward` share a context, on which users keep what they like under any name. The
-   node in the graph is another object, so that `ctx.shape = x.shape` cannot disturb the engine;
-   `y.grad_fn` is the node, and shows the attributes of its context.
+1. `forward` and `backward` share a context, on which users keep what they like under any name; it
+   is also what they see as `y.grad_fn`. The node in the graph is another object, so that
+   `ctx.shape = x.shape` cannot disturb the engine.
 2. How a call is recorded is in `custom`.
 
 This module knows no operation by name.
@@ -17,15 +17,25 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
-from ..engine.graph import Kind, Node, new_node
-from ..engine.saved import tensors
+from ..engine.graph import FREED, Kind, Node, new_node
+from ..engine.hooks import NodeHooks, RemovableHandle, hooks_of
+from ..engine.saved import SavedTensor, handle, tensors
 from ..engine.tensor import Tensor, alias
-from .custom import FunctionKind, FunctionNode, record
+from .custom import FunctionKind, FunctionNode, record, still_wanted
+from .graph import Node as GraphNode
+from .transformed import is_batched, on_batches, push_tangents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
 
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
@@ -44,6 +54,10 @@ NO_JVP = (
     "You must implement the jvp function for custom autograd.Function to use it with forward mode "
     "AD."
 )
+NO_VMAP = (
+    "To use autograd.Function with vmap, you must either override the vmap static method or set "
+    "generate_vmap_rule=True. (func.vmap needs neither: it then calls the Function once per example.)"
+)
 BOTH = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
     "implement one of them."
@@ -57,13 +71,31 @@ class FunctionCtx:
     `needs_input_grad` says for each argument of `apply` whether a gradient is wanted for it.
     """
 
-    needs_input_grad: tuple[bool, ...] = ()
     materialize_grads: bool = True
     to_save: tuple[Tensor | None, ...] = ()
     saved_for_forward: tuple[Tensor | None, ...] = ()
     dirty_tensors: tuple[Tensor, ...] = ()
     non_differentiable: tuple[Tensor, ...] = ()
-    _node: Callable[[], Node | None] = staticmethod(lambda: None)
+    _hooks: NodeHooks | None = None  # those registered in `forward`, before there is a node
+    _metadata: dict[Any, Any] | None = None
+    lent: tuple[Tensor | None, ...] | None = None  # what `jvp` reads as `saved_tensors`
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """For each argument of `apply`, whether a gradient is wanted; in `backward`, by this pass.
+
+        Asked of the pass, not stored for it: passes in several threads may share the node.
+        """
+        recorded: tuple[bool, ...] = self.__dict__.get("needs_input_grad", ())
+        task: Any = modes.state.current_pass
+        node = None if task is None or task.needed is None else self._node()
+        if node is None or task.node is not node:
+            return recorded
+        return still_wanted(node, recorded, task.needed)
+
+    @needs_input_grad.setter
+    def needs_input_grad(self, value: tuple[bool, ...]) -> None:
+        self.__dict__["needs_input_grad"] = value
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep input or output tensors (or None) for `backward`; read them as `saved_tensors`.
@@ -74,7 +106,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors (or None) for `jvp`."""
+        """Keep tensors (or None) for `jvp`, which reads them as `saved_tensors`."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -97,12 +129,33 @@ class FunctionCtx:
 
         Raises VersionError after a write, SecondBackwardError after the graph was freed.
         """
+        if self.lent is not None:
+            return self.lent
         node = self._node()
         return () if node is None else tuple(tensors(node))
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """Deprecated name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    def _node(self) -> Node | None:
+        """The node that this context stands for, once the call is recorded."""
+        return None
 
     def name(self) -> str:
         """The name of the node's type, `<Function>Backward`."""
         return type(self).__name__
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        node: Any = self._node()
+        if node is None:
+            return ()
+        return tuple(handle(node, place) for place in range(len(node.histories)))
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -110,11 +163,75 @@ class FunctionCtx:
         node = self._node()
         return () if node is None else node.next_functions
 
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes, as `Node.metadata`."""
+        node = self._node()
+        if node is not None:
+            return node.metadata
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after `backward`, as `Node.register_hook`."""
+        return self._own_hooks().post.add(fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before `backward`, as `Node.register_prehook`."""
+        return self._own_hooks().before.add(fn)
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """In a backward pass that does not retain the graph, free the saved tensors now."""
+        node, task = self._node(), modes.state.current_pass
+        if node is not None and task is not None and not task.retain_graph:
+            node.saved = FREED
+
+    def _own_hooks(self) -> NodeHooks:
+        node = self._node()
+        if node is not None:
+            return hooks_of(node)
+        if self._hooks is None:
+            self._hooks = NodeHooks()
+        return self._hooks
+
+    def _sequence_nr(self) -> int:
+        node = self._node()
+        return 0 if node is None else node.seq
+
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        node: Any = self._node()
+        return () if node is None else node._input_metadata
+
 
 def _check_tensors(rule: str, values: Sequence[Any]) -> None:
     for index, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise RuntimeError(f"{rule}, but argument {index} is of type {type(value).__name__}")
+
+
+class BackwardCFunction(FunctionCtx):
+    """The context of one call of a Function: what `forward` receives, and what `grad_fn` shows."""
+
+    __slots__ = ("_of",)
+
+    _forward_cls: type[Function]
+    _of: Node | None
+
+    def __init__(self) -> None:
+        self._of = None
+
+    def _node(self) -> Node | None:
+        return self._of
+
+    def apply(self, *grad_outputs: Any) -> Any:
+        """What the Function's `backward` returns for these cotangents."""
+        return self._forward_cls._derivative()(self, *grad_outputs)
+
+
+for kind in (FunctionCtx, BackwardCFunction):
+    GraphNode.register(kind)
 
 
 class Function(FunctionCtx):
@@ -142,14 +259,17 @@ class Function(FunctionCtx):
     """
 
     _node_type: type[Node]
-    _ctx_type: type[FunctionCtx]
+    _backward_cls: type[BackwardCFunction]
+    generate_vmap_rule = False
     _kinds: dict[int, FunctionKind]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         name, module = cls.__name__ + "Backward", {"__module__": cls.__module__}
         cls._node_type = type(name, (FunctionNode,), {"__slots__": (), **module})
-        cls._ctx_type = type(name, (FunctionCtx,), {"_forward_cls": cls, **module})
+        cls._backward_cls = type(
+            name, (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls, **module}
+        )
         cls._kinds = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -183,6 +303,11 @@ class Function(FunctionCtx):
         """The tangent of each output, given one tangent (or None) per argument."""
         raise NotImplementedError(NO_JVP)
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The outputs for a batch of arguments, and their batch dimensions."""
+        raise NotImplementedError(NO_VMAP)
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it.
@@ -194,10 +319,13 @@ class Function(FunctionCtx):
         with_setup = cls.setup_context is not Function.setup_context
         if with_setup and (kwargs or _has_defaults(cls.forward)):
             args, kwargs = bind(cls.forward, args, kwargs), {}
-        ctx = cls._ctx_type()
+        levels = modes.state.levels
+        if modes.special and is_batched(args):
+            return on_batches(cls, args)
+        ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.node is not None for a in args])
         edges = tuple([a.node for a in args if isinstance(a, Tensor)])
-        before = modes.change(grad=False)
+        before = modes.change(grad=False, levels=())
         try:
             if with_setup:
                 output = cls.forward(*args, **kwargs)
@@ -209,6 +337,9 @@ class Function(FunctionCtx):
         several = isinstance(output, tuple)
         outputs = output if several else (output,)
         outputs = record(cls, ctx, args, edges, outputs, with_setup)
+        if levels:
+            push_tangents(ctx, args, outputs, levels)
+        ctx.saved_for_forward = ()
         return outputs if several else outputs[0]
 
     @classmethod
@@ -225,6 +356,25 @@ class Function(FunctionCtx):
         if found is None:
             found = cls._kinds[outputs] = FunctionKind(cls, outputs)
         return found
+
+
+class InplaceFunction(Function):
+    """A Function that writes its input, in programs written for old PyTorch; see `mark_dirty`."""
+
+
+class NestedIOFunction(Function):
+    """PyTorch's deprecated base class for nested containers; here it cannot be called.
+
+    Write a Function that takes and returns flat tensors, and flatten the containers around it.
+    """
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Raise NotImplementedError."""
+        raise NotImplementedError(
+            f"{cls.__name__}: NestedIOFunction is deprecated and not supported. Derive from "
+            "autograd.Function, and pass the tensors of the containers one by one."
+        )
 
 
 @functools.cache
@@ -250,7 +400,14 @@ class DelayedError(Kind):
         raise RuntimeError(TWICE)
 
 
-DELAYED_ERROR = DelayedError("delayed_error", type("DelayedError", (Node,), {"__slots__": ()}))
+class DelayedErrorNode(Node):
+    """The node behind what a backward marked `once_differentiable` returned."""
+
+    __slots__ = ()
+
+
+DelayedErrorNode.__name__ = "DelayedError"
+DELAYED_ERROR = DelayedError("delayed_error", DelayedErrorNode)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import modes
 from ..engine import backward as engine
-from ..engine.graph import LEAF, Node
+from ..engine.backward import reachable
+from ..engine.batch import BatchLevel, UnbatchableError, batched, split
+from ..engine.graph import FREED, LEAF, Node
 from ..engine.op import recorded
 from ..engine.tensor import Tensor, method, new_tensor
+from ..errors import SecondBackwardError
+from ..ops.history import retain_grad
 from .graph import GradientEdge, stand_in
 
 if TYPE_CHECKING:
@@ -21,6 +28,24 @@ __all__ = ["backward", "grad"]
 ONE = {dtype: np.ones((), dtype) for dtype in map(np.dtype, ("float16", "float32", "float64"))}
 for _one in ONE.values():
     _one.flags.writeable = False
+
+
+GRAD_VARIABLES = "`grad_variables` is deprecated. Use `grad_tensors` instead."
+CREATES_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+LOOP_CARRIED = (
+    "The graph looks loop-carried: this pass ran newer operations, which were built on a value "
+    "whose graph an earlier pass has freed. Cut it off where it is carried over: "
+    "state = state.detach()"
+)
+SAME_GRAPH = (
+    "An earlier pass went through the same graph: compute it anew, or keep it the first time: "
+    "y.backward(retain_graph=True)"
+)
 
 
 def backward_of(
@@ -45,7 +70,10 @@ def backward_of(
         if node is not None and array.ndim == 0:
             one = ONE.get(array.dtype)
             if one is not None:  # the common case, without ceremony
-                engine.run(((node, one),), retain_graph, False)
+                try:
+                    engine.run(((node, one),), retain_graph, False)
+                except SecondBackwardError as error:
+                    raise told_apart(error, (node,)) from None
                 return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -78,6 +106,16 @@ def backward(
     >>> x.grad
     tensor([ 2., 40.])
     """
+    if grad_variables is not None:
+        warnings.warn(GRAD_VARIABLES, FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if create_graph:
+        modes.warn_once(CREATES_CYCLE)
     roots = _roots(_sequence(tensors), grad_tensors, create_graph, "backward")
     captures = None
     if inputs is not None:
@@ -85,17 +123,11 @@ def backward(
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         captures = [_node_of(t, index) for index, t in enumerate(wanted)]
-    captured = engine.run(
-        roots,
-        retain_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        captures=captures,
-    )
-    if inputs is not None:
         for t in wanted:
-            g = captured.get(t.node)
-            if g is not None:
-                _accumulate(t, g, create_graph)
+            retain_grad(t)
+    _run(
+        roots, create_graph if retain_graph is None else retain_graph, create_graph, captures, True
+    )
 
 
 def grad(
@@ -107,14 +139,14 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> Any:
     """The derivatives of `outputs` with respect to `inputs`, without touching any `.grad`.
 
     outputs, grad_outputs, retain_graph, create_graph: as for `backward`. Returns one tensor per
-    input, of its shape and dtype; None where it was not used and `allow_unused`, zeros where
-    `materialize_grads`. With `is_grads_batched` every cotangent has an extra leading dimension, and
-    so has every result. Raises RuntimeError as `backward` does, and for an unused input unless
-    allowed. Source: PyTorch's `autograd.grad`.
+    input, of its shape and dtype (a dict for a dict of inputs); None where it was not used and
+    `allow_unused`, zeros where `materialize_grads`. With `is_grads_batched` every cotangent has an
+    extra leading dimension, and so has every result. Raises RuntimeError as `backward` does, and
+    for an unused input unless allowed. Source: PyTorch's `autograd.grad`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor(2.0, requires_grad=True)
@@ -127,29 +159,48 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False."
         )
-    outs, wanted = _sequence(outputs), _sequence(inputs)
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other "
+                "Mapping types are not supported: pass dict(inputs)."
+            )
+        found = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph,
+                     allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(inputs, found, strict=True))
+    given = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
+    outs, wanted = _sequence(outputs), _sequence(given)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        return _batched(outs, wanted, grad_outputs, keep, create_graph, allow_unused,
-                        materialize_grads)  # fmt: skip
+        return _batched(
+            outs,
+            wanted,
+            grad_outputs,
+            retain_graph=keep,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
     captures = [_node_of(t, index) for index, t in enumerate(wanted)]
-    captured = engine.run(
-        _roots(outs, grad_outputs, create_graph, "grad"),
-        retain_graph=keep,
-        create_graph=create_graph,
-        captures=captures,
-        accumulate=False,
-    )
+    roots = _roots(outs, grad_outputs, create_graph, "grad")
+    captured = _run(roots, keep, create_graph, captures, False)
     results: list[Tensor | None] = []
-    for t, node in zip(wanted, captures, strict=True):
+    for index, (t, node) in enumerate(zip(wanted, captures, strict=True)):
         g = captured.get(node)
         if g is None:
             if materialize_grads:
-                g = np.zeros(t.array.shape, t.array.dtype)
+                if isinstance(given[index], GradientEdge):
+                    raise RuntimeError(
+                        "materialize_grads cannot be used when the given input is a GradientEdge"
+                    )
+                g = new_tensor(np.zeros(t.array.shape, t.array.dtype))
+                g.requires_grad = create_graph
             elif not allow_unused:
                 raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. "
-                    "Set allow_unused=True if this is the desired behavior."
+                    f"The differentiated Tensor at index {index} appears to not have been used in "
+                    "the graph. Set allow_unused=True if this is the desired behavior."
                 )
         if g is not None and not isinstance(g, Tensor):
             g = np.asarray(g)
@@ -159,37 +210,87 @@ def grad(
     return tuple(results)
 
 
+def _run(
+    roots: Any, retain_graph: bool, create_graph: bool, captures: Any, accumulate: bool
+) -> dict[Node, Any]:
+    try:
+        return engine.run(roots, retain_graph, create_graph, captures, accumulate)
+    except SecondBackwardError as error:
+        raise told_apart(error, [node for node, _ in roots]) from None
+
+
+def told_apart(error: SecondBackwardError, roots: Sequence[Node]) -> SecondBackwardError:
+    """The error with a sentence on what went wrong: the same graph again, or a part of an old one.
+
+    Nodes run newest first. So if any newer node has saved values, this pass read them, and only the
+    older part of the graph was freed before.
+    """
+    freed = error.node
+    newer = [node for node in engine.reachable(roots) if node.seq > freed.seq]
+    carried = any(node.op is not LEAF and node.saved for node in newer)
+    made = SecondBackwardError(f"{error} {LOOP_CARRIED if carried else SAME_GRAPH}")
+    made.node = freed
+    return made
+
+
 def _is_shared(g: Any, results: Any, outs: Any) -> bool:
     return any(r is not None and r.array is g for r in results) or g is ONE.get(g.dtype)
 
 
-def _batched(
-    outs: Any,
-    wanted: Any,
-    grad_outputs: Any,
-    retain_graph: bool,
-    create_graph: bool,
-    allow_unused: bool | None,
-    materialize: bool,
-) -> tuple[Tensor | None, ...]:
-    cotangents = [None if g is None else g for g in _sequence(grad_outputs)]
-    size = next(g.shape[0] for g in cotangents if g is not None)
-    rows = [
-        grad(
-            outs,
-            wanted,
-            [None if g is None else g[row] for g in cotangents],
-            retain_graph or row < size - 1,
-            create_graph,
-            allow_unused,
-            materialize_grads=materialize,
+def batch_size(outs: Sequence[Tensor], cotangents: Sequence[Tensor | None]) -> int:
+    """The leading size of all cotangents; raise unless the rest is the shape of their outputs."""
+    sizes = set()
+    for index, (t, g) in enumerate(zip(outs, cotangents, strict=False)):
+        if g is None:
+            continue
+        if g.ndim == 0 or g.shape[1:] != t.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
+                f"{t.shape}. If you only want some tensors in `grad_output` to be considered "
+                "batched, consider using vmap."
+            )
+        sizes.add(g.shape[0])
+    if len(sizes) != 1:
+        raise ValueError(
+            "is_grads_batched=True needs grad_outputs with one leading size for all, got sizes "
+            f"{sorted(sizes)}"
         )
-        for row in range(size)
-    ]
-    return tuple(
-        None if column[0] is None else recorded.stack(*column, dim=0)
-        for column in zip(*rows, strict=True)
-    )
+    return int(sizes.pop())
+
+
+def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tensor | None, ...]:
+    """The gradients for every cotangent along the first dimension, by one batched pass.
+
+    Where a hook or a Function asks for a value, by a pass for each.
+    """
+    given = [None] * len(outs) if cotangents is None else _sequence(cotangents)
+    size = batch_size(outs, given)
+    level = BatchLevel(size, "error")
+    retain = how.pop("retain_graph")
+    try:
+        with level:
+            rows = [None if g is None else batched(g, level) for g in given]
+            found = grad(outs, wanted, rows, retain_graph=True, **how)
+        made = tuple([None if g is None else split(g, level) for g in found])
+    except UnbatchableError:
+        table = []
+        for row in range(size):
+            each = [None if g is None else g[row] for g in given]
+            table.append(grad(outs, wanted, each, retain_graph=True, **how))
+        made = tuple(
+            [
+                None if column[0] is None else recorded.stack(*column, dim=0)
+                for column in zip(*table, strict=True)
+            ]
+        )
+    if not retain:
+        for node in reachable([t.node for t in outs if t.node is not None]):
+            if node.saved and node.op is not LEAF:
+                node.saved = FREED
+    return made
 
 
 def _sequence(value: Any) -> list[Any]:
@@ -258,15 +359,6 @@ def _cotangent(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype} and "
             f"output[{index}] has a dtype of {t.dtype}."
         )
-    if create_graph:
+    if create_graph or modes.transforming():
         return g
     return g.array.astype(t.array.dtype, copy=False)
-
-
-def _accumulate(t: Tensor, g: Any, create_graph: bool) -> None:
-    """Add a captured cotangent to the `.grad` of a non-leaf named in `inputs`."""
-    if t.node is not None and t.node.op is LEAF:
-        return
-    before: Any = t._grad
-    made = g if create_graph else new_tensor(g.copy())
-    t._grad = made if before is None else before + made

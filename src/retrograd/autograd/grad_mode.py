@@ -15,6 +15,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
+from ..engine.tensor import Tensor, cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -49,6 +50,10 @@ class Mode:
     def fresh(self) -> Mode:
         """Another manager of the same change."""
         return type(self)()
+
+    def clone(self) -> Mode:
+        """Another manager of the same change, under PyTorch's name."""
+        return self.fresh()
 
     def __enter__(self) -> Any:
         self.before.append(modes.change(**self.fields))
@@ -269,22 +274,98 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
 class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
     """Accepted for PyTorch's programs: a backward pass always runs in the thread that asked for it.
 
+    The flag is kept, for a block or from now on, and `is_multithreading_enabled` tells it.
+
     >>> import retrograd as rg
     >>> with rg.autograd.set_multithreading_enabled(False):
-    ...     pass
+    ...     rg.autograd.is_multithreading_enabled()
+    False
     """
 
-    __slots__ = ("fields", "mode")
+    __slots__ = ("fields", "mode", "outer")
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
         _check_bool(mode, "set_multithreading_enabled", "mode")
         self.mode = mode
-        self.fields = {}
+        self.fields = {"multithreading": mode}
+        self.outer = modes.change(multithreading=mode)
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        modes.change(**self.outer)
 
     def fresh(self) -> Mode:
         """Another manager of the same mode."""
         return set_multithreading_enabled(self.mode)
+
+
+class _unsafe_preserve_version_counter(Mode):  # noqa: N801 (PyTorch's name)
+    """Within this context, writes to the given tensors are not counted: autograd cannot see them.
+
+    For a value that is put away and later put back into the same memory. Anything else gives wrong
+    gradients without an error. Source: PyTorch's context of the same name.
+
+    >>> import retrograd as rg
+    >>> x = rg.zeros(2)
+    >>> with rg.autograd._unsafe_preserve_version_counter(x):
+    ...     _ = x.add_(1)
+    >>> x._version
+    0
+    """
+
+    __slots__ = ("kept", "tensors")
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        super().__init__()
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("expected a tensor or a tuple of tensors")
+        self.kept = [cell_of(t).state() for t in self.tensors]
+
+    def __enter__(self) -> None:
+        """Nothing is left to do: the versions are noted."""
+
+    def __exit__(self, *exc: object) -> None:
+        for t, state in zip(self.tensors, self.kept, strict=True):
+            cell_of(t).restore(state)
+
+
+class _force_original_view_tracking(Mode):  # noqa: N801 (PyTorch's name)
+    """Accepted for PyTorch's programs: histories of views are always replayed from their base."""
+
+    __slots__ = ("fields", "mode")
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        _check_bool(mode, "_force_original_view_tracking", "mode")
+        self.mode, self.fields = mode, {}
+
+    def fresh(self) -> Mode:
+        """Another manager of the same mode."""
+        return _force_original_view_tracking(self.mode)
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether histories of views are replayed from their base: always."""
+    return True
+
+
+def is_multithreading_enabled() -> bool:
+    """The flag that `set_multithreading_enabled` sets, which changes nothing."""
+    return modes.state.multithreading
+
+
+def _enter_inference_mode(mode: bool) -> Mode:
+    """Enter inference mode by a call; `_exit_inference_mode` takes what this returns."""
+    manager = inference_mode(mode)
+    manager.__enter__()
+    return manager  # type: ignore[no-any-return]
+
+
+def _exit_inference_mode(manager: Mode) -> None:
+    """Leave the mode that `_enter_inference_mode` entered."""
+    manager.__exit__(None, None, None)
 
 
 def _check_bool(value: Any, name: str, argument: str) -> None:

@@ -10,13 +10,23 @@ output that is the cotangent i.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
+from .differences import (
+    GradcheckError,
+    Settings,
+    difference,
+    differentiable_outputs,
+    directions,
+    floating_outputs,
+    numerical_jacobian,
+)
 from .function import Function
 from .grad import grad
+from .gradcheck_forward import check_batched_tangents, check_tangents, check_undefined_tangents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,23 +56,26 @@ UNDEFINED = "Expected backward function to handle undefined output grads: "
 UNDEFINED_NOT_ZERO = (
     "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
 )
-NO_FORWARD = (
-    "gradcheck drives the backward pass only: leave check_forward_ad, check_fwd_over_rev and "
-    "check_batched_forward_grad at False"
+REQUIRES = "Setting {}=True requires {} to be True"
+UNDEFINED_NEW = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by "
+    "default, but it may break existing callers of this function. If this is true for you, you can "
+    'call this function with "check_undefined_grad=False" to disable the feature'
 )
-
-
-class GradcheckError(RuntimeError):
-    """A derivative that does not agree with finite differences, or breaks another rule."""
-
-
-class Settings(NamedTuple):
-    """The tolerances of one call."""
-
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
+BATCHED = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation. Set "
+    "check_batched_grad=False to leave this check out."
+)
+IN_FAST_MODE = (
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast "
+    "mode: one random projection of each. Below, we recompute numerical and analytical jacobians "
+    "in slow mode:\n\nNumerical:\n {numerical}\nAnalytical:\n{analytical}\n\nThe max per-element "
+    "difference (slow mode) is: {largest}.\n"
+)
+SLOW_IS_FINE = (
+    "Fast gradcheck failed but element-wise differences are small. This means that the test might "
+    "have passed with fast_mode=False."
+)
 
 
 def gradcheck(
@@ -102,8 +115,14 @@ def gradcheck(
     >>> rg.autograd.gradcheck(lambda x: x * x, (x,))
     True
     """
-    if check_forward_ad or check_batched_forward_grad or not check_backward_ad:
-        raise NotImplementedError(NO_FORWARD)
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(REQUIRES.format("check_batched_grad", "check_backward_ad"))
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(REQUIRES.format("check_batched_forward_grad", "check_forward_ad"))
     settings = Settings(eps, atol, rtol, nondet_tol)
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     try:
@@ -111,6 +130,14 @@ def gradcheck(
         outputs = differentiable_outputs(func(*arguments))
         if not outputs:
             check_constant(func, arguments, wanted, settings)
+            return True
+        if check_forward_ad:
+            check_tangents(func, arguments, settings, fast_mode, check_grad_dtypes)
+            if check_undefined_grad:
+                check_undefined_tangents(func, arguments)
+        if check_batched_forward_grad:
+            check_batched_tangents(func, arguments)
+        if not check_backward_ad:
             return True
         compare = compare_projections if fast_mode else compare_jacobians
         for number, output in enumerate(outputs):
@@ -145,17 +172,6 @@ def differentiable_inputs(arguments: Sequence[Any]) -> list[Tensor]:
     return wanted
 
 
-def as_outputs(result: Any) -> list[Tensor]:
-    """The tensors that a function returned, in order."""
-    values = result if isinstance(result, (tuple, list)) else (result,)
-    return [value for value in values if isinstance(value, Tensor)]
-
-
-def differentiable_outputs(result: Any) -> list[Tensor]:
-    """The tensors that a function returned and that have a history."""
-    return [t for t in as_outputs(result) if t.node is not None]
-
-
 # -- the two sides -----------------------------------------------------------------------------
 
 
@@ -163,50 +179,7 @@ def parts_of(array: Any) -> list[tuple[str, complex, Any]]:
     """(name, cotangent, values) of the real functions that an output consists of."""
     if array.dtype.kind != "c":
         return [("", 1.0, array)]
-    return [("real", 1.0, array.real), ("imaginary", 1j, array.imag)]
-
-
-def directions(array: Any) -> list[complex]:
-    """The unit steps of an element of an input."""
-    return [1.0, 1j] if array.dtype.kind == "c" else [1.0]
-
-
-def difference(
-    func: Callable[..., Any],
-    arguments: Sequence[Any],
-    array: Any,
-    step: Any,
-    number: int | None,
-) -> list[Any]:
-    """func(x + step) - func(x - step) where `array` holds x: output `number`, or all of them."""
-    kept = array.copy()
-    values = []
-    try:
-        for sign in (1, -1):
-            array[...] = kept + sign * step
-            result = func(*arguments)
-            found = as_outputs(result) if number is None else differentiable_outputs(result)
-            chosen = found if number is None else [found[number]]
-            values.append([np.array(t.array) for t in chosen])
-    finally:
-        array[...] = kept
-    return [up - down for up, down in zip(*values, strict=True) if up.dtype.kind in "fc"]
-
-
-def numerical_jacobian(
-    func: Callable[..., Any], arguments: Sequence[Any], x: Tensor, number: int, eps: float
-) -> Any:
-    """The change of an output per unit of each element of x: (directions, elements, outputs)."""
-    steps = directions(x.array)
-    rows = []
-    for direction in steps:
-        for index in np.ndindex(x.array.shape):
-            step = np.zeros(x.array.shape, x.array.dtype)
-            step[index] = eps * direction
-            (change,) = difference(func, arguments, x.array, step, number)
-            rows.append(change.ravel() / (2 * eps))
-    size = len(rows) // len(steps) if rows else 0
-    return np.array(rows).reshape(len(steps), size, -1) if rows else np.zeros((len(steps), 0, 0))
+    return [("imaginary", 1j, array.imag), ("real", 1.0, array.real)]
 
 
 def pull_back(output: Tensor, wanted: Sequence[Tensor], cotangent: Any) -> list[Any]:
@@ -250,13 +223,17 @@ def compare_jacobians(
         analytical = analytical_jacobians(output, wanted, unit, check_dtypes)
         again = analytical_jacobians(output, wanted, unit, check_dtypes)
         for place, (a, b) in enumerate(zip(analytical, again, strict=True)):
-            change = changes[place].imag if part == "imaginary" else changes[place].real
-            numerical = change[0] + 1j * change[1] if len(change) == 2 else change[0]
-            numerical = numerical.reshape(a.shape)
+            numerical = part_of(changes[place], part).reshape(a.shape)
             if not np.allclose(a, numerical, settings.rtol, settings.atol):
                 raise GradcheckError(mismatch(part, number, place, numerical, a))
             if a.size and np.abs(a - b).max() > settings.nondet_tol:
                 raise GradcheckError(NOT_REENTRANT.format(tolerance=settings.nondet_tol))
+
+
+def part_of(changes: Any, part: str) -> Any:
+    """A Jacobian as the backward pass gives it, of one part of an output's changes."""
+    change = changes.imag if part == "imaginary" else changes.real
+    return change[0] + 1j * change[1] if len(change) == 2 else change[0]
 
 
 def compare_projections(
@@ -280,14 +257,25 @@ def compare_projections(
             step = np.asarray(rng.standard_normal(x.array.shape))
             if x.array.dtype.kind == "c":
                 step = step + 1j * np.asarray(rng.standard_normal(x.array.shape))
-            (change,) = difference(func, arguments, x.array, settings.eps * step, number)
+            changes = difference(
+                func, arguments, x.array, step, settings.eps, differentiable_outputs
+            )
+            change = changes[number]
             change = change.imag if part == "imaginary" else change.real
-            numerical = (weight * change).sum() / (2 * settings.eps)
+            numerical = (weight * change).sum()
             analytical = 0.0 if c is None else (c.conj() * step).real.sum()
             scale = max(1.0, float(np.abs(step).sum()), float(np.abs(weight).sum()))
             if not np.allclose(analytical, numerical, settings.rtol, settings.atol * scale):
                 text = mismatch(part, number, place, numerical, analytical)
-                raise GradcheckError(f"{text}(in fast mode: one random projection of each)")
+                whole = numerical_jacobian(func, arguments, x, number, settings.eps)
+                whole = part_of(whole, part)
+                exact = analytical_jacobians(output, wanted, unit, False)[place]
+                text += IN_FAST_MODE.format(
+                    numerical=whole, analytical=exact, largest=np.abs(whole - exact).max(initial=0)
+                )
+                if np.allclose(exact, whole.reshape(exact.shape), settings.rtol, settings.atol):
+                    text += SLOW_IS_FINE
+                raise GradcheckError(text)
             if c is not None and c.size and np.abs(c - d).max() > settings.nondet_tol:
                 raise GradcheckError(NOT_REENTRANT.format(tolerance=settings.nondet_tol))
 
@@ -315,9 +303,10 @@ def check_constant(
         for direction in directions(x.array):
             for index in np.ndindex(x.array.shape):
                 step = np.zeros(x.array.shape, x.array.dtype)
-                step[index] = settings.eps * direction
-                for change in difference(func, arguments, x.array, step, None):
-                    if not np.allclose(change / (2 * settings.eps), 0, 0, settings.atol):
+                step[index] = direction
+                changes = difference(func, arguments, x.array, step, settings.eps, floating_outputs)
+                for change in changes:
+                    if not np.allclose(change, 0, 0, settings.atol):
                         raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
@@ -343,7 +332,8 @@ def check_batched(output: Tensor, wanted: Sequence[Tensor]) -> None:
                 batched is None or not np.allclose(batched.array[row], c, 1e-8, 1e-12)
             ):
                 raise GradcheckError(
-                    f"For input {place}: batched gradients differ from single ones"
+                    f"For input {place}: batched gradients differ from single ones. {BATCHED}\n\n"
+                    f"Got:\n{batched}\n\nExpected:\n{c}"
                 )
 
 
@@ -381,8 +371,10 @@ def check_undefined(
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True)
         except Exception as error:
+            warnings.warn(UNDEFINED_NEW, UserWarning, stacklevel=3)
             raise GradcheckError(f"{UNDEFINED}{error}") from error
         if any(c is not None and not (c.array == 0).all() for c in found):
+            warnings.warn(UNDEFINED_NEW, UserWarning, stacklevel=3)
             raise GradcheckError(UNDEFINED_NOT_ZERO)
 
 
@@ -419,8 +411,16 @@ def gradgradcheck(
     >>> rg.autograd.gradgradcheck(lambda x: x * x * x, (x,))
     True
     """
-    if check_fwd_over_rev or not check_rev_over_rev:
-        raise NotImplementedError(NO_FORWARD)
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    for name, asked in (
+        ("check_undefined_grad", check_undefined_grad),
+        ("check_batched_grad", check_batched_grad),
+    ):
+        if asked and not check_rev_over_rev:
+            raise AssertionError(REQUIRES.format(name, "check_rev_over_rev"))
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         outputs = differentiable_outputs(func(*arguments))
@@ -429,7 +429,15 @@ def gradgradcheck(
         several = isinstance(grad_outputs, (tuple, list))
         cotangents = tuple(grad_outputs) if several else (grad_outputs,)
 
+    places = [
+        place
+        for place, value in enumerate((*arguments, *cotangents))
+        if isinstance(value, Tensor) and value.node is not None
+    ]
+
     def gradients(*values: Any) -> tuple[Tensor, ...]:
+        for place in places:  # the duals of forward mode come without history
+            values[place].requires_grad = True
         given, g = values[: len(arguments)], values[len(arguments) :]
         wanted = [t for t in given if isinstance(t, Tensor) and t.node is not None]
         outputs = differentiable_outputs(func(*given))
@@ -447,6 +455,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )

@@ -6,17 +6,22 @@ nodes, the version cells of tensors.
 
 from __future__ import annotations
 
+import abc
 import contextlib
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import modes
-from ..engine.graph import Node, output_node, target
+from .. import dtypes, modes
+from ..engine import backward as engine
+from ..engine.graph import Node as EngineNode
+from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.op import arrays, recorded
+from ..engine.tensor import CPU, Size, Tensor, cell_of, new_tensor
+from ..locks import new_lock
+from .mutation import allow_mutation_on_saved_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -33,13 +39,84 @@ __all__ = [
 ]
 
 
+class Node(abc.ABC):  # noqa: B024 (what it asks for is registered, not inherited)
+    """What `grad_fn` and `next_functions` show: the type to ask `isinstance` for.
+
+    Has `name()`, `next_functions`, `metadata`, `register_hook`, `register_prehook`.
+
+    >>> import retrograd as rg
+    >>> isinstance(rg.ones(1, requires_grad=True).exp().grad_fn, rg.autograd.graph.Node)
+    True
+    """
+
+
+Node.register(EngineNode)
+
+
+class InputMetadata(NamedTuple):
+    """Shape, dtype and device of what a node receives in the backward pass."""
+
+    shape: Any
+    dtype: dtypes.dtype
+    device: Any = CPU
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+
+@property  # type: ignore[misc]
+def input_metadata(self: EngineNode) -> tuple[InputMetadata, ...]:
+    """What the node receives, one entry per output of its forward."""
+    many = self.op.grad_outputs != 1
+    layout = self.layout if many else ((self.shape, self.dtype),)
+    return tuple(
+        InputMetadata(Size(entry[0]), dtypes.of_numpy(entry[1])) for entry in layout if entry
+    )
+
+
+EngineNode._input_metadata = input_metadata  # type: ignore[attr-defined]
+
+
+@node_method
+def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N807 (a method)
+    """What the node contributes to its inputs, given the cotangents of its outputs.
+
+    One tensor (or None) per input, or that tensor alone if there is only one. No hooks run, and
+    nothing is freed. Raises TypeError for another number of cotangents.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor(3.0, requires_grad=True)
+    >>> (x ** 2).grad_fn(rg.tensor(1.0))
+    tensor(6.)
+    """
+    expected = 1 if self.op.grad_outputs == 1 else len(self.layout)
+    if len(grad_outputs) != expected:
+        raise TypeError(f"expected {expected} arguments, got {len(grad_outputs)} instead")
+    given = [g for g in grad_outputs if g is not None]
+    record = modes.state.grad and any(g.node is not None for g in given)
+    parts = grad_outputs if record else [None if g is None else g.array for g in grad_outputs]
+    task = engine.Pass({}, set(), [], [], True, record, True)
+    xp = recorded if record else arrays
+    made: list[Tensor | None] = []
+    for edge, c in zip(self.edges, task.shares(self, _one_or_all(tuple(parts))), strict=True):
+        if c is None or edge is None:
+            made.append(None)
+            continue
+        fitted = engine.fit(c, edge, self, xp)
+        made.append(fitted if isinstance(fitted, Tensor) else new_tensor(np.array(fitted)))
+    return _one_or_all(tuple(made))
+
+
+def _one_or_all(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
 class GradientEdge(NamedTuple):
     """A place in the graph where a cotangent arrives: a node and the number of its output.
 
     `ownership_token` is not to be read; it keeps alive what the place consists of.
     """
 
-    node: Node
+    node: Any
     output_nr: int
     ownership_token: Any = None
 
@@ -65,7 +142,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def stand_in(edge: GradientEdge) -> Tensor:
     """A tensor of zeros with the edge's place in the graph, which takes no memory."""
-    node, number = edge.node, edge.output_nr
+    node, number = edge.node._node(), edge.output_nr
+    if node is None:
+        raise RuntimeError(
+            "the graph of this GradientEdge is gone: keep the tensor, or what get_gradient_edge "
+            "returned for it"
+        )
     if node.layout is not None and node.op.grad_outputs != 1:
         node = output_node(node, number, *node.layout[number])
     made = new_tensor(np.broadcast_to(np.zeros((), node.dtype), node.shape))
@@ -164,6 +246,12 @@ class MultiHandle(RemovableHandle):
     def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self.handles = tuple(handles)
 
+    def __getstate__(self) -> Any:
+        return self.handles
+
+    def __setstate__(self, state: Any) -> None:
+        self.handles = state
+
     def remove(self) -> None:
         """Take the hook off all tensors; again is harmless."""
         for handle in self.handles:
@@ -171,9 +259,9 @@ class MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+    tensors: Sequence[Tensor | GradientEdge], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` in each backward pass once the gradients of several tensors are there.
+    """Call `fn` in each backward pass once the gradients of several tensors or edges are there.
 
     With `mode="all"`: `fn(grads)`, when the last of those gradients is complete that the pass
     computes; None stands for the others. With `mode="any"`: `fn(grad)`, with the first one. Raises
@@ -188,6 +276,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = [stand_in(t) if isinstance(t, GradientEdge) else t for t in tensors]
     if mode == "all" and any(t.node is None for t in tensors):
         raise AssertionError("Expected gradient function to be set: a tensor requires no grad")
     watched = [t.node for t in tensors if t.node is not None]
@@ -203,14 +292,14 @@ def register_multi_grad_hook(
 class Group:
     """What a hook on all of several tensors remembers of each pass that is under way."""
 
-    def __init__(self, nodes: Sequence[Node], fn: Callable[..., None]) -> None:
+    def __init__(self, nodes: Sequence[EngineNode], fn: Callable[..., None]) -> None:
         self.places = [weakref.ref(node) for node in nodes]  # a hook must not keep its own node
         self.fn = fn
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
         self.passes = weakref.WeakKeyDictionary()
 
-    def hook(self, index: int, node: Node) -> Callable[[Tensor], None]:
+    def hook(self, index: int, node: EngineNode) -> Callable[[Tensor], None]:
         """The tensor hook for the tensor at `index`."""
 
         def hook(grad: Tensor) -> None:
@@ -234,10 +323,10 @@ class First:
 
     def __init__(self, fn: Callable[..., None]) -> None:
         self.fn = fn
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.passes: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def hook(self, index: int, node: Node) -> Callable[[Tensor], None]:
+    def hook(self, index: int, node: EngineNode) -> Callable[[Tensor], None]:
         """The tensor hook for each of the tensors."""
 
         def hook(grad: Tensor) -> None:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .library import widely
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -69,11 +71,12 @@ WEIDEMAN_TERMS = 40
 
 
 def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
-    """Apply a kernel of flat float64 arrays to an array of any real dtype and size."""
+    """Apply a kernel of flat double precision arrays to an array of any floating dtype and size."""
     flat = np.asarray(x).reshape(-1)
     out = np.empty(flat.shape, flat.dtype)
+    wide = np.complex128 if flat.dtype.kind == "c" else np.float64
     for start in range(0, flat.size, BLOCK):
-        part = flat[start : start + BLOCK].astype(np.float64)
+        part = flat[start : start + BLOCK].astype(wide)
         out[start : start + BLOCK] = kernel(part)
     return out.reshape(np.shape(x))
 
@@ -239,12 +242,17 @@ def _lgamma(x: float) -> float:
 
 
 def lgamma(x: Any) -> Any:
-    """The logarithm of |gamma(x)| for a real array; infinite at 0, -1, -2, ..."""
+    """The logarithm of |gamma(x)| for a real array, of gamma(x) for a complex one (by SciPy).
+
+    Infinite at 0, -1, -2, ...; the complex one has its branch cut on the negative real axis.
+    """
+    if x.dtype.kind == "c":
+        return widely("loggamma", x)
     return one_by_one(_lgamma, x)
 
 
 def polygamma(order: int, x: Any) -> Any:
-    """The `order`-th derivative of digamma, which is order 0, for a real array.
+    """The `order`-th derivative of digamma, which is order 0, for a real or complex array.
 
     At the poles 0, -1, -2, ... it is infinite where both sides agree, and at 0; else NaN.
     """
@@ -253,11 +261,11 @@ def polygamma(order: int, x: Any) -> Any:
 
 def _polygamma_block(order: int, x: Any) -> Any:
     """Reflection: psi^(n)(x) = (-1)^n psi^(n)(1 - x) - pi (d/dx)^n cot(pi x)."""
-    reflected = x < 0
+    reflected = x.real < 0
     right = _polygamma_right(order, np.where(reflected, 1.0 - x, x))
     if not reflected.any():
         return right
-    turn = x - np.round(x)
+    turn = x - np.round(x.real)
     pole = turn == 0
     cotangent = 1.0 / np.tan(math.pi * np.where(pole, 0.25, turn))
     derivative = math.pi ** (order + 1) * np.polyval(_cotangent_derivative(order), cotangent)
@@ -279,7 +287,7 @@ def _polygamma_right(n: int, x: Any) -> Any:
     y, total = x.copy(), np.zeros_like(x)
     sign, factorial = (-1.0) ** (n + 1), math.factorial(n)
     for _ in range(20):
-        low = y < 20
+        low = y.real < 20
         total += np.where(low, sign * factorial / np.where(low, y, 1.0) ** (n + 1), 0.0)
         y = np.where(low, y + 1.0, y)
     lead = -np.log(y) if n == 0 else math.factorial(n - 1) / y**n

@@ -20,6 +20,7 @@ and run in several threads.
 
 from __future__ import annotations
 
+from functools import partial
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -27,10 +28,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from . import saved
+from ..locks import counter
+from . import saved, watch
+from .anomaly import check_nan, warned
 from .graph import FREED, LEAF, OUTPUT, Node
 from .op import ALONE, arrays, reals, recorded
-from .tensor import Tensor, new_tensor
+from .tensor import Tensor, add_grad, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,24 +88,25 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
 ) -> dict[Node, Any]:
     """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
 
-    Cotangents are arrays, or tensors if `create_graph`. With `captures`, only nodes on the way to
+    Cotangents become arrays, or tensors if `create_graph` or in a forward derivative or a batched
+    call, whose tangents and batches only tensors carry. With `captures`, only nodes on the way to
     them run; leaves among them accumulate if `accumulate`, and are captured if not.
     """
-    if create_graph and not modes.state.grad:  # called under no_grad: the pass records all the same
-        outer = modes.change(grad=True)
-        try:
+    on_tensors = create_graph or modes.transforming()
+    if on_tensors and modes.state.grad is not create_graph:
+        with modes.Changed(grad=create_graph):
             return run(roots, retain_graph, create_graph, captures, accumulate)
-        finally:
-            modes.change(**outer)
     grads: dict[Node, Any] = {}
     borrowed: set[Node] = set()
     heap: list[tuple[int, Node]] = []
     leaves: list[Node] = []
     task = None  # made when a node needs it: most passes never do
-    careful = create_graph or captures is not None or modes.special
+    careful = on_tensors or captures is not None or modes.special
     if careful or len(roots) != 1 or not roots[0][0].seq:
-        task = Pass(grads, borrowed, heap, leaves, retain_graph, create_graph, accumulate)
+        task = Pass(grads, borrowed, heap, leaves, retain_graph, on_tensors, accumulate, roots)
         for node, g in roots:
+            if isinstance(g, Tensor) is not on_tensors:
+                g = new_tensor(g) if on_tensors else g.array
             task.arrive(node, g, False)
         if captures is not None:
             task.wanted = set(captures)
@@ -117,8 +121,11 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
         op = node.op
         if careful or node.hooks is not None or not op.ordinary:
             if task is None:
-                task = Pass(grads, borrowed, heap, leaves, retain_graph, create_graph, accumulate)
+                task = Pass(
+                    grads, borrowed, heap, leaves, retain_graph, on_tensors, accumulate, roots
+                )
             task.step(node)
+            careful = careful or task.undefined
             continue
         # What `Pass.step` does for an ordinary node, inlined: calls would cost a fifth.
         g = pop(node)
@@ -154,7 +161,9 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
                     leaves.append(edge)
                     if edge.hooks is not None:
                         if task is None:
-                            task = Pass(grads, borrowed, heap, leaves, retain_graph, False, True)
+                            task = Pass(
+                                grads, borrowed, heap, leaves, retain_graph, False, True, roots
+                            )
                         task.watch_leaves(node)
             elif (
                 before.base is not None
@@ -169,13 +178,20 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
             task.early_leaves(node)
     for node in leaves:
         g = get(node)
-        if g is None:  # it had hooks, and ran early
+        if g is None and (node.hooks is None or node not in grads):  # undefined, or ran early
             continue
         if careful or node.hooks is not None:
             task.leaf(node)  # type: ignore[union-attr]
         else:
             accumulate_leaf(node, g, node in borrowed, False)
-    return {} if task is None else task.captured
+    if task is None:
+        return {}
+    if task.callbacks:
+        task.call_back()
+    return task.captured
+
+
+pass_number = counter()
 
 
 class Pass:
@@ -188,7 +204,10 @@ class Pass:
 
     wanted: Any = ()
     needed: set[Node] | None = None
+    undefined = False  # whether a node gave None for an edge: the nodes behind run all the same
     last: dict[Node, list[Node]] | None = None
+    node: Any = None  # the one that runs now
+    _number: int | None = None
 
     def __init__(
         self,
@@ -199,11 +218,31 @@ class Pass:
         retain_graph: bool | None,
         create_graph: bool,
         accumulate: bool,
+        roots: Sequence[tuple[Node, Any]] = (),
     ) -> None:
+        self.roots = roots
         self.grads, self.borrowed, self.heap, self.leaves = grads, borrowed, heap, leaves
         self.retain_graph, self.create_graph = retain_graph, create_graph
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
+        self.callbacks: list[Any] = []  # to be called at the end
+
+    @property
+    def number(self) -> int:
+        """What tells this pass from all others, for users."""
+        if self._number is None:
+            self._number = pass_number()
+        return self._number
+
+    def call_back(self) -> None:
+        """Call what was queued for the end of the pass, also what is queued meanwhile."""
+        state = modes.state
+        outer, state.current_pass = state.current_pass, self
+        try:
+            for callback in self.callbacks:
+                callback()
+        finally:
+            state.current_pass = outer
 
     def arrive(self, node: Node, g: Any, fresh: bool) -> None:
         """Add a contribution to the cotangent of `node`: NOTE [Ownership of cotangents]."""
@@ -236,22 +275,30 @@ class Pass:
         g = self.grads.pop(node)
         if self.needed is not None and node not in self.needed:
             return
+        self.node = node
         op, hooks = node.op, node.hooks
-        if hooks is not None and g is not None:
+        if hooks is not None:
             g = hooks.on_cotangent(g, self)
         if node in self.wanted:
             self.capture(node, g)
             if not any(edge in self.needed for edge in node.edges):  # type: ignore[operator]
+                if self.accumulate and hooks is not None:  # PyTorch runs it, with nothing to do
+                    g = hooks.before_node(g, self)
+                    hooks.after_node((None,) * len(node.edges), g, self)
                 return
         if op is OUTPUT:
             self.output(node, g)
             return
         if op.grad_outputs != 1:
-            g = op.materialize(node, g, self.create_graph)
+            g = (None,) * len(node.layout) if g is None else tuple(g)
         if hooks is not None:
             g = hooks.before_node(g, self)
         careful = modes.special and modes.state.anomaly
-        shares = self.watched(node, g) if careful else self.shares(node, g)
+        derive = self.watched if careful else self.shares
+        if modes.special and modes.state.watchers:
+            shares = watch.differentiate(node, g, partial(derive, node, g))
+        else:
+            shares = derive(node, g)
         if not self.retain_graph and node.saved:
             node.saved = FREED
         if hooks is not None:
@@ -291,10 +338,9 @@ class Pass:
                 continue
             if c is not None:
                 self.arrive(edge, fit(c, edge, node, xp), fresh and c is not g)
-            elif edge.op.takes_undefined:
+            else:
+                self.undefined = True
                 self.arrive(edge, None, False)
-            elif edge.op is OUTPUT and edge.edges[0].op.takes_undefined:  # type: ignore[union-attr]
-                self.output(edge, None)
 
     def leaf(self, node: Any) -> None:
         """Run the hooks of a leaf, and accumulate or capture its cotangent."""
@@ -310,12 +356,34 @@ class Pass:
             return
         if hooks is not None:
             g = hooks.before_node(g, self)
-        accumulate_leaf(node, g, node in self.borrowed, self.create_graph)
+        if g is not None and modes.special and modes.state.watchers:
+            store = partial(accumulate_leaf, node, g, node in self.borrowed, self.create_graph)
+            watch.differentiate(node, g, store)
+        elif g is not None:
+            accumulate_leaf(node, g, node in self.borrowed, self.create_graph)
         if hooks is not None:
             leaf = node.saved.tensor()
             if leaf is not None:
                 hooks.after_accumulation(leaf, self)
             hooks.after_node((), g, self)
+
+    def waiting(self) -> list[Node]:
+        """The nodes that run from now on, in order: for users, not for the engine."""
+        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
+        order = reachable([self.node, *(node for _, node in self.heap), *leaves])
+        needed = order if self.needed is None else self.needed
+        return [node for node in order if node.op is not OUTPUT and node in needed]
+
+    def runs(self, node: Node) -> bool:
+        """Whether `node` is among those that run in this pass, earlier or later: for users."""
+        if self.needed is not None and not self.accumulate and node.op is LEAF:
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running "
+                "autograd.grad(). This is currently not supported."
+            )
+        if self.needed is not None:
+            return node in self.needed
+        return node in reachable([root for root, _ in self.roots])
 
     def pending(self, node: Node) -> set[Node]:
         """What a hook of `node` may ask: which nodes run from now on, itself included."""
@@ -340,7 +408,7 @@ class Pass:
         try:
             return self.shares(node, g)
         except Exception as error:
-            error.add_note(f"Error detected in {node.name()}. {forward_trace(node)}")
+            error.add_note(warned(node))
             raise
         finally:
             modes.change(**before)
@@ -348,20 +416,33 @@ class Pass:
     def shares(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
-        if not op.formulas:
-            return op.shares(node, g, self.create_graph, needed)
+        if not op.takes_undefined:
+            if g is None or (op.grad_outputs != 1 and all(part is None for part in g)):
+                return (None,) * len(node.edges)
+            if op.grad_outputs != 1:
+                g = op.materialize(node, g, self.create_graph)
+        if not op.formulas:  # the user's code may ask for the pass that runs it
+            state = modes.state
+            outer, state.current_pass = state.current_pass, self
+            try:
+                return op.shares(node, g, self.create_graph, needed)
+            finally:
+                state.current_pass = outer
         if self.create_graph:
             xp, values = recorded, saved.tensors(node)
         else:
             xp, values = arrays, read(node)
         if op.variadic:
             return apply(op.formulas[0], op.takes[0], xp, g, values)
-        return [
+        found = [
             None
             if edge is None or (needed is not None and edge not in needed)
             else apply(formula, place, xp, g, values)
             for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
         ]
+        if modes.state.absorb and op.elementwise:
+            return [None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found]
+        return found
 
 
 def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
@@ -377,7 +458,7 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
     The only place that undoes broadcasting and real-with-complex arithmetic.
     """
     if c.__class__ is not ndarray and not isinstance(c, Tensor):
-        c = np.asarray(c)
+        c = np.asarray(c)  # a NumPy scalar
     shape, dtype = edge.shape, edge.dtype
     if c.shape != shape:
         if not expands(shape, c.shape):
@@ -415,14 +496,17 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
     leaf = node.saved.tensor()
     if leaf is None or leaf.node is not node:
         return
+    if create_graph:
+        add_grad(leaf, g, node.saved.lock)
+        return
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
     try:
         before = leaf._grad
-        if create_graph:
-            leaf._grad = g if before is None else before + g
-        elif before is None:
-            leaf._grad = new_tensor(g.copy() if borrowed or g.base is not None else g)
+        if before is None:
+            if borrowed or g.base is not None or g.__class__ is not ndarray:
+                g = np.array(g)  # a copy; or a formula gave a NumPy scalar
+            leaf._grad = new_tensor(g)
         else:
             try:
                 add(before.array, g, before.array)
@@ -432,30 +516,3 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
                 leaf._grad = new_tensor(before.array + g)
     finally:
         lock.release()
-
-
-def check_nan(node: Node, shares: Sequence[Any]) -> None:
-    """Raise if the formulas of `node` gave NaN."""
-    for index, c in enumerate(shares):
-        if c is None:
-            continue
-        array = c.array if isinstance(c, Tensor) else np.asarray(c)
-        if np.isnan(array).any():
-            raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {index}th output. "
-                f"{forward_trace(node)}"
-            )
-
-
-def forward_trace(node: Node) -> str:
-    """Where the forward of `node` ran, as far as anomaly mode knows, and what led to that."""
-    if node.trace is None:
-        return (
-            "No forward pass information available. Enable detect anomaly during forward pass for "
-            "more information."
-        )
-    text = f"Traceback of forward call that caused the error:\n{node.trace}"
-    parent = node.metadata.get("parent_")
-    if parent is not None:  # the node was recorded by a backward pass that creates a graph
-        text += f"Previous calculation was induced by {parent.name()}. {forward_trace(parent)}"
-    return text

@@ -18,7 +18,7 @@ from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, write_out
 from .graph import Node, tick
 from .record import INFERENCE_SAVED, finish
-from .tensor import Tensor, new_tensor
+from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["caller"]
 
-ndarray, asarray, _new = np.ndarray, np.asarray, object.__new__
+ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
 
 def caller(op: Op) -> Callable[..., Any]:

@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
-from .tensor import Tensor, new_tensor
+from .tensor import Interpreted, Tensor, new_tensor
 
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["as_tensor", "dispatch", "write_out"]
+__all__ = ["about_to_write", "as_tensor", "dispatch", "write_out"]
+
+INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+    "to get a normal tensor before doing inplace update: x = x.clone()"
+)
 
 # The error types that arrays and formulas raise on bad values; anything else is not translated.
 _TRANSLATED = (ValueError, TypeError, IndexError)
@@ -33,10 +38,12 @@ def as_tensor(value: Any, like: np.dtype[Any]) -> Tensor:
 
 def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
     """Try again by the rules for unusual inputs, or raise what `error` means for a user."""
+    if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
+        given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
+        return op.call(*given, **params)
     for value in inputs:
-        interpret = getattr(type(value), "interpret", None)
-        if interpret is not None:
-            return interpret(op, inputs, params)
+        if isinstance(value, Tensor) and isinstance(value.array, Interpreted):
+            return value.array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if not isinstance(value, Tensor) and value is not None:
             if op.is_binary and position and isinstance(value, (int, float, complex, np.generic)):
@@ -95,6 +102,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         result = function(*inputs, **params)
     finally:
         modes.change(**before)
+    about_to_write(out)
     check_cast(result.array.dtype, out.array.dtype)
     if out.array.shape != result.array.shape:
         out.array = np.empty(result.array.shape, out.array.dtype)
@@ -102,6 +110,14 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     if out.cell is not None:
         out.cell.bump(f"{function.__name__}(out=)")
     return out
+
+
+def about_to_write(target: Tensor) -> None:
+    """Raise if `target` must not be written in this mode; tell whoever keeps what it held."""
+    if target.is_inference_tensor and not modes.state.inference:
+        raise RuntimeError(INFERENCE)
+    if modes.special and modes.state.before_write is not None:
+        modes.state.before_write(target)
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
@@ -122,6 +138,7 @@ LEGACY = {
     "int32": "Int",
     "int64": "Long",
     "float16": "Half",
+    "bfloat16": "BFloat16",
     "float32": "Float",
     "float64": "Double",
     "complex64": "ComplexFloat",

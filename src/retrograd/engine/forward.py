@@ -1,4 +1,13 @@
-"""The forward derivative of one op record: tangents of its inputs in, tangents of its outputs out.
+"""Forward mode: levels of dual numbers, and the tangents of one op record.
+
+NOTE [Levels] A dual number x + t·e_k keeps its tangent t beside its value, under the level k.
+1. While a thread is in a level, every op takes the careful path, which hands it to each level,
+   oldest first: `Level.carry` gives the outputs their tangents.
+2. A level computes its tangents with itself and all newer levels hidden. So they are duals of the
+   older levels only, and nested derivatives cannot be confused: e_1 e_2 is there, e_2 e_2 is not.
+3. Within a level a backward pass runs on tensors, so that gradients are duals too. A node that
+   saves an output keeps that output's tangents; leaving the level drops them (they may hold the
+   node in turn, and nothing here may cycle for longer).
 
 NOTE [Four ways] In this order, whichever the record offers:
 1. `tangent`: an explicit formula, `tangent(xp, t, ...)`, whose further names are as in `op`; `t` is
@@ -17,6 +26,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,29 +35,145 @@ from .. import modes
 from .backward import fit, run
 from .graph import LEAF, Node, leaf_node, new_node
 from .op import parameters_of, recorded
-from .tensor import Tensor, new_tensor, set_requires_grad
+from .tensor import Tensor, alias, new_tensor, set_requires_grad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from .op import Op
 
-__all__ = ["jvp"]
+__all__ = ["Level", "jvp", "tangent_of"]
 
 
-def jvp(op: Op, inputs: Sequence[Any], tangents: Sequence[Any], params: Mapping[str, Any]) -> Any:
+class Level:
+    """One forward derivative in progress, entered as a context: NOTE [Levels]."""
+
+    def __init__(self) -> None:
+        self.nodes: list[weakref.ref[Node]] = []
+
+    def __enter__(self) -> Level:
+        modes.change(levels=(*modes.state.levels, self))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        levels = modes.state.levels
+        modes.change(levels=levels[: levels.index(self)])
+        for ref in self.nodes:
+            node = ref()
+            if node is not None and node.tangents:
+                others = {place: without(kept, self) for place, kept in node.tangents.items()}
+                node.tangents = others if any(others.values()) else None
+
+    def hidden(self) -> Any:
+        """A context in which only the older levels are seen."""
+        levels = modes.state.levels
+        return modes.Changed(levels=levels[: levels.index(self)])
+
+    def carry(
+        self, op: Op, inputs: Sequence[Any], outputs: Sequence[Tensor], params: Mapping[str, Any]
+    ) -> None:
+        """Give the outputs of an op that has just run their tangents, if any input has one."""
+        tangents = [None if x is None else tangent_of(x, self) for x in inputs]
+        known = [t for i, t in enumerate(tangents) if t is not None and is_differentiable(op, i)]
+        if not known:
+            return
+        with self.hidden():
+            found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+        for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
+            set_tangent(out, self, t)
+        self.remember(op, outputs)
+
+    def remember(self, op: Op, outputs: Sequence[Tensor]) -> None:
+        """Let a node that saved outputs keep their tangents until the level is left."""
+        saved = {
+            place: outputs[op.output_names.index(name)].tangents
+            for place, name in enumerate(op.saves)
+            if name in op.output_names and outputs[op.output_names.index(name)].node is not None
+        }
+        if saved:
+            node: Any = outputs[0].node
+            source = node if op.grad_outputs == 1 else node.edges[0]
+            source.tangents = saved
+            self.nodes.append(weakref.ref(source))
+
+    def rewrite(self, target: Tensor, result: Tensor) -> None:
+        """Let a tensor that was written in place have the tangent of what was written.
+
+        A view shares the tangent of its base as it shares its memory.
+        """
+        t = tangent_of(result, self)
+        view = target.view_of
+        base = target if view is None else view.base
+        old = tangent_of(base, self)
+        if t is None and old is None and tangent_of(target, self) is None:
+            return
+        with self.hidden():
+            if view is not None:
+                region = recorded.zeros_like(target) if t is None else t
+                whole = recorded.zeros_like(base) if old is None else old
+                t = recorded.splice(whole, region, path=view.path, layout=None)
+            set_tangent(base, self, t)
+            for ref in base.views or ():
+                each = ref()
+                if each is not None:
+                    part = None if t is None else _walk(t, each.view_of.path)
+                    set_tangent(each, self, part)
+
+
+def tangent_of(tensor: Any, level: Level) -> Any:
+    """The tangent of `tensor` at a level, or None for zero."""
+    tangents = getattr(tensor, "tangents", None)
+    return tangents.get(level) if tangents else None
+
+
+def set_tangent(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
+    """Set or drop (None) the tangent of `tensor` at a level."""
+    others = without(tensor.tangents, level)
+    tensor.tangents = {**others, level: tangent} if tangent is not None else others or None
+
+
+def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Tensor]:
+    """The tangents of a tensor at all levels but one."""
+    return {other: t for other, t in (tangents or {}).items() if other is not level}
+
+
+def _seen(out: Tensor) -> Tensor:
+    """An output for its own tangent's formula, which may save it: another object, so no cycle."""
+    seen = alias(out, out.node)
+    seen.tangents = out.tangents
+    return seen
+
+
+def _walk(value: Any, path: Any) -> Any:
+    for op, params, output in path:
+        value = op.call(value, **params)
+        if output is not None:
+            value = value[output]
+    return value
+
+
+def jvp(
+    op: Op,
+    inputs: Sequence[Any],
+    tangents: Sequence[Any],
+    params: Mapping[str, Any],
+    outputs: Sequence[Any] | None = None,
+) -> Any:
     """The tangent of the output of `op.call(*inputs, **params)`, or a tuple for several outputs.
 
     inputs: tensors, or None for absent ones; tangents: for each a tensor of its shape, or None for
-    zero. Outputs without derivative have none, so the tuple is that of the differentiable ones.
+    zero; outputs: those of the call, where it has run already. Outputs without derivative have no
+    tangent, so the tuple is that of the differentiable ones.
     """
     known = {i for i, t in enumerate(tangents) if t is not None and is_differentiable(op, i)}
     given = [
         _like_input(t, x) if i in known else None
         for i, (x, t) in enumerate(zip(inputs, tangents, strict=True))
     ]
-    result = op.call(*inputs, **params)
-    outputs = result if isinstance(result, tuple) else (result,)
+    if outputs is None:
+        result = op.call(*inputs, **params)
+        outputs = result if isinstance(result, tuple) else (result,)
+    several = op.outputs != 1
     values = environment(op, inputs, outputs, params)
     outputs = outputs[: len(outputs) - len(op.nondiff)]
     if known and (op.tangent is not None or op.slope is not None):
@@ -59,7 +185,7 @@ def jvp(op: Op, inputs: Sequence[Any], tangents: Sequence[Any], params: Mapping[
         rest = [None if i in done else t for i, t in enumerate(given)]
         terms.append(by_transposition(op, inputs, rest, outputs, values))
         found = [_total(parts, out) for parts, out in zip(zip(*terms), outputs)]  # noqa: B905
-    return tuple(found) if isinstance(result, tuple) else found[0]
+    return tuple(found) if several else found[0]
 
 
 def is_differentiable(op: Op, index: int) -> bool:
@@ -162,7 +288,7 @@ def by_transposition(
     create_graph = modes.state.grad and not modes.state.inference
     before = modes.change(grad=True)
     try:
-        cotangents = [new_tensor(np.zeros_like(out.array)) for out in outputs]
+        cotangents = [recorded.zeros_like(out) for out in outputs]
         for u in cotangents:
             set_requires_grad(u, True)
         g: Any = cotangents[0] if op.grad_outputs == 1 else tuple(cotangents)
@@ -171,7 +297,7 @@ def by_transposition(
             if share is not None and t is not None:
                 node = fitted(share, x).node
                 if node is not None:  # else that derivative is zero
-                    roots.append((node, t if create_graph else t.array))
+                    roots.append((node, t))
         nodes: list[Any] = [u.node for u in cotangents]
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
     finally:

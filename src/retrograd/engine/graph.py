@@ -27,11 +27,13 @@ This module knows no tensor class and no operation by name.
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections import deque
-from itertools import count
 from typing import TYPE_CHECKING, Any
+
+from .. import modes
+from ..locks import LEAVES, counter, structure
+from .trace import located
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +56,7 @@ __all__ = [
     "tick",
 ]
 
-tick: Callable[[], int] = count(1).__next__
+tick: Callable[[], int] = counter(1)
 
 REMEMBERED_WRITES = 8
 
@@ -87,9 +89,21 @@ class Cell:
 
     def bump(self, writer: str) -> None:
         """Count one write by the op or method called `writer`."""
-        self.last = tick()
-        self.version += 1
-        self.writes.append((self.last, writer))
+        if modes.special:
+            writer = located(writer)
+        with structure:  # threads may write one piece of memory: no write goes uncounted
+            self.last = number = tick()
+            self.version += 1
+            self.writes.append((number, writer))
+
+    def state(self) -> tuple[Any, ...]:
+        """What `restore` takes to make the writes from now on unseen."""
+        return self.version, self.last, tuple(self.writes)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go back to an earlier state, as if nothing had been written since."""
+        self.version, self.last, writes = state
+        self.writes = deque(writes, maxlen=REMEMBERED_WRITES)
 
     def writes_after(self, seq: int) -> list[tuple[int, str]]:
         """The remembered writes that came after the node numbered `seq`, oldest first."""
@@ -169,6 +183,8 @@ class Node:
     cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs
     layout: Any = None  # (shape, dtype) of each output, where there are several
     trace: str | None = None  # where the forward ran, in anomaly mode
+    level: Any = None  # the batched call that recorded the node: `engine.batch`
+    tangents: dict[int, Any] | None = None  # of saved outputs, by place: `engine.forward`
 
     def name(self) -> str:
         """The node's type name, as `MulBackward0`."""
@@ -186,6 +202,14 @@ class Node:
 
     def _sequence_nr(self) -> int:
         return self.seq
+
+    def _face(self) -> Any:
+        """What stands for this node before users: the node, or a custom Function's context."""
+        return self
+
+    def _node(self) -> Node | None:
+        """The node that a face stands for."""
+        return self
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -224,13 +248,16 @@ class AccumulateGrad(Node):
 
 
 class Leaf:
-    """What a leaf's node saves: the leaf, weakly, and the lock under which `.grad` is added to."""
+    """What a leaf's node saves: the leaf, weakly, and the lock under which `.grad` is added to.
+
+    Several leaves share a lock: a fork takes them all, so they are to be few.
+    """
 
     __slots__ = ("lock", "tensor")
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = weakref.ref(tensor)
-        self.lock = threading.Lock()
+        self.lock = LEAVES[id(self) // 64 % len(LEAVES)]
 
 
 class Refused(Kind):
@@ -265,23 +292,26 @@ def output_node(source: Node, index: int, shape: tuple[int, ...], dtype: Any) ->
     """The node that stands for output `index` of a node with several.
 
     It passes its cotangent to that place of its source, so that all edges are plain nodes. Users
-    see the source (`target`). It is the same one as long as anybody holds it.
+    see the source (`target`). It is the same one as long as anybody holds it, in all threads: a
+    cotangent that arrived by two of them would be taken for one.
     """
     places = source.__dict__.setdefault("_outputs", {})
-    node: Node | None = places[index]() if index in places else None
-    if node is None:
-        node = new_node(OUTPUT, (source,))
-        node.params = (index,)
-        node.shape, node.dtype = shape, dtype
-        places[index] = weakref.ref(node)
-    return node
+    made = new_node(OUTPUT, (source,))
+    made.params = (index,)
+    made.shape, made.dtype = shape, dtype
+    ref = weakref.ref(made)
+    with structure:
+        node: Node | None = places.setdefault(index, ref)()
+        if node is None:
+            places[index], node = ref, made
+    return node  # type: ignore[no-any-return]
 
 
 def shown(node: Node) -> Node:
     """The node as users see it, in the class of its operation: NOTE [One class until shown]."""
     if node.__class__ is Node:
         node.__class__ = node.op.node_type
-    return node
+    return node._face()  # type: ignore[no-any-return]
 
 
 def target(node: Node) -> tuple[Node, int]:

@@ -8,28 +8,31 @@ NOTE [Order of hooks] for one node, as in PyTorch:
 5. for a leaf, instead of 4: accumulation, then post-accumulate hooks.
 
 Hooks see tensors. In an ordinary backward pass the engine carries arrays, so they are wrapped here,
-and unwrapped after. What hooks compute is recorded exactly if the pass creates a graph.
+and unwrapped after. What hooks compute is recorded exactly if the pass creates a graph. Where no
+cotangent arrived (a user's Function returned None), hooks run all the same and see None.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes, modes
+from ..locks import counter, structure
 from .graph import Node, node_method
-from .tensor import Tensor, new_tensor
+from .tensor import Tensor, add_grad, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["NodeHooks", "RemovableHandle", "hooks_of"]
 
-_numbers = count()
+_number = counter()
+
+NO_REPLACEMENT = "can't replace a None gradient with a non-None value"
 
 
 class RemovableHandle:
@@ -44,7 +47,7 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks: Any) -> None:
-        self.id = next(_numbers)
+        self.id = _number()
         self._hooks = weakref.ref(hooks)
 
     def remove(self) -> None:
@@ -59,9 +62,18 @@ class RemovableHandle:
     def __exit__(self, *exc: object) -> None:
         self.remove()
 
+    def __getstate__(self) -> Any:
+        return self._hooks(), self.id
+
+    def __setstate__(self, state: Any) -> None:
+        hooks, self.id = state
+        self._hooks = weakref.ref(HookTable() if hooks is None else hooks)
+
 
 class HookTable(OrderedDict[int, Any]):
     """Hooks by handle number, in the order of registration."""
+
+    used = False  # whether one was ever entered
 
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Enter `hook`; return the handle that removes it."""
@@ -69,6 +81,7 @@ class HookTable(OrderedDict[int, Any]):
             raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
         handle = RemovableHandle(self)
         self[handle.id] = hook
+        self.used = True
         return handle
 
 
@@ -81,7 +94,8 @@ class Running:
         self.task = task
 
     def __enter__(self) -> None:
-        self.before = modes.change(grad=self.task.create_graph, current_pass=self.task)
+        grad = self.task.create_graph and modes.state.grad
+        self.before = modes.change(grad=grad, current_pass=self.task)
 
     def __exit__(self, *exc: object) -> None:
         modes.change(**self.before)
@@ -104,21 +118,22 @@ class NodeHooks:
         if not self.cotangent and not self.retained:
             return g
         create_graph = task.create_graph
-        grad = g if create_graph else new_tensor(owned(g))
+        grad = g if create_graph or g is None else new_tensor(owned(g))
         with Running(task):
             for hook in list(self.cotangent.values()):
                 result = hook(grad)
                 if result is not None:
+                    if grad is None:
+                        raise RuntimeError(NO_REPLACEMENT)
                     check_replacement(hook, grad, result)
                     grad = result
+            if grad is None:
+                return None
             for ref in self.retained:
                 tensor = ref()
                 if tensor is not None:
-                    before: Any = tensor._grad
-                    if before is None:
-                        tensor._grad = grad if create_graph else new_tensor(grad.array.copy())
-                    else:
-                        tensor._grad = before + grad
+                    g = grad if create_graph else new_tensor(grad.array.copy())
+                    add_grad(tensor, g, structure)
         return grad if create_graph else grad.array
 
     def before_node(self, g: Any, task: Any) -> Any:
@@ -175,7 +190,9 @@ def register_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
 def hooks_of(node: Node) -> NodeHooks:
     """The node's hooks, made now if it has none."""
     if node.hooks is None:
-        node.hooks = NodeHooks()
+        made = NodeHooks()
+        with structure:
+            node.hooks = node.hooks or made
     return node.hooks  # type: ignore[no-any-return]
 
 
@@ -231,7 +248,7 @@ def _replaced(hook: Any, grads: tuple[Any, ...], result: Any) -> tuple[Any, ...]
         )
     for before, after in zip(grads, result, strict=True):
         if before is None and after is not None:
-            raise RuntimeError("can't replace a None gradient with a non-None value")
+            raise RuntimeError(NO_REPLACEMENT)
         if after is not None:
             check_replacement(hook, before, after)
     return result

@@ -23,18 +23,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from .dispatch import check_cast
+from .dispatch import about_to_write, check_cast
 from .graph import LEAF, REFUSED, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
 from .op import OPS
 from .record import make_node
-from .tensor import Tensor, alias, cell_of, new_tensor
+from .saved import forward_name
+from .tensor import Interpreted, Tensor, alias, cell_of, method, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["check_writable", "in_place", "is_tracked", "overwritten", "rebase", "turn", "write"]
+__all__ = [
+    "check_writable",
+    "in_place",
+    "is_tracked",
+    "must_run",
+    "overwritten",
+    "rebase",
+    "turn",
+    "write",
+]
 
 LEAF_WRITTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
@@ -63,12 +73,9 @@ REASONS["no_grad"] = REASONS["inference"] = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
     "code by moving both the view and the inplace either both inside the {mode} block (if you "
     "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    " For example, make the view anew before the write: view = base[...]; view.{plain}_(...)"
 )
 TRACE = "\nThe view was made at:\n{}"
-INFERENCE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
-    "to get a normal tensor before doing inplace update: x = x.clone()"
-)
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
     "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
@@ -102,6 +109,14 @@ def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
     return target.view_of is not None and target.view_of.base.node is not None
 
 
+def must_run(target: Tensor, others: Iterable[Tensor]) -> bool:
+    """Whether a write has to run its op: for the graph, or for the tangents and batches it carries.
+
+    If not, values may go straight into the target's memory.
+    """
+    return modes.transforming() or is_tracked(target, others)
+
+
 def write(
     target: Tensor,
     name: str,
@@ -123,30 +138,76 @@ def write(
         result = function(target, *args, **kwargs)
         check_store(target, result)
         if result.array is not target.array:
-            np.copyto(target.array, result.array, casting="unsafe")
+            store(target, result)
         return overwritten(target, name)
-    old = alias(target, target.node)
+    old = alias(target, history_of(target))
+    old.tangents = target.tangents
     args = tuple(_apart(a, target, old) for a in args)
     kwargs = {key: _apart(a, target, old) for key, a in kwargs.items()}
+    if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
+        old.array = old.array.copy()
     before = tick()
     result = function(old, *args, **kwargs)
     check_store(target, result)
     readers = [weakref.ref(old), *(old.views or ())]
     if result is old:  # nothing was recorded
         result = alias(old, old.node)
+        result.tangents = old.tangents
     del old, args, kwargs, others
     for reader in readers:
         kept = reader()
         if kept is not None:
             kept.array = kept.array.copy()
             kept.cell = None
-    np.copyto(target.array, result.array, casting="unsafe")
+    store(target, result)
     cell_of(target).bump(name)
     node = result.node
     if node is not None and node.seq > before:
         adopt(node, result.array, target)
     rebase(target, node)
     return target
+
+
+def history_of(target: Tensor) -> Any:
+    """The history of a tensor that is about to be written.
+
+    That of a view with hooks is derived anew from its base, for such hooks are lost with the write:
+    in PyTorch no gradient flows through the view itself once its base has a new history.
+    """
+    node, view = target.node, target.view_of
+    if view is None or node is None or node.hooks is None or view.origin != "plain":
+        return node
+    return walk(alias(view.base, view.base.node), view.path).node
+
+
+def store(target: Tensor, result: Tensor) -> None:
+    """Write the values of `result`, and its tangents, into the memory of `target`."""
+    if isinstance(target.array, Interpreted) or isinstance(result.array, Interpreted):
+        exchange(target, result.array)
+    else:
+        np.copyto(target.array, result.array, casting="unsafe")
+    for level in modes.state.levels:
+        level.rewrite(target, result)
+
+
+def exchange(target: Tensor, array: Any) -> None:
+    """`store` where arrays are not written but replaced: that of the base, and of all its views."""
+    view = target.view_of
+    base = target if view is None else view.base
+    if not isinstance(array, Interpreted):
+        array = target.array.alike(new_tensor(array))
+    array.check_room(base)
+    with modes.Changed(levels=(), grad=False):
+        value = new_tensor(array)
+        if array.dtype != target.array.dtype:
+            value = OPS["cast"].call(value, dtype=target.array.dtype)
+        if view is not None:
+            value = OPS["splice"].call(new_tensor(base.array), value, path=view.path, layout=None)
+        base.array = value.array
+        for ref in base.views or ():
+            each = ref()
+            if each is not None:
+                each.array = walk(new_tensor(base.array), each.view_of.path).array
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
@@ -173,7 +234,7 @@ def _apart(operand: Any, target: Tensor, old: Tensor) -> Any:
         return old
     if isinstance(operand, Tensor) and operand.cell is not None and operand.cell is target.cell:
         copy = new_tensor(operand.array.copy())
-        copy.node = operand.node
+        copy.node, copy.tangents = operand.node, operand.tangents
         return copy
     return operand
 
@@ -190,10 +251,13 @@ def turn(
     if tracked:
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
-    turned = op.call(alias(target, target.node), **params)
+    before = alias(target, target.node)
+    before.tangents = target.tangents
+    turned = op.call(before, **params)
     if not target.is_inference_tensor:
         cell_of(target).bump(name)
     target.array = turned.array
+    target.tangents = turned.tangents
     if tracked:
         target.node = turned.node
         if turned.node is not None:
@@ -214,11 +278,12 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
 
     `tracked` says whether the write goes into the graph: `is_tracked`. `uniform` is as in `write`.
     """
-    if target.is_inference_tensor and not modes.state.inference:
-        raise RuntimeError(INFERENCE)
+    about_to_write(target)
     if tracked:
         check_tracked(target, name)
     array = target.array
+    if isinstance(array, Interpreted):  # it is replaced, not written
+        return
     shared = not uniform and 0 in array.strides and array.size > 1 and overlaps(array)
     if shared or not array.flags.writeable:
         raise RuntimeError(OVERLAP)
@@ -251,7 +316,7 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     assert view is not None
     node = target.node
     maker = None if node is None or node.op is LEAF else shown_target(node)
-    start = "" if maker is None else f"Output {maker[1]} of {maker[0].name()} is a view"
+    start = "" if maker is None else f"Output {maker[1]} of {forward_name(maker[0])} is a view"
     if view.origin in ("no_grad", "inference") or maker is None:
         mode = "inference" if view.origin == "inference" else "no_grad"
         start = f"{start} of a view which was" if start else "A view was"
@@ -302,7 +367,7 @@ def rebase(target: Tensor, node: Any) -> None:
 
 def memory_order(array: Any) -> tuple[int, ...] | None:
     """The axes as they lie in memory, outermost first; None for row-major order."""
-    if array.flags.c_contiguous:
+    if isinstance(array, Interpreted) or array.flags.c_contiguous:
         return None
     strides = array.strides
     return tuple(sorted(range(array.ndim), key=lambda axis: -abs(strides[axis])))
@@ -320,6 +385,37 @@ def _move_retained(target: Tensor, node: Any) -> None:
         hooks_of(node).retained += moved
 
 
+def walk(start: Any, path: Any) -> Any:
+    """The view that a path of steps leads to from `start`."""
+    for op, params, output in path:
+        start = op.call(start, **params)
+        if output is not None:
+            start = start[output]
+    return start
+
+
+@method
+def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """The view of `new_base` that this tensor is of its own base; None for what is no view.
+
+    Raises RuntimeError where `new_base` has another shape than the base. Source: PyTorch's method.
+
+    >>> import retrograd as rg
+    >>> v = rg.zeros(2, 3).t()[1]
+    >>> v._view_func(rg.arange(6.0).reshape(2, 3))
+    tensor([1., 4.])
+    """
+    view = self.view_of
+    if view is None:
+        return None
+    if new_base.array.shape != view.base.array.shape:
+        raise RuntimeError(
+            f"_view_func(): the base has shape {list(view.base.shape)}, and the new one "
+            f"{list(new_base.shape)}; they must be equal"
+        )
+    return walk(new_base, view.path)  # type: ignore[no-any-return]
+
+
 def replay_views(base: Tensor) -> None:
     """Derive the history of every live plain view from the base's present one."""
     start = alias(base, base.node)
@@ -327,11 +423,7 @@ def replay_views(base: Tensor) -> None:
         view = ref()
         if view is None or view.view_of.origin != "plain":
             continue
-        replayed = start
-        for op, params, output in view.view_of.path:
-            replayed = op.call(replayed, **params)
-            if output is not None:
-                replayed = replayed[output]
+        replayed = walk(start, view.view_of.path)
         if view.node is not None and view.node is not base.node:
             _move_retained(view, replayed.node)
         view.node = replayed.node

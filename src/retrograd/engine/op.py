@@ -19,6 +19,8 @@ NOTE [The record]
 6. What no formula may mention: broadcasting and real-versus-complex. `backward.fit` undoes both.
    `exact` says that formulas give their inputs' shapes as they are: with equal dtypes, nothing is
    left to fit (an elementwise op with one input is always exact).
+7. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
+   and those whose parameters name dimensions need not say it.
 
 NOTE [Namespaces]
 `arrays` and `recorded` are what formulas know as `xp`: by the op's name, the first has its forward,
@@ -29,7 +31,6 @@ the second its caller. So a formula that calls ops runs on arrays and on tensors
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,10 @@ reals: Any = SimpleNamespace()
 recorded: Any = SimpleNamespace()
 
 OPS: dict[str, Op] = {}
+
+# Parameters that count dimensions, and those that speak of shapes in a way of their own.
+DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
+UNSHIFTED = {"index", "path", "kernel", "sizes_of"}
 
 _SIGNATURE = re.compile(r"(\w+)\((.*)\)(?:\s*->\s*(.+))?")
 
@@ -99,6 +104,7 @@ class Op(Kind):
         complex: bool = True,
         inplace: bool | None = None,
         node_name: str | None = None,
+        batch: Any = "auto",
         doc: str = "",
     ) -> None:
         self.name, names, self.params, self.output_names = parse_signature(signature)
@@ -111,6 +117,7 @@ class Op(Kind):
         self.slope, self.linear, self.tangent = slope, linear, tangent
         self.elementwise, self.view = elementwise, view
         self.exact = exact or elementwise
+        self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
         self.doc = doc
@@ -136,11 +143,21 @@ class Op(Kind):
         self.takes = tuple([place for _, place in laid_out])
         self.call: Any = None
 
-    @cached_property
+    @property
     def node_type(self) -> type[Node]:  # type: ignore[override]
         """The class of this op's nodes, made when the first is shown: imports stay quick."""
-        members = {"__slots__": (), "__module__": __name__, **saved_properties(self)}
-        return type(self.node_name, (Node,), members)
+        found = self.__dict__.get("_node_type")
+        if found is None:
+            members = {"__slots__": (), "__module__": __name__, **saved_properties(self)}
+            made = type(self.node_name, (Node,), members)
+            found = self.__dict__.setdefault("_node_type", made)  # one class in all threads
+        return found  # type: ignore[no-any-return]
+
+    def _batch_rule(self) -> str | None:
+        if self.elementwise:
+            return "elementwise"
+        names_dims = not DIMENSIONS.isdisjoint(self.params)
+        return "dims" if names_dims and UNSHIFTED.isdisjoint(self.params) else None
 
     def _lay_out(self) -> None:
         """Decide what nodes save and in which places: `saves`, `facts`, and the plan's cache."""
@@ -240,8 +257,7 @@ class Op(Kind):
                 return None
             if self.grad_outputs == 1:
                 return node  # type: ignore[no-any-return]
-            value = node.saved[place]
-            return output_node(node, index, value.shape, value.dtype)
+            return output_node(node, index, *node.layout[index])
         if name not in self.vjps:
             return None
         return node.edges[list(self.vjps).index(name)]  # type: ignore[no-any-return]
@@ -347,6 +363,7 @@ def declare(
     inplace: bool | None = None,
     node_name: str | None = None,
     on_reals: Callable[..., Any] | None = None,
+    batch: Any = "auto",
     doc: str = "",
     **formulas: Callable[..., Any],
 ) -> Callable[..., Any]:
@@ -358,6 +375,7 @@ def declare(
     exists (by default for elementwise ops). `view` is True when the output shares the input's
     memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
     simpler forward that formulas may use where all values are real; it may return its input.
+    `batch` is the op's rule for many examples at once, None for one at a time.
     """
     op = Op(
         signature,
@@ -375,6 +393,7 @@ def declare(
         complex=complex,
         inplace=inplace,
         node_name=node_name,
+        batch=batch,
         doc=doc,
     )
     if op.name in OPS:

@@ -6,8 +6,6 @@ comes here, so that there is one careful implementation of it.
 
 from __future__ import annotations
 
-import os
-import traceback
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +13,8 @@ import numpy as np
 from .. import modes
 from .graph import Node, new_node, output_node
 from .saved import Packed
-from .tensor import Tensor, add_view, cell_of, new_tensor
+from .tensor import Interpreted, Tensor, add_view, as_array, cell_of, new_tensor
+from .trace import where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,30 +23,41 @@ if TYPE_CHECKING:
 
 __all__ = ["attach", "finish", "refuse_inference", "set_outputs"]
 
-PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
     "normal tensor and use it in autograd: x = x.clone()"
 )
 
 
-def finish(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
+def finish(
+    op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any], level: Any = None
+) -> Any:
     """Wrap the arrays that `op` gave, recording a node if one is wanted: the careful path.
 
     `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
-    of them for an op with several outputs.
+    of them for an op with several outputs. In a batched call, `level`, only the history of its own
+    batches is recorded (NOTE [Batches] in `engine.batch`).
     """
+    if level is None and modes.state.batches:
+        for t in inputs:
+            if t is not None and isinstance(t.array, Interpreted):  # it was not looked at
+                return t.array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     single = op.outputs == 1
     arrays = (results,) if single else results
-    outputs = [new_tensor(np.asarray(array)) for array in arrays]
-    if modes.state.grad and not modes.state.inference:
-        edges = tuple(None if t is None else t.node for t in op.differentiable(inputs))
+    outputs = [new_tensor(as_array(array)) for array in arrays]
+    state = modes.state
+    if state.grad and not state.inference:
+        edges = tuple(
+            None if t is None or (level is not None and not level.holds(t)) else t.node
+            for t in op.differentiable(inputs)
+        )
         if any(edge is not None for edge in edges) and op.formulas:
             for edge in edges:
                 if edge is not None and edge.op.refuses:
                     raise edge.op.error(edge)
             node = make_node(op, inputs, edges, [t.array for t in outputs], params)
+            if level is not None:
+                node.level = level
             set_outputs(node, outputs)
             if not single:
                 node.cells = {
@@ -57,6 +67,10 @@ def finish(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]
                 }
     if op.view:
         link_views(op, inputs[0], outputs, params)
+    for forward in state.levels:
+        forward.carry(op, inputs, outputs, params)
+    for watcher in state.watchers:
+        watcher.made(op, inputs, params, outputs)
     return outputs[0] if single else tuple(outputs)
 
 
@@ -91,14 +105,6 @@ def make_node(
     return node
 
 
-def where() -> str:
-    """The lines that led here, up to the last one outside this package."""
-    frames = traceback.extract_stack()
-    while frames and frames[-1].filename.startswith(PACKAGE):
-        frames.pop()
-    return "".join(traceback.format_list(frames))
-
-
 def attach(node: Node) -> None:
     """Do to a new node what the calling thread's modes ask: pack saved values, keep the trace."""
     state = modes.state
@@ -110,9 +116,22 @@ def attach(node: Node) -> None:
             node.metadata["parent_"] = state.current_node
     if state.saved_hooks and any(value is not None for value in node.saved):
         pack, unpack = state.saved_hooks[-1]
-        node.saved = tuple(
-            value if value is None else Packed(value, pack, unpack) for value in node.saved
-        )
+        outer, state.packing = state.packing, node
+        try:
+            node.saved = tuple(
+                [v if v is None or is_number(v) else Packed(v, pack, unpack) for v in node.saved]
+            )
+        finally:
+            state.packing = outer
+
+
+def is_number(value: Any) -> bool:
+    """Whether a saved value stands for a Python number, which no pack hook sees.
+
+    Such a number becomes a read-only 0-d array; no other tensor has one.
+    """
+    array = value.array if isinstance(value, Tensor) else value
+    return array.__class__ is np.ndarray and array.ndim == 0 and not array.flags.writeable
 
 
 def refuse_inference(value: Any) -> None:
@@ -153,4 +172,6 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
 
 
 def _shares(x: Any, y: Any) -> bool:
+    if isinstance(y, Interpreted):  # nobody knows, so it counts as a view
+        return True
     return x.size == 0 or bool(np.may_share_memory(x, y))

@@ -20,15 +20,22 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
-from .graph import FREED, Cell, Node
-from .tensor import Tensor, alias, new_tensor
+from .graph import FREED, LEAF, Cell, Node, target
+from .tensor import Interpreted, Tensor, alias, new_tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .op import Op
 
 __all__ = ["Packed", "SavedTensor", "raw", "saved_properties", "tensors"]
 
 ndarray = np.ndarray
+
+TIMES_TWO = (
+    "incompatible function arguments: register_hooks takes two functions, pack_hook(tensor) and "
+    "unpack_hook(packed)"
+)
 
 BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -40,9 +47,18 @@ BACKWARD_TWICE = (
 
 WRITTEN = (
     "one of the variables needed for gradient computation has been modified by an inplace "
-    "operation: [{dtype} {shape}], which is {what} of {node}, is at version {now}; expected "
-    "version {then} instead. It was written by {writer}. Write out of place there (for example "
-    "y = x * 2 for x.mul_(2)), or clone first: x = x.clone(){trace}"
+    "operation: [{dtype} {shape}]{maker} is at version {now}; expected version {then} instead. "
+    "{node} saved it as {what}, and then it was written by {writer}. Write out of place there (for "
+    "example y = x * 2 for x.mul_(2)), or clone first: x = x.clone(). {hint}"
+)
+HINT = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
+    "with retrograd.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+HINT_TRACED = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
+    "The variable in question was changed in there or anywhere later. {node} was recorded at:\n"
+    "{trace}"
 )
 
 
@@ -66,8 +82,6 @@ class Packed:
     __slots__ = ("content", "unpack_hook")
 
     def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        if not callable(pack_hook) or not callable(unpack_hook):
-            raise TypeError("incompatible function arguments: both hooks must be callable")
         shown = new_tensor(bare.array if isinstance(bare, Tensor) else bare)
         shown.cell = watched = Cell()
         before = modes.change(grad=False, saved_hooks=())
@@ -103,12 +117,15 @@ class SavedTensor:
         self.node = node
         self.place = place
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        """Replace the value by what `pack_hook` makes of it; `unpack_hook` turns that back.
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """`register_hooks(pack_hook, unpack_hook)`: store the value as `pack_hook(value)`.
 
-        Raises RuntimeError when hooks are set already, when the value was freed, or when the pack
-        hook writes to the tensor it is given; TypeError for a hook that cannot be called.
+        `unpack_hook` turns that back, at every reading. Raises RuntimeError when hooks are set
+        already, when the value was freed, or when the pack hook writes to the tensor it is given;
+        TypeError for a hook that cannot be called.
         """
+        if len(hooks) != 2 or not all(callable(hook) for hook in hooks):
+            raise TypeError(TIMES_TWO)
         saved = self.node.saved
         if saved is FREED:
             raise RuntimeError(HOOKS_AFTER_FREE)
@@ -122,7 +139,7 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
-        packed = Packed(bare, pack_hook, unpack_hook)
+        packed = Packed(bare, *hooks)
         self.node.saved = (*saved[: self.place], packed, *saved[self.place + 1 :])
 
 
@@ -138,11 +155,18 @@ def saved_properties(op: Op) -> dict[str, property]:
         found[f"_raw_saved_{shown}"] = property(partial(handle, place=place))
     for place, name in enumerate(op.facts):
         found[f"_saved_{name}"] = property(partial(_fact, place=place))
+        if name.endswith("_shape"):
+            of = name.removesuffix("_shape")
+            of = "self" if of == op.inputs[0] else of
+            found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
     return found
 
 
 def _saved(node: Node, place: int) -> Any:
-    return tensors(node)[place]
+    held = node.saved
+    if held is FREED:
+        raise freed_error(node)
+    return tensor_at(node, place, array_at(node, place, held), held)
 
 
 def _fact(node: Node, place: int) -> Any:
@@ -173,7 +197,7 @@ def raw(node: Any) -> Any:
         elif value is None:
             append(None)
             continue
-        elif kind is ndarray:
+        elif kind is ndarray or isinstance(value, Interpreted):
             cell = node.cell if node.cells is None else node.cells[len(values)]
             append(value)
         elif kind is Packed:
@@ -183,7 +207,7 @@ def raw(node: Any) -> Any:
             cell = value.cell
             append(value.array)
         if cell is not None and cell.last > seq:
-            raise written_error(node, len(values) - 1, cell)
+            raise written_error(node, len(values) - 1, cell, values[-1])
     if node.params:
         values += node.params
     return values
@@ -191,50 +215,83 @@ def raw(node: Any) -> Any:
 
 def tensors(node: Any) -> list[Any]:
     """The same values as tensors with history: what `create_graph=True` and the user read."""
+    held = node.saved  # read once: another thread may free the node meanwhile
     raw_values = raw(node)
-    values: list[Any] = []
-    for place, value in enumerate(node.saved):
-        if value is None:
-            values.append(None)
-            continue
-        history = node.op.history(node, place)
-        if isinstance(value, Tensor) and value.node is history:
-            values.append(value)
-            continue
-        shown = new_tensor(raw_values[place])
-        shown.node = history
-        if value.__class__ is not Packed:
-            if isinstance(value, Tensor):
-                shown = alias(value, history)
-            else:
-                shown.cell = node.cell if node.cells is None else node.cells[place]
-        values.append(shown)
-    return [*values, *raw_values[len(values) :]]
+    values = [tensor_at(node, place, raw_values[place], held) for place in range(len(held))]
+    return [*values, *raw_values[len(held) :]]
+
+
+def array_at(node: Any, place: int, held: Any) -> Any:
+    """One saved value as an array, checked and unpacked as in `raw`."""
+    value = held[place]
+    if value is None:
+        return None
+    if value.__class__ is Packed:
+        return value.unpack().array
+    if isinstance(value, Tensor):
+        cell, array = value.cell, value.array
+    else:
+        cell, array = node.cell if node.cells is None else node.cells[place], value
+    if cell is not None and cell.last > node.seq:
+        raise written_error(node, place, cell, array)
+    return array
+
+
+def tensor_at(node: Any, place: int, array: Any, held: Any) -> Tensor | None:
+    """One of the values that a node held, as a tensor with history, given its array."""
+    value = held[place]
+    if value is None:
+        return None
+    history = node.op.history(node, place)
+    if isinstance(value, Tensor):
+        outside = node.level is not None and not node.level.holds(value)
+        if value.node is history or outside:
+            return value
+        shown = alias(value, history)
+        shown.tangents = value.tangents
+        return shown
+    shown = new_tensor(array)
+    shown.node = history
+    if value.__class__ is not Packed:
+        shown.cell = node.cell if node.cells is None else node.cells[place]
+        shown.tangents = node.tangents and node.tangents.get(place)
+    return shown
 
 
 def freed_error(node: Node) -> SecondBackwardError:
     """The error for reading freed values of `node`."""
     trace = f", recorded at:\n{node.trace}" if node.trace else "."
-    return SecondBackwardError(BACKWARD_TWICE.format(node=node.name(), trace=trace))
+    error = SecondBackwardError(BACKWARD_TWICE.format(node=node.name(), trace=trace))
+    error.node = node
+    return error
 
 
-def written_error(node: Any, place: int, cell: Cell) -> VersionError:
+def forward_name(node: Node) -> str:
+    """The name of the operation that made a node, as errors give it: `Mul` for MulBackward0."""
+    return node.name().partition("Backward")[0]
+
+
+def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError:
     """The error for a saved value that was written after it was saved."""
-    value = node.saved[place]
-    array = value.array if isinstance(value, Tensor) else value
     later = cell.writes_after(node.seq)
     kind = f"retrograd.{dtypes.of_numpy(array.dtype).name}Tensor"
-    trace = f"\nThe node was recorded at:\n{node.trace}" if node.trace else ""
-    name = f"`{node.op.saves[place]}`" if node.op.formulas else "a saved tensor"
+    history = node.op.history(node, place)
+    maker = ""
+    if history is not None and history.op is not LEAF:
+        source, number = target(history)
+        maker = f", which is output {number} of {forward_name(source)},"
+    name = f"`{node.op.saves[place]}`" if node.op.formulas else f"number {place}"
+    trace = HINT_TRACED.format(node=node.name(), trace=node.trace)
     return VersionError(
         WRITTEN.format(
             dtype=kind,
             shape=list(array.shape),
-            what={"`out`": "the output"}.get(name, name),
+            maker=maker,
+            what={"`out`": "its result"}.get(name, name),
             node=node.name(),
             now=cell.version,
             then=cell.version - len(later),
             writer=", then ".join(writer for _, writer in later),
-            trace=trace,
+            hint=trace if node.trace else HINT,
         )
     )

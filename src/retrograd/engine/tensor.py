@@ -5,27 +5,48 @@ recorded is in `record`, how it is written in place in `inplace`.
 
 NOTE [What the hot path reads]
 `array`, `node` and `cell` are slots, always set, read by every op. Everything else has a class
-default and lives in the instance dictionary once it differs. A tensor without `array` is no plain
-tensor (a dual number, a batch, a tracer): reading it raises AttributeError, and the op then asks
-the value itself what to do (`op.dispatch`).
+default and lives in the instance dictionary once it differs. Where `array` is an
+`Interpreted` (a batch, a tracer), computing with it raises, and the op then asks it what to do
+(`engine.dispatch`).
 """
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .. import dtypes, modes
+from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 
 if TYPE_CHECKING:
     pass
 
-__all__ = ["Size", "Tensor", "View", "alias", "cell_of", "device", "method", "new_tensor", "wrap"]
+__all__ = [
+    "Size",
+    "Tensor",
+    "View",
+    "add_grad",
+    "alias",
+    "cell_of",
+    "device",
+    "method",
+    "new_tensor",
+    "wrap",
+]
 
 F = TypeVar("F")
+
+
+NO_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
 
 
 class Size(tuple[int, ...]):
@@ -146,6 +167,7 @@ class Tensor:
     view_of: View | None = None
     views: list[Any] | None = None
     is_inference_tensor: bool = False
+    tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
     _grad: Tensor | None = None
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
 
@@ -221,6 +243,10 @@ class Tensor:
     def requires_grad(self, value: bool) -> None:
         set_requires_grad(self, value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("cannot delete requires_grad; to turn it off: x.requires_grad_(False)")
+
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded op made this tensor."""
@@ -243,8 +269,16 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient: ∂L/∂z* for a complex tensor, None before any backward pass."""
-        return self._grad
+        """The accumulated gradient: ∂L/∂z* for a complex tensor, None before any backward pass.
+
+        Warns for a tensor that no backward pass will fill: neither a leaf nor `retain_grad()`.
+        """
+        found, node = self._grad, self.node
+        if found is None and node is not None and node.op is not LEAF:
+            hooks = node.hooks
+            if hooks is None or not any(ref() is self for ref in hooks.retained):
+                warnings.warn(NO_LEAF, UserWarning, stacklevel=2)
+        return found
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -293,6 +327,10 @@ class Tensor:
         if self.cell is not None:
             self.cell.bump("the assignment to .data")
 
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("cannot delete the data of a tensor")
+
     __hash__ = object.__hash__  # by identity, though `==` compares elementwise
 
 
@@ -310,9 +348,37 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     return tensor
 
 
+class Interpreted:
+    """What stands for an array and carries out ops itself, such as a batch of arrays.
+
+    It tells shape and dtype like an array; whatever else is asked of it raises, and the op that
+    asked hands itself over to `interpret(op, inputs, params)`: see `engine.dispatch`.
+    """
+
+    __slots__ = ()
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def alike(self, made: Tensor) -> Interpreted:
+        """What stands for `made` in the same way, so that values like this may be written to it."""
+        raise NotImplementedError
+
+    def check_room(self, target: Tensor) -> None:
+        """Raise unless `target` may have this for its array from now on."""
+        raise NotImplementedError
+
+
+def as_array(value: Any) -> Any:
+    """`value` as an array, if it is a NumPy scalar."""
+    if value.__class__ is np.ndarray or isinstance(value, Interpreted):
+        return value
+    return np.asarray(value)
+
+
 def wrap(value: Any, node: Node | None = None) -> Tensor:
     """A tensor around an array or a NumPy scalar, made by `node`."""
-    tensor = new_tensor(value if isinstance(value, np.ndarray) else np.asarray(value))
+    tensor = new_tensor(as_array(value))
     tensor.node = node
     return tensor
 
@@ -321,7 +387,9 @@ def alias(source: Tensor, node: Node | None) -> Tensor:
     """Another tensor on the same memory and version, with `node` for its history."""
     tensor = new_tensor(source.array)
     tensor.node = node
-    if not source.is_inference_tensor:
+    if source.is_inference_tensor:
+        tensor.is_inference_tensor = True
+    else:
         tensor.cell = cell_of(source)
     return tensor
 
@@ -330,25 +398,49 @@ def cell_of(tensor: Tensor) -> Cell:
     """The tensor's version cell, made now if it has none: NOTE [One clock] in `graph`, rule 3."""
     cell = tensor.cell
     if cell is None:
-        cell = tensor.cell = Cell()
-        if tensor.node is not None:
-            tensor.node.cell = cell
+        made = Cell()
+        with structure:  # two threads may make the first views of one tensor
+            cell = tensor.cell
+            if cell is None:
+                cell = tensor.cell = made
+                if tensor.node is not None:
+                    tensor.node.cell = cell
     return cell
+
+
+def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
+    """Add `g` to the tensor's `.grad`, of which it may become the whole.
+
+    The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
+    another thread has replaced or written the gradient since, the sum is made again.
+    """
+    while True:
+        before: Any = tensor._grad
+        version = None if before is None else cell_of(before).version
+        total = g if before is None else before + g
+        with lock:
+            seen = None if before is None else before.cell.version
+            if tensor._grad is before and seen == version:
+                tensor._grad = total
+                return
 
 
 def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
     """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
     view.view_of = View(base, path, origin)
-    views = base.views
-    if views is None:
-        base.views = views = []
-    elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
-        views[:] = [ref for ref in views if ref() is not None]
-    views.append(weakref.ref(view))
+    with structure:
+        views = base.views
+        if views is None:
+            base.views = views = []
+        elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
+            views[:] = [ref for ref in views if ref() is not None]
+        views.append(weakref.ref(view))
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
     """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
     if not tensor.is_leaf:
         if not value:
             raise RuntimeError(
@@ -374,7 +466,9 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed. Make a normal tensor first: x.clone().requires_grad_()"
             )
-        tensor.node = leaf_node(tensor, tensor.array.shape, tensor.array.dtype)
+        made = leaf_node(tensor, tensor.array.shape, tensor.array.dtype)
+        with structure:  # of two nodes, one would add to `.grad` in vain
+            tensor.node = tensor.node or made
 
 
 def check_grad(tensor: Tensor, grad: Any) -> None:

@@ -62,6 +62,7 @@ from ..ops.conv import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from ..ops.distance import pdist
 from ..ops.dropout import (
     alpha_dropout,
     dropout,
@@ -71,6 +72,22 @@ from ..ops.dropout import (
     feature_alpha_dropout,
 )
 from ..ops.embedding import embedding, embedding_bag, one_hot
+from ..ops.fractional import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
+from ..ops.grid import affine_grid, grid_sample
+from ..ops.head import linear_cross_entropy
+from ..ops.indexed import (
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices,
+    max_pool1d_with_indices,
+    max_pool2d_with_indices,
+    max_pool3d_with_indices,
+)
 from ..ops.likelihood import gaussian_nll_loss, kl_div, poisson_nll_loss
 from ..ops.linalg import linear
 from ..ops.loss import (
@@ -83,6 +100,8 @@ from ..ops.loss import (
     soft_margin_loss,
 )
 from ..ops.matrices import bilinear
+from ..ops.multihead import multi_head_attention_forward
+from ..ops.native import conv_tbc, native_channel_shuffle
 from ..ops.normalization import (
     batch_norm,
     group_norm,
@@ -110,6 +129,8 @@ from ..ops.resample import (
     pixel_shuffle,
     pixel_unshuffle,
     upsample,
+    upsample_bilinear,
+    upsample_nearest,
 )
 from ..ops.sequence import ctc_loss
 from ..ops.soft import gumbel_softmax, log_softmax, softmax, softmin

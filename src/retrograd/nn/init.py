@@ -317,3 +317,29 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         zeroed = randperm(rows, generator=generator).array[: math.ceil(sparsity * rows)]
         tensor.array[zeroed, column] = 0
     return _written(tensor, "sparse_")
+
+
+# -- older names -----------------------------------------------------------------------------------
+
+
+def _older(function: Any) -> Any:
+    """`function` by its older name, without the underscore; warns."""
+    name = function.__name__
+
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)  # type: ignore[no-any-return]
+
+    call.__name__ = call.__qualname__ = name[:-1]
+    call.__doc__ = f"`{name}` by its older name; warns."
+    return call
+
+
+uniform, normal, constant, eye, dirac = map(_older, (uniform_, normal_, constant_, eye_, dirac_))
+xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))
+orthogonal, sparse = map(_older, (orthogonal_, sparse_))

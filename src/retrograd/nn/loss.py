@@ -176,10 +176,10 @@ class PoissonNLLLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of `input` against `target`."""
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `log_input` (or the rate itself) against `target`."""
         return F.poisson_nll_loss(
-            input,
+            log_input,
             target,
             log_input=self.log_input,
             full=self.full,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes
 from ..engine.tensor import Tensor, alias, device, new_tensor
 from . import state
@@ -161,6 +163,19 @@ class Module(Tree):
     def cpu(self) -> Any:
         """This module: its tensors live on the cpu."""
         return self.to("cpu")
+
+    def bfloat16(self) -> Any:
+        """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""
+        target = dtypes.by_name("bfloat16")
+        return self._apply(lambda t: _cast(t, target) if _is_real(t) else t)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Give parameters and buffers new memory, whose values are undetermined."""
+        return self._apply(lambda t: new_tensor(np.empty_like(t.array)), recurse)
+
+    def share_memory(self) -> Any:
+        """This module: nothing has to be done to share its memory among threads."""
+        return self
 
     # -- state ---------------------------------------------------------------------------------
 

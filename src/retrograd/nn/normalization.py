@@ -392,9 +392,9 @@ class RMSNorm(Module):
         """Set weight to 1."""
         _reset(self)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` divided by its root mean square."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` divided by its root mean square."""
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         """The settings."""

@@ -144,9 +144,13 @@ def run_in_threads(modules: list[Any], calls: list[Any]) -> list[Any]:
         thread.start()
     for thread in threads:
         thread.join()
-    for error in errors:
-        if error is not None:
-            raise error
+    try:
+        for error in errors:
+            if error is not None:
+                raise error
+    finally:
+        errors.clear()  # a traceback holds this frame
+        error = None
     return outputs
 
 

@@ -109,7 +109,7 @@ declare(
 
 def _relu_array(x: Any) -> Any:
     kind = x.dtype.kind
-    if kind in "fiu":
+    if kind in "fiuV":
         return np.maximum(x, 0)
     if kind == "b":
         raise unsupported("relu", x.dtype)

@@ -23,6 +23,7 @@ _adaptive_max_pool = declare(
     ),
     nondiff=("indices",),
     complex=False,
+    batch="leading",
     examples=[example("2x5", size=(3,)), example("1x4x5", size=(3, 2)), example("0x4", size=(3,))],
     node_name="AdaptiveMaxPool2DBackward0",
 )
@@ -34,6 +35,7 @@ _adaptive_avg_pool = declare(
         g, size=input_shape[-len(size) :]
     ),
     linear="input",
+    batch="leading",
     examples=[example("2x5", size=(3,)), example("1x4x5", size=(3, 2))],
     node_name="AdaptiveAvgPool2DBackward0",
 )
@@ -43,6 +45,7 @@ adaptive_avg_pool_input = declare(
     lambda g, *, size: pooling.adaptive_avg_input(g, size),
     input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool(g, size=input_shape[-len(size) :]),
     linear="input",
+    batch="leading",
     examples=[example("2x3", size=(5,)), example("1x3x2", size=(4, 5))],
     doc="""The adjoint of `adaptive_avg_pool`, whose input has spatial sizes `size`.""",
 )

@@ -240,7 +240,7 @@ method(div, "div", "divide", "true_divide")
 method(sub, "sub", "subtract")
 method(positive, "positive", "__pos__")
 method(rsub, "__rsub__")
-method(_rtruediv, "__rtruediv__")
+method(_rtruediv, "__rtruediv__", "__rdiv__")
 method(sum_to_size)
 for function, names in (
     (add, ["add_", "__iadd__"]),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.dispatch import write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor
@@ -61,6 +62,7 @@ _tril = declare(
     lambda input, *, diagonal: np.tril(input, diagonal),
     input=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
     linear="input",
+    batch="leading",
     examples=[
         example("3x3", diagonal=0),
         example("2x3x4", diagonal=1),
@@ -75,6 +77,7 @@ _triu = declare(
     lambda input, *, diagonal: np.triu(input, diagonal),
     input=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
     linear="input",
+    batch="leading",
     examples=[
         example("3x3", diagonal=0),
         example("2x3x4", diagonal=1),
@@ -85,14 +88,17 @@ _triu = declare(
 )
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
-    """A copy with the elements in reverse order along `dims`. Source: PyTorch's `flip`.
+def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
+    """A copy with the elements in reverse order along `dims`: `flip(x, (0, 1))`, `flip(x, 0, 1)`.
+
+    Source: PyTorch's `flip`.
 
     >>> import retrograd as rg
     >>> rg.flip(rg.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return _flip(input, dims=normalize_dims(integers(dims, "flip", "dims"), input.array.ndim))  # type: ignore[no-any-return]
+    given = integers(places if dims is None else (dims,), "flip", "dims")
+    return _flip(input, dims=normalize_dims(given, input.array.ndim))  # type: ignore[no-any-return]
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -180,7 +186,7 @@ def _check_matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Matrices `(..., M, N)` with zeros above the given diagonal. Source: PyTorch's `tril`.
 
     >>> import retrograd as rg
@@ -188,11 +194,13 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     tensor([[1, 0],
             [3, 4]])
     """
+    if out is not None:
+        return write_out(tril, out, (input, diagonal), {})  # type: ignore[no-any-return]
     _check_matrix(input, "tril")
     return _tril(input, diagonal=diagonal)  # type: ignore[no-any-return]
 
 
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Matrices `(..., M, N)` with zeros below the given diagonal. Source: PyTorch's `triu`.
 
     >>> import retrograd as rg
@@ -200,6 +208,8 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     tensor([[1, 2],
             [0, 4]])
     """
+    if out is not None:
+        return write_out(triu, out, (input, diagonal), {})  # type: ignore[no-any-return]
     _check_matrix(input, "triu")
     return _triu(input, diagonal=diagonal)  # type: ignore[no-any-return]
 
@@ -261,7 +271,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))  # type: ignore[no-any-return]
 
 
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with the vector `input` on a diagonal; of a matrix, a copy of that diagonal.
 
     Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `diag`.
@@ -271,6 +281,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     tensor([[1, 0],
             [0, 2]])
     """
+    if out is not None:
+        return write_out(diag, out, (input, diagonal), {})  # type: ignore[no-any-return]
     ndim = input.array.ndim
     if ndim == 1:
         return diag_embed(input, diagonal)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
 from ..engine.dispatch import as_tensor, check_broadcast
-from ..engine.inplace import check_writable, is_tracked, overwritten, write
+from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method, new_tensor
+from ..engine.tensor import Tensor, cell_of, method, new_tensor
+from . import rules
 from .dims import integers
 from .expand import expanded
 from .index import (
@@ -43,6 +44,7 @@ _copy = declare(
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: g,
     linear="input, other",
+    batch=rules.like_input("copy"),
     examples=[example("2x3, 2x3"), example("2x3, 3"), example("2x3, "), example("0x2, 2")],
     node_name="CopyBackwards",
     doc="""`other` in the shape and dtype of `input`, whose values have no influence.""",
@@ -54,6 +56,7 @@ _fill = declare(
     input=lambda xp, g: xp.zeros_like(g),
     value=lambda xp, g: g,
     linear="input, value",
+    batch=rules.like_input("fill"),
     examples=[example("2x3, "), example(", "), example("0, ")],
     doc="""A tensor like `input` in which every element is `value`.""",
 )
@@ -63,6 +66,7 @@ _zero = declare(
     np.zeros_like,
     input=lambda xp, g: xp.zeros_like(g),
     linear="input",
+    batch=rules.like_input("zero"),
     examples=[example("2x3"), example("")],
     doc="""A tensor like `input` in which every element is 0.""",
 )
@@ -92,7 +96,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     """Write `value` into the whole of `target`; without a graph, straight into its memory."""
     expanded(value.array.shape, target.array.shape)
     uniform = record is _fill
-    if is_tracked(target, (value,)):
+    if must_run(target, (value,)):
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
     np.copyto(target.array, value.array, casting="unsafe")
@@ -142,7 +146,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> rg.ones(2).zero_()
     tensor([0., 0.])
     """
-    if is_tracked(self, ()):
+    if must_run(self, ()):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
     self.array.fill(0)
@@ -214,7 +218,7 @@ def _put(
     """Write `values` at the indices; without a graph, straight into the target's memory."""
     check_bounds(target.array.shape, found, dims)
     check_values(values, region_shape(target.array.shape, found, dims))
-    if accumulate or is_tracked(target, (values,)):
+    if accumulate or must_run(target, (values,)):
         how = {"dims": dims, "accumulate": accumulate}
         return write(target, "index_put_", index_put_op, (values, found), how)
     check_writable(target, "index_put_", False)
@@ -295,6 +299,8 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     shape = integers(sizes, "resize_", "size")
     if self.node is not None:
         raise RuntimeError("cannot resize variables that require grad")
+    if shape == self.array.shape:
+        return self
     if self.view_of is not None or self.views:
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self.array)
@@ -302,7 +308,13 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     kept = min(flat.size, array.size)
     array.reshape(-1)[:kept] = flat[:kept]
     self.array = array
+    cell_of(self).bump("resize_")
     return self
+
+
+def resize_as_(self: Tensor, other: Tensor) -> Tensor:
+    """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`."""
+    return resize_(self, other.array.shape)
 
 
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
@@ -315,22 +327,24 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     >>> rg.zeros(3).set_(rg.ones(2))
     tensor([1., 1.])
     """
-    if self.node is not None:
+    if self.node is not None and (modes.state.grad or not self.is_leaf):
         raise RuntimeError(
-            "set_() on a tensor that requires grad would lose its history. Work on x.detach()"
+            "set_() on a tensor that requires grad would lose its history. Work on x.detach(), or, "
+            "for a leaf: with retrograd.no_grad(): x.set_(...)"
         )
     if source is None:
-        self.array = np.empty(0, self.array.dtype)
-        return self
+        source = new_tensor(np.empty(0, self.array.dtype))
     if source.array.dtype != self.array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
         )
     self.array = source.array
     self.cell = source.cell
+    if self.node is not None:
+        self.node.shape = source.array.shape
     return self
 
 
 method(setitem, "__setitem__")
-for function in (copy_, fill, fill_, index_put, index_put_, resize_, set_, zero_):
+for function in (copy_, fill, fill_, index_put, index_put_, resize_, resize_as_, set_, zero_):
     method(function)

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.op import declare, example
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.op import declare, example, recorded
+from ..engine.tensor import Interpreted, Tensor, new_tensor
+from . import rules
 from .activation import logsigmoid
 from .loss import check_floating, check_real, check_tensors, legacy, reduced, reduction_of
 
@@ -80,6 +81,7 @@ _cross_entropy = declare(
         g, input, target, share, scale=scale
     ),
     complex=False,
+    batch=rules.cross_entropy,
     examples=[
         example("3x4, 3:int<4, none", scale=0.5),
         example("3x4, 3:int<4, 3x1", scale=1.0),
@@ -100,6 +102,7 @@ declare(
     ),
     input=slope_input,
     complex=False,
+    batch=rules.cross_entropy_slope,
     examples=[
         example(", 3x4, 3:int<4, none", scale=0.5),
         example(", 3x4, 3:int<4, 3x1", scale=1.0),
@@ -261,12 +264,15 @@ def cross_entropy(
         and target.array.dtype == np.int64
         and target.array.shape == input.array.shape[:1]
         and target.array.size
+        and target.array.__class__ is np.ndarray
     ):
         indices = target.array
         if int(indices.view(np.uint64).max()) < input.array.shape[1] and ignore_index < 0:
             return _cross_entropy(input, target, None, scale=1.0 / len(indices))  # type: ignore[no-any-return]
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
+    if isinstance(target.array, Interpreted) and weight is None and not label_smoothing:
+        return _unseen_targets(input, target, ignore_index, reduction)
     check_real("cross_entropy", input)
     check_floating("cross_entropy", input)
     if not 0.0 <= label_smoothing <= 1.0:
@@ -300,6 +306,23 @@ def cross_entropy(
     spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
     part = label_smoothing / input.array.shape[1]
     return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
+
+
+def _unseen_targets(
+    input: Tensor, target: Tensor, ignore_index: int, reduction: str
+) -> Tensor:
+    """Cross-entropy for targets whose values cannot be looked at: they are a batch."""
+    if target.array.dtype.kind == "f":
+        return _soft_targets(input, target, None, ignore_index, reduction, 0.0)
+    _check_sizes(input, target)
+    dim = min(1, input.array.ndim - 1)
+    counts = target != ignore_index
+    index = recorded.where(counts, target, recorded.zeros_like(target)).unsqueeze(dim)
+    loss = -input.log_softmax(dim).gather(dim, index).squeeze(dim)
+    loss = recorded.where(counts, loss, recorded.zeros_like(loss))
+    if reduction == "mean":
+        return loss.sum() / counts.sum()  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 def _smooth_part(

@@ -157,6 +157,7 @@ _real = declare(
     input=lambda xp, g: g,
     linear="input",
     view=True,
+    batch="leading",
     examples=SINGLE,
 )
 
@@ -166,6 +167,7 @@ _imag = declare(
     input=lambda xp, g: g * 1j,
     linear="input",
     view=True,
+    batch="leading",
     examples=[example("3x4:complex"), example(":complex")],
 )
 
@@ -391,6 +393,7 @@ _view_as_real = declare(
     input=lambda xp, g: xp.join_parts(g),
     linear="input",
     view=True,
+    batch="leading",
     examples=[example("3x4:complex"), example(":complex")],
 )
 
@@ -401,6 +404,7 @@ _view_as_complex = declare(
     linear="input",
     view=True,
     complex=False,
+    batch="leading",
     examples=[example("3x2"), example("2x3x2")],
 )
 
@@ -410,6 +414,7 @@ declare(
     input=lambda xp, g: xp.view_as_real(g),
     linear="input",
     complex=False,
+    batch="leading",
     examples=[example("3x2"), example("2")],
     doc="""`view_as_complex` as a value, whatever the strides; for formulas.""",
 )

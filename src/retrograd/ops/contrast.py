@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..engine.tensor import Tensor
+from .dims import broadcast_shapes
 from .loss import reduced, reduction_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
             raise RuntimeError(
                 f"expected common dtype to be floating point, yet common dtype is {t.dtype}"
             )
+    shape = broadcast_shapes(x1.shape, x2.shape)
+    if not x1.array.shape == x2.array.shape == shape:  # the norms, too, are along the common shape
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     first = x1 / x1.norm(2, dim, keepdim=True).clamp_min(eps)
     second = x2 / x2.norm(2, dim, keepdim=True).clamp_min(eps)
     if x2.array.dtype.kind == "c":

@@ -16,6 +16,7 @@ from ..backends import convolution
 from ..engine.dispatch import LEGACY
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
+from . import rules
 from .products import C_NAMES, name_of
 
 __all__ = [
@@ -80,6 +81,7 @@ _conv = declare(
     ),
     bias=lambda xp, g: xp.channel_sum(g),
     linear="input, bias",
+    batch=rules.conv("conv", "data", "kernel"),
     examples=[
         example("2x2x5, 2x2x3, 2", **geometry(padding=1, groups=1)),
         example("1x2x7, 2x1x3, none", **geometry(stride=2, dilation=2, padding=2, groups=2)),
@@ -102,6 +104,7 @@ conv_input = declare(
         dilation=dilation, groups=groups,
     ),
     linear="input | weight",
+    batch=rules.conv("conv_input", "data", "kernel"),
     examples=[
         example("2x2x3, 2x2x3", **geometry(size=(5,), groups=1)),
         example("1x2x3, 2x1x3", **geometry(size=(6,), stride=2, padding=1, groups=2)),
@@ -125,6 +128,7 @@ conv_weight = declare(
         dilation=dilation, groups=groups,
     ),
     linear="input | other",
+    batch=rules.conv("conv_weight", "data", "data"),
     examples=[
         example("2x2x3, 2x2x5", **geometry(kernel=(3,), groups=1)),
         example("1x2x3, 1x2x6", **geometry(kernel=(3,), stride=2, padding=1, groups=2)),
@@ -140,6 +144,7 @@ channel_sum = declare(
     lambda x: np.add.reduce(x, (0, *range(2, x.ndim))),
     input=lambda xp, g, input_shape: xp.channel_fill(g, shape=input_shape),
     linear="input",
+    batch=rules.channel_sum,
     examples=[example("2x3x2"), example("0x2x1")],
     doc="""The sum over all dimensions but the second.""",
 )
@@ -149,6 +154,7 @@ channel_fill = declare(
     lambda x, *, shape: np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 2)), shape),
     input=lambda xp, g: xp.channel_sum(g),
     linear="input",
+    batch=rules.channel_fill,
     examples=[example("3", shape=(2, 3, 2))],
     doc="""A vector repeated along all dimensions but the second, the adjoint of `channel_sum`.""",
 )

@@ -138,7 +138,7 @@ SHORT = {
 def short_form(name: str, target: dtypes.dtype) -> Any:
     """The method called `name` that converts to `target`."""
 
-    def call(self: Tensor) -> Tensor:
+    def call(self: Tensor, memory_format: Any = None) -> Tensor:
         return convert(self, target.numpy)
 
     call.__name__ = call.__qualname__ = name
@@ -146,8 +146,26 @@ def short_form(name: str, target: dtypes.dtype) -> Any:
     return call
 
 
+def bfloat16(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor as bfloat16: `to(retrograd.bfloat16)`.
+
+    Needs the package ml_dtypes (pip install retrograd[bfloat16]); AttributeError without it.
+    """
+    return convert(self, dtypes.by_name("bfloat16").numpy)
+
+
+def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Raises TypeError: no complex dtype of two half floats is supported. Use `cfloat`.
+
+    The one of ml_dtypes is not complex to NumPy: its `real` is the number itself.
+    """
+    raise TypeError(dtypes.NO_COMPLEX32)
+
+
 for name, target in SHORT.items():
     method(short_form(name, target))
+method(bfloat16)
+method(chalf)
 method(to)
 method(type_as)
 method(type_, "type")

@@ -1,23 +1,30 @@
 """Copying tensors by Python's own protocols: `copy`, `deepcopy` and `pickle`.
 
 A copy is a leaf: it keeps values, dtype, class, `requires_grad` and the user's attributes, never a
-graph. A deep copy keeps `.grad` too.
+graph. A deep copy keeps `.grad` too; tensors that share memory, copied together, share it again.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..engine.tensor import Tensor, method, new_tensor, set_requires_grad
+from .methods import root
 
 __all__: list[str] = []
 
 NO_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
     "the moment. This one was made by {node}. Copy its value: x.detach().clone()"
+)
+
+HOOK_LOST = (
+    "backward hook {hook} on tensor will not be serialized. If this is expected, you can decorate "
+    "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
 INTERNAL = ("view_of", "views", "is_inference_tensor", "_grad", "_parked")
@@ -38,11 +45,47 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
 
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    for hook in (self._backward_hooks or {}).values():
+        if not getattr(hook, "__torch_unserializable__", False):
+            warnings.warn(HOOK_LOST.format(hook=hook), UserWarning, stacklevel=2)
     return rebuild, (type(self), self.array, self.requires_grad, attributes(self))
 
 
 def _copy(self: Tensor) -> Tensor:
     return rebuild(type(self), self.array.view(), self.requires_grad, attributes(self))
+
+
+def _copied(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an array, in a copy of the memory that it may share with others."""
+    whole = root(array)
+    if not (whole.flags.c_contiguous or whole.flags.f_contiguous) or whole.dtype.hasobject:
+        return np.array(array, order="K")
+    found = memo.get(id(whole))
+    if found is None:
+        found = memo[id(whole)] = np.array(whole, order="K")
+    if whole is array:
+        return found
+    offset = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    flat = found.reshape(-1, order="A") if found.size else found
+    return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
+
+
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+    """The same memory and history as a tensor of class `cls`.
+
+    Raises TypeError for what is no subclass of Tensor. Source: PyTorch's `Tensor.as_subclass`.
+
+    >>> import retrograd as rg
+    >>> class Mine(rg.Tensor):
+    ...     pass
+    >>> type(rg.ones(2).as_subclass(Mine)).__name__
+    'Mine'
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
+    made = self.view_as(self)
+    made.__class__ = cls
+    return made
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -51,7 +94,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return found
     if not self.is_leaf:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
-    array = np.array(self.array, order="K")
+    array = _copied(self.array, memo)
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     made.__dict__.update(copy.deepcopy(attributes(self), memo))
     if self.grad is not None:
@@ -62,3 +105,4 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 method(_reduce_ex, "__reduce_ex__")
 method(_copy, "__copy__")
 method(_deepcopy, "__deepcopy__")
+method(as_subclass)

@@ -13,6 +13,7 @@ import numpy as np
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, new_tensor
+from . import rules
 from .generator import default_generator
 
 __all__ = [
@@ -38,6 +39,7 @@ masked_scale = declare(
     _masked_scale,
     input=lambda xp, g, mask, scale: xp.masked_scale(g, mask, scale=scale),
     linear="input",
+    batch="elementwise",
     examples=[
         example("3x4, 3x4:bool", scale=2.0),
         example("2x3x2, 2x3x1:bool", scale=1.5),

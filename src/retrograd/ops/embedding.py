@@ -9,6 +9,7 @@ import numpy as np
 from ..engine.dispatch import LEGACY
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, cell_of, new_tensor
+from . import rules
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -60,6 +61,7 @@ _embedding = declare(
     weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
         g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
     ),
+    batch=rules.embedding,
     examples=[
         example("3x2, 4:int<3", skip=None, by_frequency=False),
         example("3x2, 2x2:int<3", skip=None, by_frequency=False),

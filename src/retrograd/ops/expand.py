@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from ..engine.dispatch import check_broadcast
 from ..engine.inplace import turn
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method
-from .dims import broadcast_shapes, integers, normalize_dim, normalize_dims
+from ..engine.tensor import Size, Tensor, method
+from .dims import broadcast_shapes as common_shape
+from .dims import integers, normalize_dim, normalize_dims
+from .names import renamed
 from .shape import reshape
 from .structure import expand as _expand
 
@@ -19,6 +22,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "broadcast_shapes",
     "broadcast_tensors",
     "broadcast_to",
     "squeeze",
@@ -57,7 +61,7 @@ _unsqueeze = declare(
 )
 
 
-def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """A view with size-1 dimensions repeated to `sizes`; -1 keeps a size, new ones lead.
 
     The result must not be written in place, since its elements share memory. Raises RuntimeError
@@ -68,7 +72,8 @@ def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    return _expand(self, shape=expanded(self.array.shape, integers(sizes, "expand", "size")))  # type: ignore[no-any-return]
+    wanted = integers(sizes if size is None else (size,), "expand", "size")
+    return _expand(self, shape=expanded(self.array.shape, wanted))  # type: ignore[no-any-return]
 
 
 def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -131,11 +136,27 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     shapes = [x.array.shape for x in tensors]
     for first, second in itertools.combinations(shapes, 2):
         check_broadcast(first, second, "broadcast_tensors")
-    shape = broadcast_shapes(*shapes)
+    shape = common_shape(*shapes)
     return tuple(_expand(x, shape=shape) for x in tensors)
 
 
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape to which tensors of all of `shapes` broadcast; an integer n stands for `(n,)`.
+
+    Raises RuntimeError where they do not, ValueError for a negative size. Source: PyTorch's
+    `broadcast_shapes`.
+
+    >>> import retrograd as rg
+    >>> rg.broadcast_shapes((2,), (3, 1))
+    retrograd.Size([3, 2])
+    """
+    whole = [tuple(s) if isinstance(s, (tuple, list)) else (operator.index(s),) for s in shapes]
+    if any(n < 0 for shape in whole for n in shape):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
+    return Size(common_shape(*whole))
+
+
+def squeeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
     `dim` is an integer or a tuple; dimensions of other sizes stay. Source: PyTorch's `squeeze`.
@@ -144,6 +165,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
+    if names:
+        return renamed(squeeze, locals())
     return _squeeze(input, dims=ones_among(input.array.shape, dim))  # type: ignore[no-any-return]
 
 
@@ -159,7 +182,7 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
 
 
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     """A view with a new dimension of size 1 at place `dim` of the result.
 
     Raises IndexError where there is no such place. Source: PyTorch's `unsqueeze`.
@@ -168,6 +191,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     >>> rg.unsqueeze(rg.ones(3), -1).shape
     retrograd.Size([3, 1])
     """
+    if names:
+        return renamed(unsqueeze, locals())
     return _unsqueeze(input, dims=(normalize_dim(dim, input.array.ndim + 1),))  # type: ignore[no-any-return]
 
 

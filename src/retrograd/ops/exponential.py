@@ -11,6 +11,7 @@ from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from .axes import wrap_dim, wrap_dims
+from .names import renamed
 from .reduce import DIMS, add_up, converted, legacy
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -89,7 +90,12 @@ _log_softmax_op = declare(
 
 
 def logsumexp(
-    input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
 
@@ -101,6 +107,8 @@ def logsumexp(
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
+    if names:
+        return renamed(logsumexp, locals())
     if out is not None:
         return write_out(logsumexp, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -112,7 +120,9 @@ def along(input: Tensor, dim: int) -> tuple[int, ...]:
     return (at,) if input.ndim else ()
 
 
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+) -> Tensor:
     """Exponentials divided by their sum along `dim`, of the input's shape.
 
     `dtype` converts first. Complex input gives the holomorphic extension (PyTorch has none). Raises
@@ -123,18 +133,24 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = 
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
+    if names:
+        return renamed(softmax, locals())
     if out is not None:
         return write_out(softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
     return _softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
 
 
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+) -> Tensor:
     """Logarithm of `softmax`, computed without leaving the logarithms; arguments as there.
 
     >>> import retrograd as rg
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """
+    if names:
+        return renamed(log_softmax, locals())
     if out is not None:
         return write_out(log_softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
     return _log_softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]

@@ -15,16 +15,16 @@ import numpy as np
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
-from . import returns
+from . import returns, rules
 from .axes import wrap_dim, wrap_dims
+from .names import renamed
+from .outs import write_each
 from .reduce import ALL, DIMS
 
 __all__ = [
     "amax",
     "amin",
     "aminmax",
-    "argmax",
-    "argmin",
     "max",
     "median",
     "min",
@@ -130,6 +130,7 @@ _full = {
         input=lambda xp, g, input, out: g * xp.tie_share(input, out, dim=None, keepdim=False),
         complex=False,
         examples=FULL,
+        batch={"max": rules.whole("amax"), "min": rules.whole("amin")}.get(name),
         node_name=node_name,
     )
     for name, forward, node_name in (
@@ -239,29 +240,6 @@ _along = {
 }
 
 
-def place(choose: Any, name: str) -> Any:
-    """The forward of `argmax` or `argmin`; `dim` None numbers the elements in C order."""
-
-    def forward(input: Any, *, dim: int | None, keepdim: bool) -> Any:
-        if dim is None or input.ndim == 0:
-            found = choose(ordered(input, name), None)
-            return np.reshape(found, [1] * input.ndim if keepdim else ())
-        return choose(ordered(input, name), dim, keepdims=keepdim)
-
-    return forward
-
-
-_place = {
-    name: declare(
-        f"{name}(input, *, dim, keepdim)",
-        place(choose, name),
-        complex=False,
-        examples=[example("3x4", dim=1, keepdim=False), example("3", dim=None, keepdim=True)],
-    )
-    for name, choose in (("argmax", np.argmax), ("argmin", np.argmin))
-}
-
-
 def _pair(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
     """(values, indices) of a choice along one dim, as the named tuple of PyTorch."""
     at = wrap_dim(input, dim)
@@ -304,6 +282,7 @@ def max(
     *,
     other: Tensor | None = None,
     out: Any = None,
+    **names: Any,
 ) -> Any:
     """The largest element; along `dim` a pair (values, indices); of two tensors `maximum`.
 
@@ -316,6 +295,8 @@ def max(
     >>> rg.max(x), rg.max(x, 0).indices
     (tensor(5.), tensor([1, 0]))
     """
+    if names:
+        return renamed(max, locals())
     return _max_or_min("max", recorded.maximum, input, dim, keepdim, other, out)
 
 
@@ -326,6 +307,7 @@ def min(
     *,
     other: Tensor | None = None,
     out: Any = None,
+    **names: Any,
 ) -> Any:
     """The smallest element; along `dim` a pair (values, indices); of two tensors `minimum`.
 
@@ -335,6 +317,8 @@ def min(
     >>> rg.min(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
     tensor([1., 2.])
     """
+    if names:
+        return renamed(min, locals())
     return _max_or_min("min", recorded.minimum, input, dim, keepdim, other, out)
 
 
@@ -348,7 +332,12 @@ def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -
 
 
 def amax(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """The largest elements over `dim` (an int, a tuple, or all); equal ones share the cotangent.
 
@@ -358,11 +347,18 @@ def amax(
     >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([3., 5.])
     """
+    if names:
+        return renamed(amax, locals())
     return _amax_or_amin("amax", input, dim, keepdim, out)  # type: ignore[no-any-return]
 
 
 def amin(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """The smallest elements over `dim`; like `amax`.
 
@@ -370,10 +366,14 @@ def amin(
     >>> rg.amin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
+    if names:
+        return renamed(amin, locals())
     return _amax_or_amin("amin", input, dim, keepdim, out)  # type: ignore[no-any-return]
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None, **names: Any
+) -> Any:
     """The pair (`amin`, `amax`) over everything or one dimension, with the names min and max.
 
     Raises RuntimeError where there are no elements. Source: PyTorch's `aminmax`.
@@ -382,6 +382,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
     tensor(3.)
     """
+    if names:
+        return renamed(aminmax, locals())
+    if out is not None:
+        return write_each(aminmax, out, input, dim=dim, keepdim=keepdim)
     if dim is not None:
         wrap_dim(input, dim)
     if 0 in [input.shape[d] for d in wrap_dims(input, dim)]:
@@ -392,48 +396,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return returns.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
-def _arg(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
-    at = None if dim is None else wrap_dim(input, dim)
-    if at is not None and input.ndim:
-        check_elements(input, (at,), name)
-    elif 0 in input.shape:
-        raise IndexError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-            "reduction dim with the 'dim' argument."
-        )
-    extra = {} if out is None else {"out": out}
-    return _place[name](input, dim=at, keepdim=keepdim, **extra)
-
-
-def argmax(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
-    """The index of the first largest element, in C order or along `dim`; int64.
-
-    Raises IndexError where there are no elements, RuntimeError for complex input. Source:
-    PyTorch's `argmax`.
-
-    >>> import retrograd as rg
-    >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
-    >>> rg.argmax(x), rg.argmax(x, dim=0)
-    (tensor(1), tensor([1, 0]))
-    """
-    return _arg("argmax", input, dim, keepdim, out)  # type: ignore[no-any-return]
-
-
-def argmin(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
-    """The index of the first smallest element, in C order or along `dim`; like `argmax`.
-
-    >>> import retrograd as rg
-    >>> rg.argmin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
-    tensor([0, 1])
-    """
-    return _arg("argmin", input, dim, keepdim, out)  # type: ignore[no-any-return]
-
-
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def median(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
     """The median, the lower one of an even number; along `dim` a pair (values, indices).
 
     NaN if an element is NaN. Over everything, elements that equal the median share the cotangent;
@@ -444,13 +409,15 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
+    if names:
+        return renamed(median, locals())
     if dim is not None:
         return _pair("median", input, dim, keepdim, out)
     return _full["median"](input)
 
 
 def nanmedian(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
 ) -> Any:
     """`median` of the elements that are not NaN.
 
@@ -458,12 +425,16 @@ def nanmedian(
     >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
+    if names:
+        return renamed(nanmedian, locals())
     if dim is not None:
         return _pair("nanmedian", input, dim, keepdim, out)
     return _full["nanmedian"](input)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+def mode(
+    input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
     """The commonest element along `dim`, the smallest of several: a pair (values, indices).
 
     The index is that of its last occurrence, which gets the cotangent. Source: PyTorch's `mode`.
@@ -474,19 +445,10 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     values=tensor(1),
     indices=tensor(4))
     """
+    if names:
+        return renamed(mode, locals())
     return _pair("mode", input, dim, keepdim, out)
 
 
-for function in (
-    max,
-    min,
-    amax,
-    amin,
-    aminmax,
-    argmax,
-    argmin,
-    median,
-    nanmedian,
-    mode,
-):
+for function in (max, min, amax, amin, aminmax, median, nanmedian, mode):
     method(function)

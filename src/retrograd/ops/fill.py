@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.dispatch import LEGACY, write_out
-from ..engine.tensor import Tensor, device, method, new_tensor
+from ..engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ..errors import OutOfMemoryError
 from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish
 from .create import fill_value as as_fill_value
@@ -408,6 +408,9 @@ def _like(make: Any, input: Tensor, dtype: Any, device: Any, requires_grad: bool
     check_device(device)
     array = check_tensor(input, name).array
     target = array.dtype if dtype is None else check_dtype(dtype, name)
+    if isinstance(array, Interpreted):
+        made = make(np.empty(array.shape, array.dtype), target)
+        return finish(array.alike(new_tensor(made)), requires_grad)
     return finish(make(array, target), requires_grad)
 
 
@@ -495,11 +498,18 @@ def get_default_device() -> device:
 def _new(factory: Any, name: str) -> Any:
     def call(self: Tensor, *size: Any, dtype: Any = None, **settings: Any) -> Tensor:
         given = self.dtype if dtype is None else dtype
-        return factory(*size, dtype=given, **settings)  # type: ignore[no-any-return]
+        return as_wide(factory(*size, dtype=given, **settings), self)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."
     return call
+
+
+def as_wide(made: Tensor, like: Tensor) -> Tensor:
+    """A new tensor that has room for all examples that `like` stands for, if it is a batch."""
+    if isinstance(like.array, Interpreted):
+        made.array = like.array.alike(new_tensor(made.array))
+    return made
 
 
 def new_tensor_like(
@@ -510,7 +520,7 @@ def new_tensor_like(
     target = self.dtype.numpy if dtype is None else check_dtype(dtype, "new_tensor")
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
-    return finish(copy_of(data, target), requires_grad)
+    return as_wide(finish(copy_of(data, target), requires_grad), self)
 
 
 for factory in (zeros, ones, empty, full):

@@ -2,20 +2,21 @@
 
 Numbers come from NumPy's PCG64, so the same seed gives the same numbers on every platform, and
 other numbers than in PyTorch. Each draw holds the generator's lock: threads that share a generator
-share one stream. NumPy's random module is loaded at the first draw, since importing it is slow.
+share one stream. A forked child goes on at the parent's place, so both draw the same numbers until
+one of them is seeded. NumPy's random module is loaded at the first draw, since importing it is slow.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
 from ..engine.tensor import Tensor, device, new_tensor
+from ..locks import new_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self._device = make_device(device)
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._seed = FIRST_SEED
         self._stream: Any = None
 
@@ -138,6 +139,7 @@ class Generator:
 
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers from 0 to 1, exclusive; of a complex dtype, for each of both parts."""
+        check_batches()
         if target.kind == "c":
             return _paired(self.uniform((*shape, 2), dtypes.real_of(target)), target)
         with self._lock:
@@ -147,6 +149,7 @@ class Generator:
 
     def normal(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts."""
+        check_batches()
         if target.kind == "c":
             parts = self.normal((*shape, 2), dtypes.real_of(target))
             return _paired(parts * parts.dtype.type(0.5**0.5), target)
@@ -157,6 +160,7 @@ class Generator:
 
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Positive numbers of density exp(-x)."""
+        check_batches()
         wide = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
         with self._lock:
             drawn = np.asarray(self.stream.standard_exponential(shape, wide))
@@ -164,14 +168,23 @@ class Generator:
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> Any:
         """Integers from `low` to `high`, exclusive, as int64 (uint64 above its range)."""
+        check_batches()
         kind = np.int64 if high <= 2**63 else np.uint64
         with self._lock:
             return np.asarray(self.stream.integers(low, high, shape, kind))
 
     def call(self, name: str, *args: Any) -> Any:
         """What the method `name` of NumPy's generator gives."""
+        check_batches()
         with self._lock:
             return np.asarray(getattr(self.stream, name)(*args))
+
+
+def check_batches() -> None:
+    """Ask the batched calls in progress whether a number may be drawn."""
+    if modes.special:
+        for level in modes.state.batches:
+            level.draw()
 
 
 def make_device(spec: Any) -> device:

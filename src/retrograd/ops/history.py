@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,34 @@ def retains_grad(self: Tensor) -> bool:
     return hooks is not None and any(ref() is self for ref in hooks.retained)
 
 
+def _hook_table(tensor: Tensor, kind: str) -> Any:
+    hooks = None if tensor.node is None else tensor.node.hooks
+    table = None if hooks is None else getattr(hooks, kind)
+    return table if table is not None and table.used else None
+
+
+def _refuse(self: Tensor) -> None:
+    raise RuntimeError("this attribute of a tensor cannot be deleted")
+
+
+def _grad_fn(self: Tensor) -> Any:
+    return self.grad_fn
+
+
+def _nothing(self: Tensor) -> None:
+    return None
+
+
+def _volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
 method(property(retains_grad), "retains_grad")
+method(property(lambda self: _hook_table(self, "cotangent"), None, _refuse), "_backward_hooks")
+method(property(lambda self: _hook_table(self, "accumulated")), "_post_accumulate_grad_hooks")
+method(property(_grad_fn, None, _refuse), "_grad_fn")
+method(property(_nothing), "name")
+method(property(_volatile), "volatile")
 for function in (requires_grad_, register_hook, register_post_accumulate_grad_hook, retain_grad):
     method(function)

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.dispatch import write_out
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method, new_tensor
+from ..engine.tensor import Interpreted, Tensor, method, new_tensor
+from . import index_rules
 from .dims import normalize_dim
 from .region import _select, basic, new_axis, out_of_bounds
 
@@ -114,6 +116,7 @@ _index_op = declare(
         g, index, dims=dims, shape=input_shape
     ),
     linear="input",
+    batch=index_rules.index("index"),
     examples=[
         example("3x2, 4:int<3", dims=(0,)),
         example("2x3, 2x2:int<3", dims=(1,)),
@@ -130,6 +133,7 @@ index_spread = declare(
     _index_spread,
     input=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
     linear="input",
+    batch=index_rules.index("index_spread"),
     examples=[
         example("4x2, 4:int<3", dims=(0,), shape=(3, 2)),
         example("2x2x2, 2x2:int<3", dims=(1,), shape=(2, 3)),
@@ -148,6 +152,7 @@ index_put_op = declare(
     ),
     values=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
     linear="input, values",
+    batch=index_rules.index_put,
     examples=[
         example("3x2, 4x2, 4:int<3", dims=(0,), accumulate=True),
         example("3x2, , 1:int<3", dims=(0,), accumulate=False),
@@ -162,6 +167,7 @@ index_blank = declare(
     _index_blank,
     input=lambda xp, g, index, dims: xp.index_blank(g, index, dims=dims),
     linear="input",
+    batch=index_rules.index("index_blank"),
     examples=[example("3x2, 2:int<3", dims=(0,)), example("3x3, 2x2:int<3", dims=(0, 1))],
     node_name="IndexPutBackward0",
     doc="""A copy with zeros at the indices.""",
@@ -174,6 +180,7 @@ _index_select = declare(
         g, index, dims=(dim,), shape=input_shape
     ),
     linear="input",
+    batch=index_rules.index("index_select"),
     examples=[
         example("3x2, 4:int<3", dim=0),
         example("2x3, 2:int<3", dim=1),
@@ -307,7 +314,9 @@ def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
 
 
 def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> None:
-    """Raise for the first index that lies outside its dimension."""
+    """Raise for the first index that lies outside its dimension; a batch shows no values."""
+    if isinstance(found.array, Interpreted):
+        return
     parts = (found.array,) if len(dims) == 1 else tuple(found.array)
     for dim, part in zip(dims, parts, strict=True):
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
@@ -385,7 +394,7 @@ def check_range(found: Any, dim: int, size: int, name: str) -> None:
         raise kind(f"{name}(): index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The entries along `dim` at the indices in the vector `index`, as a copy.
 
     Raises IndexError for a negative index or one out of bounds. Source: PyTorch's `index_select`.
@@ -394,6 +403,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
     tensor([30, 10])
     """
+    if out is not None:
+        return write_out(index_select, out, (input, dim, index), {})  # type: ignore[no-any-return]
     place = normalize_dim(dim, input.array.ndim)
     check_vector(index, "index_select")
     shape = input.array.shape
@@ -404,7 +415,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return _index_select(input, vector, dim=place)  # type: ignore[no-any-return]
 
 
-def take(input: Tensor, index: Tensor) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at the places `index` of the flattened tensor; the result has its shape.
 
     Raises IndexError for a place out of bounds. Source: PyTorch's `take`.
@@ -413,6 +424,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))
     tensor([1, 4])
     """
+    if out is not None:
+        return write_out(take, out, (input, index), {})  # type: ignore[no-any-return]
     if index.array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = input.reshape(-1)
@@ -426,7 +439,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         ) from None
 
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where `mask` is true, as a vector; both broadcast.
 
     Raises RuntimeError for a mask that is not boolean. Source: PyTorch's `masked_select`.
@@ -435,6 +448,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     >>> rg.masked_select(rg.tensor([1, 2, 3]), rg.tensor([True, False, True]))
     tensor([1, 3])
     """
+    if out is not None:
+        return write_out(masked_select, out, (input, mask), {})  # type: ignore[no-any-return]
     check_mask(mask, "masked_select")
     shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
     whole = input if input.array.shape == shape else input.expand(shape)

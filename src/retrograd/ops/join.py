@@ -12,9 +12,11 @@ from .. import dtypes
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor
+from . import rules
 from .dims import integers, normalize_dim
 from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
 from .index import index_select
+from .names import renamed
 from .shape import reshape
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "cartesian_prod",
     "cat",
     "column_stack",
+    "combinations",
     "concat",
     "concatenate",
     "dstack",
@@ -108,7 +111,7 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     return found
 
 
-def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
     """The tensors one after another along `dim`; all other sizes must agree.
 
     Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
@@ -118,6 +121,8 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
+    if names:
+        return renamed(cat, locals())
     if out is not None:
         return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "cat")
@@ -150,27 +155,31 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
             )
 
 
-def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
     """`cat` under another name. Source: PyTorch's `concat`.
 
     >>> import retrograd as rg
     >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
+    if names:
+        return renamed(concat, locals())
     return cat(tensors, dim, out=out)
 
 
-def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
     """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
 
     >>> import retrograd as rg
     >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
+    if names:
+        return renamed(concatenate, locals())
     return cat(tensors, dim, out=out)
 
 
-def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
     """The tensors, all of one shape, along a new dimension at place `dim` of the result.
 
     Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
@@ -180,6 +189,8 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
+    if names:
+        return renamed(stack, locals())
     if out is not None:
         return write_out(stack, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "stack")
@@ -194,18 +205,20 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     return _stack_op(*parts, dim=place)  # type: ignore[no-any-return]
 
 
-def hstack(tensors: Any) -> Tensor:
+def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Side by side: joined along dimension 1, or 0 for vectors. Source: PyTorch's `hstack`.
 
     >>> import retrograd as rg
     >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
     tensor([1, 2, 3])
     """
+    if out is not None:
+        return write_out(hstack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = [atleast_1d(x) for x in _sequence(tensors, "hstack")]
     return cat(parts, 0 if parts[0].array.ndim == 1 else 1)
 
 
-def vstack(tensors: Any) -> Tensor:
+def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """One above the other: joined along dimension 0, vectors as rows. Source: `vstack`.
 
     >>> import retrograd as rg
@@ -213,10 +226,12 @@ def vstack(tensors: Any) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
+    if out is not None:
+        return write_out(vstack, out, (tensors,), {})  # type: ignore[no-any-return]
     return cat([atleast_2d(x) for x in _sequence(tensors, "vstack")], 0)
 
 
-def row_stack(tensors: Any) -> Tensor:
+def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """`vstack` under another name. Source: PyTorch's `row_stack`.
 
     >>> import retrograd as rg
@@ -224,20 +239,24 @@ def row_stack(tensors: Any) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
+    if out is not None:
+        return write_out(row_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     return vstack(tensors)
 
 
-def dstack(tensors: Any) -> Tensor:
+def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """One behind the other: joined along dimension 2. Source: PyTorch's `dstack`.
 
     >>> import retrograd as rg
     >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
     retrograd.Size([1, 2, 2])
     """
+    if out is not None:
+        return write_out(dstack, out, (tensors,), {})  # type: ignore[no-any-return]
     return cat([atleast_3d(x) for x in _sequence(tensors, "dstack")], 2)
 
 
-def column_stack(tensors: Any) -> Tensor:
+def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Side by side, with vectors as columns. Source: PyTorch's `column_stack`.
 
     >>> import retrograd as rg
@@ -245,6 +264,8 @@ def column_stack(tensors: Any) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
+    if out is not None:
+        return write_out(column_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "column_stack")
     return cat([x if x.array.ndim > 1 else reshape(x, (x.array.size, 1)) for x in parts], 1)
 
@@ -264,6 +285,7 @@ _repeat_op = declare(
     lambda input, *, repeats: np.tile(input, repeats),
     input=_repeat_back,
     linear="input",
+    batch=rules.repeat,
     examples=[
         example("2x3", repeats=(2, 1)),
         example("3", repeats=(2, 2)),
@@ -275,7 +297,7 @@ _repeat_op = declare(
 )
 
 
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """A copy with the tensor repeated that often along each dimension; extra numbers lead.
 
     Raises RuntimeError for fewer numbers than dimensions. Source: PyTorch's `Tensor.repeat`.
@@ -285,7 +307,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    counts = integers(repeats, "repeat", "repeats")
+    counts = integers(counts if repeats is None else (repeats,), "repeat", "repeats")
     if len(counts) < self.array.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -296,19 +318,24 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     return _repeat_op(self, repeats=counts)  # type: ignore[no-any-return]
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     """`repeat`, with missing numbers taken as 1 in front. Source: PyTorch's `tile`.
 
     >>> import retrograd as rg
     >>> rg.tile(rg.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
-    counts = integers(dims, "tile", "dims")
+    counts = integers(counts if dims is None else (dims,), "tile", "dims")
     return repeat(input, *[1] * (input.array.ndim - len(counts)), *counts)
 
 
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: Any = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+    **names: Any,
 ) -> Tensor:
     """Each entry along `dim` several times in a row; of the flattened tensor where `dim` is None.
 
@@ -319,6 +346,8 @@ def repeat_interleave(
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
+    if names:
+        return renamed(repeat_interleave, locals())
     if repeats is None:
         counts = input.array
         return new_tensor(np.repeat(np.arange(counts.size), counts))
@@ -385,6 +414,29 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors)], dim=1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of `r` entries of a vector, in their order: shape `(number of choices, r)`.
+
+    `with_replacement`, an entry may be chosen several times. Raises RuntimeError unless the tensor
+    is 1-d and `r` not negative. Source: PyTorch's `combinations`.
+
+    >>> import retrograd as rg
+    >>> rg.combinations(rg.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.array.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return new_tensor(np.empty(0, input.array.dtype))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    found = np.array(list(choose(range(input.array.size), r)), np.int64).reshape(-1, r)
+    return input[new_tensor(found)]  # type: ignore[no-any-return]
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from .. import dtypes
 from ..engine.dispatch import LEGACY, check_broadcast
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, new_tensor
+from . import rules
 
 __all__ = [
     "binary_cross_entropy",
@@ -139,6 +140,7 @@ squared_distance = declare(
     _mse_forward,
     input=mse_input,
     target=lambda xp, g, input, target, reduction: -mse_input(xp, g, input, target, reduction),
+    batch=rules.mse_loss,
     examples=[
         example("3x4, 3x4", reduction="mean"),
         example("3x1, 4", reduction="sum"),

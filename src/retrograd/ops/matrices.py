@@ -13,6 +13,7 @@ from ..engine.tensor import Tensor, method, new_tensor
 from .arithmetic import add, mul
 from .linalg import bmm, linear, matmul, mm, mv, outer
 from .products import CONVERT, bias_error
+from .solve import inv
 from .structure import blank
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ _cross = declare(
 
 
 def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """`beta * input + alpha * product`; with beta 0 `input` is not read (its NaNs do not pass)."""
+    """`beta * input + alpha * product`; with beta 0 `input` is not read (its NaNs do not pass).
+
+    Beside integers the scales are cut off to integers, as PyTorch does.
+    """
     sizes = zip(reversed(input.shape), reversed(product.shape), strict=False)
     if input.ndim > product.ndim or any(m not in (1, n) for m, n in sizes):
         raise bias_error(product.array, input.array)
@@ -55,6 +59,8 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
         )
+    if product.dtype.category < 2:
+        beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = mul(product, alpha)
     if beta == 0:
@@ -203,10 +209,10 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The `n`-th power, n >= 0, of square matrices `(..., m, m)`, by repeated squaring.
+    """The `n`-th power of square matrices `(..., m, m)`, by repeated squaring; n < 0 inverts them.
 
-    Raises RuntimeError for matrices that are not square and for negative powers. Source: PyTorch's
-    `matrix_power`.
+    Raises RuntimeError for matrices that are not square, LinAlgError where a singular one is to be
+    inverted. Source: PyTorch's `matrix_power`.
 
     >>> import retrograd as rg
     >>> rg.matrix_power(rg.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
@@ -217,7 +223,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         return write_out(matrix_power, out, (input, n), {})  # type: ignore[no-any-return]
     check_square(input, "matrix_power")
     if n < 0:
-        raise RuntimeError(f"matrix_power: the power must not be negative, but got {n}")
+        return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
         return blank(input, path=(), layout=None) + new_tensor(ones)  # type: ignore[no-any-return]

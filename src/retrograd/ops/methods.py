@@ -404,7 +404,6 @@ method(_contains, "__contains__")
 
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
-    "__array_ufunc__": None,  # `array * tensor` and `np.float32(2) * tensor` are left to the tensor
     "is_cpu": True,
     "layout": strided,
     "nbytes": property(nbytes),

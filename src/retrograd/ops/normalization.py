@@ -338,10 +338,14 @@ def local_response_norm(
         return input
     channel = np.arange(shape[1])
     offset = channel[None, :] - channel[:, None] + size // 2
-    real = dtypes.real_of(input.array.dtype)
-    window = new_tensor(((offset >= 0) & (offset < size)).astype(real) / size)
-    squares = squared_modulus(input).reshape(shape[0], shape[1], -1)
-    means = (window @ squares).reshape(shape)
+    near = (offset >= 0) & (offset < size)
+    if input.array.dtype.kind in "fc":
+        window = new_tensor(near.astype(dtypes.real_of(input.array.dtype)) / size)
+        means = window @ squared_modulus(input).reshape(shape[0], shape[1], -1)
+    else:  # means of integers are cut off, as those of pooling are
+        window = new_tensor(near.astype(input.array.dtype))
+        means = (window @ (input * input).reshape(shape[0], shape[1], -1)) // size
+    means = means.reshape(shape)
     return input / (means * alpha + k) ** beta  # type: ignore[no-any-return]
 
 

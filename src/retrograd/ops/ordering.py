@@ -1,7 +1,7 @@
-"""Sorting, the k largest, the k-th smallest, distinct values, bins, and where elements are nonzero.
+"""Sorting, the k largest, the k-th smallest, distinct values, and where elements are nonzero.
 
-Sorting is always stable, and NaN counts as the largest value. What gives integers, and `unique`,
-`histc` and `bincount`, has no derivative: their results never require grad.
+Sorting is always stable, and NaN counts as the largest value. What gives integers has no
+derivative, nor has `unique`: such results never require grad.
 """
 
 from __future__ import annotations
@@ -10,24 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import as_tensor
+from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor
 from . import returns
 from .axes import rank, wrap_dim
 from .extrema import check_elements, chosen, chosen_input, ordered
-from .reduce import legacy
+from .names import renamed
+from .outs import write_each
 
 __all__ = [
     "argsort",
     "argwhere",
-    "bincount",
-    "bucketize",
-    "histc",
     "kthvalue",
     "msort",
     "nonzero",
-    "searchsorted",
     "sort",
     "topk",
     "unique",
@@ -131,7 +128,13 @@ _kthvalue_op = declare(
 
 
 def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    **names: Any,
 ) -> Any:
     """The elements in order along `dim`, and where each was: a pair (values, indices).
 
@@ -144,30 +147,49 @@ def sort(
     values=tensor([3., 2., 1.]),
     indices=tensor([0, 2, 1]))
     """
+    if names:
+        return renamed(sort, locals())
+    if out is not None:
+        return write_each(sort, out, input, dim, descending, stable=stable)
     return returns.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
 
 
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: Any
+) -> Tensor:
     """The indices of `sort`. Source: PyTorch's `argsort`.
 
     >>> import retrograd as rg
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
+    if names:
+        return renamed(argsort, locals())
     return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)  # type: ignore[no-any-return]
 
 
-def msort(input: Tensor) -> Tensor:
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The values of `sort` along the first dimension. Source: PyTorch's `msort`.
 
     >>> import retrograd as rg
     >>> rg.msort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
+    if out is not None:
+        return write_out(msort, out, (input,), {})  # type: ignore[no-any-return]
     return sort(input, 0).values  # type: ignore[no-any-return]
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+    **names: Any,
+) -> Any:
     """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
 
     In order if `sorted`. Raises RuntimeError for `k` out of range or complex input. Source:
@@ -177,6 +199,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
+    if names:
+        return renamed(topk, locals())
+    if out is not None:
+        return write_each(topk, out, input, k, dim, largest, sorted)
     at = wrap_dim(input, dim)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(
@@ -186,7 +212,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return returns.topk(*_topk_op(input, k=k, dim=at, largest=largest, sorted=sorted))
 
 
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
     """The `k`-th smallest element along `dim`, counted from 1: a pair (values, indices).
 
     Raises RuntimeError for `k` out of range or complex input. Source: PyTorch's `kthvalue`.
@@ -195,6 +223,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
+    if names:
+        return renamed(kthvalue, locals())
+    if out is not None:
+        return write_each(kthvalue, out, input, k, dim, keepdim)
     at = wrap_dim(input, dim)
     dims = (at,) if input.ndim else ()
     check_elements(input, dims, "kthvalue")
@@ -206,7 +238,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 # -- where elements are nonzero, and which differ ------------------------------------------------
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the nonzero elements, in C order: int64 (count, ndim).
 
     With `as_tuple`, one index tensor per dimension, fit for indexing. Source: PyTorch's `nonzero`.
@@ -216,6 +248,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     tensor([[0, 1],
             [1, 0]])
     """
+    if out is not None:
+        return write_out(nonzero, out, (input,), {"as_tuple": as_tuple})
     rank(input)
     if as_tuple:
         return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input.array))])
@@ -315,124 +349,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return new_tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
-# -- bins ----------------------------------------------------------------------------------------
-
-
-def searchsorted(
-    sorted_sequence: Tensor,
-    input: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """Where the values `input` would go in a sequence sorted along its last dimension.
-
-    The sequence is 1-D, or its leading dimensions are those of `input`, row by row. Of equal
-    elements the place before is given, or with `right` the place after. `sorter` sorts the sequence
-    first. int64 or int32. Raises RuntimeError where the shapes do not match. Source: PyTorch's
-    `searchsorted`.
-
-    >>> import retrograd as rg
-    >>> rg.searchsorted(rg.tensor([1, 3, 5]), rg.tensor([3, 6]))
-    tensor([1, 3])
-    """
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"side can only be 'left' or 'right' but got {side}")
-    if right and side == "left":
-        raise RuntimeError(
-            "searchsorted(): side and right can't be set to opposites, got side of left while "
-            "right was True"
-        )
-    sequence = sorted_sequence.array
-    values = as_tensor(input, sequence.dtype).array
-    if sorter is not None:
-        sequence = np.take_along_axis(sequence, sorter.array, -1)
-    if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
-        raise RuntimeError(
-            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
-            "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
-            f"{list(sequence.shape)} and input value tensor {list(values.shape)}"
-        )
-    where: Any = "right" if right or side == "right" else "left"
-    dtype = np.int32 if out_int32 else np.int64
-    if sequence.ndim == 1:
-        return new_tensor(np.asarray(np.searchsorted(sequence, values, where), dtype))
-    found = np.empty(values.shape, dtype)
-    for row in np.ndindex(sequence.shape[:-1]):
-        found[row] = np.searchsorted(sequence[row], values[row], where)
-    return new_tensor(found)
-
-
-def bucketize(
-    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
-) -> Tensor:
-    """The number of the bin between sorted `boundaries` (1-D) in which each value lies.
-
-    A value on a boundary belongs to the bin below, or with `right` above. Source: PyTorch's
-    `bucketize`.
-
-    >>> import retrograd as rg
-    >>> rg.bucketize(rg.tensor([0.5, 2.0, 9.0]), rg.tensor([1.0, 2.0]))
-    tensor([0, 1, 2])
-    """
-    if rank(boundaries) != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
-
-
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal bins between `min` and `max`; floating.
-
-    Where `min` and `max` are equal, the range of the elements is taken. Elements outside are left
-    out. Raises RuntimeError for a bad range, NotImplementedError for integers. Source: PyTorch's
-    `histc`.
-
-    >>> import retrograd as rg
-    >>> rg.histc(rg.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
-    tensor([0., 2., 1., 0.])
-    """
-    array = ordered(input.array, "histc")
-    if array.dtype.kind != "f":
-        raise NotImplementedError(f"\"histc\" not implemented for '{legacy(array.dtype)}'")
-    if bins <= 0:
-        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
-    if min > max:
-        raise RuntimeError("histc(): max must be larger than min")
-    low, high = float(min), float(max)
-    if low == high and array.size:
-        low, high = float(array.min()), float(array.max())
-    if not np.isfinite([low, high]).all():
-        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
-    if low == high:
-        low, high = low - 1, high + 1
-    flat = array.reshape(-1)
-    counts, _ = np.histogram(flat[~np.isnan(flat)], bins, (low, high))
-    return new_tensor(counts.astype(array.dtype))
-
-
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
-
-    int64 counts; sums in float64, or float32 for float32 weights. Raises RuntimeError for negative
-    or non-integer input or another shape. Source: PyTorch's `bincount`.
-
-    >>> import retrograd as rg
-    >>> rg.bincount(rg.tensor([0, 2, 2]))
-    tensor([1, 0, 2])
-    """
-    array = input.array
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is None:
-        return new_tensor(np.bincount(array, minlength=minlength))
-    if weights.array.shape != array.shape:
-        raise RuntimeError("weights should be 1-d and have the same length as input")
-    sums = np.bincount(array, weights.array, minlength)
-    return new_tensor(sums.astype(np.float32 if weights.array.dtype == np.float32 else np.float64))
-
-
 for function in (
     sort,
     argsort,
@@ -443,7 +359,5 @@ for function in (
     argwhere,
     unique,
     unique_consecutive,
-    histc,
-    bincount,
 ):
     method(function)

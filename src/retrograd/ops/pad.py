@@ -12,6 +12,7 @@ import numpy as np
 
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
+from . import rules
 from .arrange import flip
 from .dims import integers
 from .join import cat
@@ -37,6 +38,7 @@ _pad_op = declare(
     input=lambda xp, g, widths: xp.constant_pad_nd(
         g, widths=tuple([(-low, -high) for low, high in widths]), value=0
     ),
+    batch=rules.pad,
     examples=[
         example("2x3", widths=((0, 0), (1, 2)), value=0),
         example("2x3", widths=((1, 0), (-1, 1)), value=1.5),
@@ -130,6 +132,9 @@ def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
         )
     if mode == "replicate" and size == 0:
         raise RuntimeError(f"Expected a non-empty dimension {dim} to replicate, got size 0")
+    if mode == "circular" and min(low, high) < 0:  # what is cut is not continued either
+        x = narrow(x, dim, max(-low, 0), size - max(-low, 0) - max(-high, 0))
+        low, high, size = max(low, 0), max(high, 0), x.array.shape[dim]
     pieces = [x]
     if low > 0:
         pieces.insert(0, BORDERS[mode](x, dim, low, size, True))

@@ -8,6 +8,7 @@ from typing import Any
 from ..engine.inplace import turn
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
+from . import rules
 from .complex import conj
 from .dims import integers, normalize_dim, normalize_dims
 
@@ -28,6 +29,7 @@ _permute = declare(
     input=lambda xp, g, dims: xp.permute(g, dims=inverse(dims)),
     linear="input",
     view=True,
+    batch=rules.permuted,
     examples=[
         example("2x3", dims=(1, 0)),
         example("2x3x4", dims=(2, 0, 1)),
@@ -58,6 +60,7 @@ _t = declare(
     input=lambda xp, g: xp.t(g),
     linear="input",
     view=True,
+    batch=rules.transposed,
     examples=[example("2x3"), example("3"), example(""), example("0x2")],
     doc="""The transpose of a matrix; vectors and 0-d tensors stay as they are. A view.""",
 )
@@ -71,7 +74,7 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(places)
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`, each named once.
 
     Raises RuntimeError where their number differs from the tensor's or one is repeated. Source:
@@ -81,7 +84,8 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     >>> rg.permute(rg.ones(2, 3, 4), (2, 0, 1)).shape
     retrograd.Size([4, 2, 3])
     """
-    order, ndim = integers(dims, "permute", "dims"), input.array.ndim
+    order = integers(order if dims is None else (dims,), "permute", "dims")
+    ndim = input.array.ndim
     if len(order) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "

@@ -49,15 +49,25 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
     """A forward whose integer and bool inputs count as the default floating dtype."""
 
     def on_floats(*inputs: Any, **params: Any) -> Any:
-        if inputs[0].dtype.kind in "fc":
+        kind = inputs[0].dtype.kind
+        if kind in "fc":
             return function(*inputs, **params)
+        if kind == "V":
+            return through_float32(function, inputs, params)
         target = dtypes.default_numpy()
         return function(*[x.astype(target) for x in inputs], **params)
 
     def on_float(x: Any) -> Any:
-        return function(x if x.dtype.kind in "fc" else x.astype(dtypes.default_numpy()))
+        return function(x if x.dtype.kind in "fcV" else x.astype(dtypes.default_numpy()))
 
     return on_float if isinstance(function, np.ufunc) and function.nin == 1 else on_floats
+
+
+def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
+    """A forward of bfloat16 arrays, whose kind is "V", computed in float32 and rounded once."""
+    wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in inputs]
+    result = np.asarray(function(*wide, **params))
+    return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
 
 
 def only(
@@ -69,7 +79,10 @@ def only(
     """
 
     def checked(*inputs: Any, **params: Any) -> Any:
-        if inputs[0].dtype.kind not in kinds:
+        kind = inputs[0].dtype.kind
+        if kind not in kinds:
+            if kind == "V" and "f" in kinds:
+                return through_float32(function, inputs, params)
             raise unsupported(name, inputs[0].dtype, advice if holds_complex(inputs[0]) else "")
         return function(*inputs, **params)
 

@@ -44,6 +44,7 @@ max_pool_record = declare(
     ),
     nondiff=("indices",),
     complex=False,
+    batch="leading",
     examples=[
         example("2x6", **window(1, 2, 2, 0, dilation=(1,), ceil=False)),
         example("1x4x5", **window(2, 3, 2, 1, dilation=(1, 1), ceil=True)),
@@ -61,6 +62,7 @@ pool_scatter = declare(
     lambda x, indices, *, size: pooling.scatter(x, indices, size),
     input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
     linear="input",
+    batch="leading",
     examples=[example("2x3, 2x3:int<4", size=(4,)), example("2x2x2, 2x2x2:int<6", size=(2, 3))],
     node_name="MaxUnpool2DBackward0",
     doc="""Zeros with `input` added at flat indices into the last dimensions, of sizes `size`.""",
@@ -73,6 +75,7 @@ pool_gather = declare(
         g, indices, size=input_shape[-dims:]
     ),
     linear="input",
+    batch="leading",
     examples=[example("2x4, 2x3:int<4", dims=1), example("2x2x3, 2x2x2:int<6", dims=2)],
     doc="""The elements at flat indices into the last `dims` dimensions.""",
 )
@@ -89,6 +92,7 @@ avg_pool_record = declare(
         )
     ),
     linear="input",
+    batch="leading",
     examples=[
         example("2x6", **window(1, 2, 2, 0, ceil=False, count_pad=True, divisor=None)),
         example("1x4x5", **window(2, 3, 2, 1, ceil=True, count_pad=False, divisor=None)),
@@ -112,6 +116,7 @@ avg_pool_input = declare(
         )
     ),
     linear="input",
+    batch="leading",
     examples=[
         example("2x3", **window(1, 2, 2, 0, size=(6,), count_pad=True, divisor=None)),
         example("1x3x3", **window(2, 3, 2, 1, size=(4, 5), count_pad=False, divisor=None)),
@@ -405,6 +410,8 @@ def avg_pool3d(
 
 def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
     """The `norm_type`-th root of a mean of powers, made a sum; its size if negative, with sign."""
+    if mean.dtype.is_complex:
+        return (mean * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
     return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
 
 

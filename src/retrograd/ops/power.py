@@ -20,7 +20,7 @@ from .. import dtypes
 from ..engine.dispatch import as_tensor, write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
-from ..engine.tensor import Tensor, method
+from ..engine.tensor import Tensor, method, new_tensor
 from .pointwise import PAIRS, attach, holds_complex, unsupported
 
 __all__ = ["float_power", "pow", "square"]
@@ -188,6 +188,8 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(pow, out, (input, exponent), {})  # type: ignore[no-any-return]
+    if isinstance(exponent, np.ndarray):
+        exponent = new_tensor(exponent)
     if isinstance(input, Tensor):
         if isinstance(exponent, Tensor):
             return _pow_tensors(input, exponent)  # type: ignore[no-any-return]

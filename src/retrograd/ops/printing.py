@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from ..engine.tensor import Tensor, method
+from .. import dtypes, modes
+from ..engine.tensor import Interpreted, Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ class Numbers:
     """The notation and the common width of the real numbers in one array."""
 
     def __init__(self, array: Any) -> None:
-        self.floating = array.dtype.kind == "f"
+        self.floating = array.dtype.kind in "fV"
         self.width = 1
         if not self.floating:
             self.form = "{}"
@@ -188,16 +188,23 @@ def notes(tensor: Tensor) -> Iterator[str]:
         inferred = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
     if not inferred:
         yield f"dtype={tensor.dtype}"
-    if tensor.grad_fn is not None:
+    if tensor.node is not None and tensor.node.op.refuses:
+        yield "grad_fn=<Invalid>"
+    elif tensor.grad_fn is not None:
         yield f"grad_fn=<{type(tensor.grad_fn).__name__}>"
     elif tensor.requires_grad:
         yield "requires_grad=True"
+    levels = modes.state.levels
+    if levels and tensor.tangents and levels[-1] in tensor.tangents:
+        yield f"tangent={tensor.tangents[levels[-1]]}"
 
 
 def to_text(tensor: Tensor, name: str | None = None) -> str:
     """The whole representation, opening with `name` (by default "tensor", or a subclass's own)."""
     if name is None:
         name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
+    if isinstance(tensor.array, Interpreted):
+        return f"{name}(..., size={tuple(tensor.array.shape)}, dtype={tensor.dtype}, batched)"
     indent = len(name) + 1
     text = f"{name}({elements(tensor.array, indent)}"
     column = len(text) - text.rfind("\n") + 1

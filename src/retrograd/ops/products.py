@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..engine.dispatch import LEGACY
 from ..engine.op import declare, example
+from . import rules
 
 C_NAMES = {
     "bool": "bool",
@@ -64,6 +65,7 @@ adjoint = declare(
     _adjoint_arrays,
     input=lambda xp, g: xp.adjoint(g),
     view="maybe",
+    batch="leading",
     examples=[example("3x4"), example("2x3x1"), example("0x2")],
     doc="""The conjugate transpose of matrices (the last two dimensions); a view of real ones.""",
 )
@@ -84,6 +86,7 @@ mm = declare(
     input=lambda xp, g, mat2: xp.mm(g, xp.adjoint(mat2)),
     mat2=lambda xp, g, input: xp.mm(xp.adjoint(input), g),
     linear="input | mat2",
+    batch=rules.as_matmul("matrix", "matrix"),
     examples=[example("2x3, 3x4"), example("0x2, 2x3"), example("2x0, 0x3")],
 )
 
@@ -138,6 +141,7 @@ matmul = declare(
     input=lambda xp, g, other: xp.matmul(g, xp.adjoint(other)),
     other=matmul_other,
     linear="input | other",
+    batch=rules.matmul,
     examples=[
         example("2x2x3, 2x3x2"),
         example("2x1x2x3, 2x3x1"),
@@ -171,6 +175,7 @@ mv = declare(
     input=lambda xp, g, vec: xp.outer(g, xp.conj(vec)),
     vec=lambda xp, g, input: xp.mv(xp.adjoint(input), g),
     linear="input | vec",
+    batch=rules.as_matmul("matrix", "column"),
     examples=[example("2x3, 3"), example("0x3, 3"), example("2x0, 0")],
 )
 
@@ -197,6 +202,7 @@ dot = declare(
     input=lambda xp, g, other: g * xp.conj(other),
     other=lambda xp, g, input: g * xp.conj(input),
     linear="input | other",
+    batch=rules.as_matmul("row", "column"),
     examples=[example("3, 3"), example("0, 0")],
 )
 
@@ -206,6 +212,7 @@ outer = declare(
     input=lambda xp, g, vec2: xp.mv(g, xp.conj(vec2)),
     vec2=lambda xp, g, input: xp.conj(xp.mv(xp.adjoint(g), input)),
     linear="input | vec2",
+    batch=rules.as_matmul("outer column", "outer row"),
     examples=[example("2, 3"), example("0, 3")],
 )
 
@@ -267,6 +274,7 @@ linear = declare(
     weight=lambda xp, g, input: xp.linear_weight(g, xp.conj(input)),
     bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
     exact=True,
+    batch=rules.linear,
     examples=[
         example("2x3, 4x3, 4"),
         example("2x3, 4x3, none"),
@@ -294,6 +302,7 @@ linear_weight = declare(
     input=lambda xp, g, other: xp.linear(xp.conj(other), g, None),
     other=lambda xp, g, input: xp.conj(xp.linear(input, xp.adjoint(g), None)),
     linear="input | other",
+    batch=rules.linear_weight,
     examples=[example("2x3, 2x4"), example("2x2x3, 2x2x2"), example("3, 2"), example("0x3, 0x2")],
     doc="""The sum over all rows of the outer product of a row of `input` and one of `other`.""",
 )

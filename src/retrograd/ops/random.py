@@ -71,6 +71,7 @@ _normal = declare(
     lambda mean, std, values: np.array(values),
     mean=lambda xp, g: xp.zeros_like(g),
     std=lambda xp, g: xp.zeros_like(g),
+    batch="elementwise",
     examples=[example("3x2, 2, 3x2")],
     node_name="NormalBackward3",
     doc="""Numbers drawn from normal distributions; the derivatives are 0.""",
@@ -327,13 +328,15 @@ def normal(
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from normal distributions: elementwise for tensors, of shape `size` for numbers.
 
-    `mean` and `std` are tensors, which broadcast, or numbers. Raises RuntimeError for negative
-    `std`, TypeError where neither is a tensor and `size` is missing. The derivatives are 0.
+    `mean` and `std` are tensors, which broadcast, or numbers. `layout` is `strided`, the only one.
+    Raises RuntimeError for negative `std`, TypeError where neither is a tensor and `size` is
+    missing. The derivatives are 0.
 
     >>> import retrograd as rg
     >>> rg.normal(rg.tensor([1.0, 2.0]), 0.0)

@@ -16,7 +16,9 @@ from .. import dtypes
 from ..engine.dispatch import LEGACY, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
+from . import rules
 from .axes import wrap_dim, wrap_dims
+from .names import renamed
 from .structure import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -102,6 +104,7 @@ _sum = declare(
     input=lambda xp, g, input_shape: xp.spread(g, shape=input_shape),
     linear="input",
     exact=True,
+    batch=rules.whole("sum_dim"),
     examples=ALL,
 )
 
@@ -137,6 +140,7 @@ _mean = declare(
         g / (math.prod(input_shape) or 1), shape=input_shape
     ),
     linear="input",
+    batch=rules.whole("mean_dim"),
     examples=ALL[:2],
 )
 
@@ -175,18 +179,22 @@ def sum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Sum of all elements, or over the dimensions `dim` (an int or a tuple of them).
 
     Reduced dimensions are dropped, or stay with size 1 if `keepdim`. Booleans and integers are
     summed as int64; `dtype` converts first. The sum of no elements is 0. Raises IndexError for a
-    dim out of range, RuntimeError for one given twice. Source: PyTorch's `sum`.
+    dim out of range, RuntimeError for one given twice. NumPy's names `axis` and `keepdims` are
+    understood too, here and in other functions along dimensions. Source: PyTorch's `sum`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
+    if names:
+        return renamed(sum, locals())
     if dim is None and dtype is None and not keepdim and out is None:
         return _sum(input)  # type: ignore[no-any-return]
     if out is not None:
@@ -203,6 +211,7 @@ def mean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
@@ -214,6 +223,8 @@ def mean(
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
+    if names:
+        return renamed(mean, locals())
     if dim is None and dtype is None and not keepdim and out is None:
         return _mean(input)  # type: ignore[no-any-return]
     if out is not None:
@@ -231,6 +242,7 @@ def nansum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
 
@@ -240,6 +252,8 @@ def nansum(
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
+    if names:
+        return renamed(nansum, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
@@ -254,6 +268,7 @@ def nanmean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 
@@ -263,6 +278,8 @@ def nanmean(
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
+    if names:
+        return renamed(nanmean, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(nanmean, out, (input,), params)  # type: ignore[no-any-return]
@@ -298,6 +315,7 @@ _prod = declare(
     "prod(input)",
     lambda input: multiply_up(input, None),
     input=lambda xp, g, input: g * xp.conj(others(xp, input, None)),
+    batch=rules.whole("prod_dim", flat=True),
     examples=ALL,
 )
 
@@ -320,6 +338,7 @@ def prod(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Product of all elements, or along one dimension `dim`.
 
@@ -332,6 +351,8 @@ def prod(
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
     """
+    if names:
+        return renamed(prod, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
@@ -365,7 +386,12 @@ _count_nonzero = declare(
 
 
 def any(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
@@ -375,13 +401,20 @@ def any(
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
+    if names:
+        return renamed(any, locals())
     if out is not None:
         return write_out(any, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
 
 
 def all(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 
@@ -391,6 +424,8 @@ def all(
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
+    if names:
+        return renamed(all, locals())
     if out is not None:
         return write_out(all, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -401,7 +436,7 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(input, dim)
 
 
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
 
     Source: PyTorch's `count_nonzero`.
@@ -410,6 +445,8 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
+    if names:
+        return renamed(count_nonzero, locals())
     return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
 
 

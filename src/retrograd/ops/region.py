@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.inplace import turn
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
+from . import index_rules, rules
 from .dims import integers, normalize_dim
 
 __all__ = ["as_strided", "diagonal", "narrow", "select"]
@@ -44,6 +46,7 @@ basic = declare(
     input=_back,
     linear="input",
     view=True,
+    batch=rules.regions("slice"),
     examples=[
         example("3x4", index=(HALF,)),
         example("3x4", index=(slice(None), EVERY_OTHER)),
@@ -61,6 +64,7 @@ _select = declare(
     input=_back,
     linear="input",
     view=True,
+    batch=rules.regions("select"),
     examples=[
         example("3x4", index=(1,)),
         example("3x4", index=(slice(None), -1)),
@@ -76,6 +80,7 @@ new_axis = declare(
     input=_back,
     linear="input",
     view=True,
+    batch=rules.regions("new_axis"),
     examples=[example("3x4", index=(None,)), example("", index=(None, None))],
     node_name="UnsqueezeBackward0",
     doc="""A view with dimensions of size 1 where the index says None.""",
@@ -86,6 +91,7 @@ unslice = declare(
     _unslice,
     input=lambda xp, g, index: xp.slice(g, index=index),
     linear="input",
+    batch=rules.regions("unslice"),
     examples=[
         example("1x4", index=(HALF,), shape=(3, 4)),
         example("2x1", index=(REST, None, 1), shape=(3, 4)),
@@ -224,6 +230,7 @@ _as_strided = declare(
     ),
     linear="input",
     view=True,
+    batch=index_rules.strided,
     examples=[
         example("3x4", size=(2, 2), stride=(4, 1), offset=1),
         example("6", size=(4, 3), stride=(1, 1), offset=0),
@@ -238,6 +245,7 @@ unstrided = declare(
         g, size=size, stride=stride, offset=offset
     ),
     linear="input",
+    batch=index_rules.unstrided,
     examples=[example("4x3", size=(4, 3), stride=(1, 1), offset=0, shape=(6,))],
     node_name="AsStridedBackward0",
     doc="""Elements added where a strided view read them: the adjoint of `as_strided`.""",
@@ -249,15 +257,8 @@ def out_of_bounds(index: Any, dim: int, size: int) -> IndexError:
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
 
 
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The entry `index` along `dim`, as a view without that dimension.
-
-    Raises IndexError for a 0-d tensor and for an index out of bounds. Source: PyTorch's `select`.
-
-    >>> import retrograd as rg
-    >>> rg.select(rg.tensor([[1, 2], [3, 4]]), 1, -1)
-    tensor([2, 4])
-    """
+def check_entry(input: Tensor, dim: int, index: int) -> tuple[int, int]:
+    """`dim` counted from the front, and `index`; IndexError where there is no such entry."""
     shape = input.array.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -267,6 +268,19 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
             f"select(): index {entry} out of range for tensor of size {list(shape)} at dimension "
             f"{place}"
         )
+    return place, entry
+
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The entry `index` along `dim`, as a view without that dimension.
+
+    Raises IndexError for a 0-d tensor and for an index out of bounds. Source: PyTorch's `select`.
+
+    >>> import retrograd as rg
+    >>> rg.select(rg.tensor([[1, 2], [3, 4]]), 1, -1)
+    tensor([2, 4])
+    """
+    place, entry = check_entry(input, dim, index)
     return _select(input, index=(*[slice(None)] * place, entry))  # type: ignore[no-any-return]
 
 
@@ -373,5 +387,27 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return _as_strided(input, size=sizes, stride=strides, offset=offset)  # type: ignore[no-any-return]
 
 
-for function in (as_strided, diagonal, narrow, select, unfold):
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """Let the tensor itself become that `as_strided` view of its elements; errors as there.
+
+    Raises RuntimeError while views of it are alive: they could not be followed. Source: PyTorch's
+    `Tensor.as_strided_`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2, 3]).as_strided_((2, 2), (1, 1))
+    tensor([[1, 2],
+            [2, 3]])
+    """
+    as_strided(self.detach(), size, stride, storage_offset)  # for its errors
+    if any(ref() is not None for ref in self.views or ()):
+        raise RuntimeError("as_strided_() needs a tensor without live views: x = x.clone()")
+    params = {
+        "size": integers((size,), "as_strided_", "size"),
+        "stride": integers((stride,), "as_strided_", "stride"),
+        "offset": storage_offset or 0,
+    }
+    return turn(self, "as_strided_", ("as_strided", params), ("as_strided", {}))
+
+
+for function in (as_strided, as_strided_, diagonal, narrow, select, unfold):
     method(function)

@@ -14,10 +14,18 @@ import numpy as np
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+__all__ = [
+    "channel_shuffle",
+    "interpolate",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
 
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
-         "bicubic": 2, "trilinear": 3}  # fmt: skip
+         "bicubic": 2, "lanczos": 2, "trilinear": 3}  # fmt: skip
 CUBIC = -0.75  # the free parameter of the cubic kernel, PyTorch's choice
 
 
@@ -120,8 +128,10 @@ def interpolate(
 
     `mode` is "nearest", "nearest-exact", "area" (averages) or, by the number of spatial dimensions,
     "linear", "bilinear", "bicubic", "trilinear". With `align_corners` the centres of the corner
-    pixels coincide, otherwise their outer corners. `antialias` is not supported. Raises ValueError
-    and NotImplementedError for arguments that do not fit. Source: PyTorch's `interpolate`.
+    pixels coincide, otherwise their outer corners. With `antialias` (images; "bilinear", "bicubic",
+    and "lanczos", which needs it) the kernel is as wide as an output pixel where that covers more
+    than one input pixel. Raises ValueError and NotImplementedError for arguments that do not fit.
+    Source: PyTorch's `interpolate`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.interpolate(rg.tensor([[[0.0, 4.0]]]), scale_factor=2, mode="linear")
@@ -135,8 +145,12 @@ def interpolate(
     if mode == "area":
         return _averaged(input, sizes)
     for dim, (n, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-        places = _places(shape[dim], n, scale, mode, bool(align_corners))
-        input = _read(input, dim, places)
+        if antialias:
+            weights = _smoothing(shape[dim], n, scale, mode, bool(align_corners))
+            input = _mixed(input, dim, weights)
+        else:
+            places = _places(shape[dim], n, scale, mode, bool(align_corners))
+            input = _read(input, dim, places)
     return input
 
 
@@ -156,6 +170,26 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` with mode "nearest", by its older name.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.upsample_nearest(rg.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` with mode "bilinear" and `align_corners`, by its older name.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.upsample_bilinear(rg.tensor([[[[0.0, 4.0]]]]), size=(1, 3))
+    tensor([[[[0., 2., 4.]]]])
+    """
+    return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
+
+
 def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
     ndim = input.array.ndim
     if ndim not in (3, 4, 5) or mode not in MODES:
@@ -171,8 +205,15 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
         )
     if wanted is not None and wanted + 2 != ndim:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted + 2}D input")
-    if antialias:
-        raise ValueError("Anti-alias option is not supported: leave antialias out")
+    if antialias and (mode not in KERNELS or ndim != 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+            f"a 4-D tensor as input, not {mode} with {ndim}-D"
+        )
+    if mode == "lanczos" and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
+    if mode == "lanczos" and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
 
 
 def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, Any]:
@@ -204,10 +245,32 @@ def _averaged(input: Tensor, sizes: tuple[int, ...]) -> Tensor:
         ends = -(-(np.arange(1, n + 1) * found) // n)
         place = np.arange(found)
         covered = (place >= starts[:, None]) & (place < ends[:, None])
-        weights = covered / covered.sum(1, keepdims=True)
-        matrix = new_tensor(weights.astype(dtypes.real_of(input.array.dtype)))
-        input = (input.transpose(dim, -1) @ matrix.transpose(0, 1)).transpose(dim, -1)
+        input = _mixed(input, dim, covered / covered.sum(1, keepdims=True))
     return input
+
+
+def _mixed(input: Tensor, dim: int, weights: Any) -> Tensor:
+    """`input` with the matrix `weights`, (output entries, input entries), applied along `dim`."""
+    matrix = new_tensor(weights.astype(dtypes.real_of(input.array.dtype)))
+    return (input.transpose(dim, -1) @ matrix.transpose(0, 1)).transpose(dim, -1)  # type: ignore[no-any-return]
+
+
+def _smoothing(found: int, n: int, scale: float | None, mode: str, align_corners: bool) -> Any:
+    """The weights (n, found) of a kernel that is stretched where entries are left out."""
+    kernel, width = KERNELS[mode]
+    if align_corners:
+        step = (found - 1) / (n - 1) if n > 1 else 0.0
+    else:
+        step = 1.0 / scale if scale is not None else found / n if n else 0.0
+    stretch = max(step, 1.0)
+    centre = step * (np.arange(n)[:, None] + 0.5)
+    place = np.arange(found)
+    reach = width * stretch
+    covered = (place >= np.trunc(np.maximum(centre - reach + 0.5, 0))) & (
+        place < np.trunc(np.minimum(centre + reach + 0.5, found))
+    )
+    weights = np.where(covered, kernel(np.abs(place - centre + 0.5) / stretch), 0.0)
+    return weights / weights.sum(1, keepdims=True)
 
 
 def _places(
@@ -240,11 +303,19 @@ def _places(
     ]
 
 
-def _cubic(x: Any) -> Any:
+def _cubic(x: Any, slope: float = CUBIC) -> Any:
     """Keys' cubic convolution kernel at distances 0 to 2."""
-    near = ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1
-    far = ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
+    near = ((slope + 2) * x - (slope + 3)) * x * x + 1
+    far = ((slope * x - 5 * slope) * x + 8 * slope) * x - 4 * slope
     return np.where(x <= 1, near, far)
+
+
+# How antialiasing weighs distances, and how far it reaches; outside, a kernel is 0.
+KERNELS: dict[str, tuple[Any, float]] = {
+    "bilinear": (lambda x: np.maximum(1 - x, 0), 1.0),
+    "bicubic": (lambda x: np.where(x < 2, _cubic(x, -0.5), 0), 2.0),
+    "lanczos": (lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0), 3.0),
+}
 
 
 def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:

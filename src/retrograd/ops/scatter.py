@@ -1,4 +1,4 @@
-"""Gathering, scattering and masking: reading and writing at indices along a dimension or a mask."""
+"""Gathering and scattering: reading and writing at indices along a dimension."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import as_tensor
+from ..engine.dispatch import as_tensor, write_out
 from ..engine.inplace import in_place
-from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method, new_tensor
+from ..engine.op import declare, example, recorded
+from ..engine.tensor import Interpreted, Tensor, method, new_tensor
+from . import index_rules
 from .along import lead, take_along
 from .assign import region_shape
 from .dims import broadcast_shapes, normalize_dim
-from .expand import broadcast_tensors
-from .index import check_bounds, check_mask, check_range, check_vector, index_put_op
+from .index import check_bounds, check_range, check_vector, index_put_op
+from .names import renamed
 from .region import basic
 
 __all__ = [
@@ -22,8 +23,6 @@ __all__ = [
     "index_add",
     "index_copy",
     "index_fill",
-    "masked_fill",
-    "masked_scatter",
     "put",
     "scatter",
     "scatter_add",
@@ -113,7 +112,7 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
     shape, found = input.array.shape or (1,), index.array.shape or (1,)
     place = normalize_dim(dim, input.array.ndim)
-    if index.array.dtype not in (np.int32, np.int64):
+    if index.array.dtype not in (np.int32, np.int64) and index.array.size:
         raise RuntimeError(
             f"{name}(): Expected dtype int32/int64 for index, got {index.dtype}. Convert first: "
             "index.long()"
@@ -138,6 +137,8 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
             f"Expected index {list(found)} to be no larger than self {list(shape)} apart from "
             f"dimension {place} and to be no larger size than src {list(src.shape)}"
         )
+    if isinstance(index.array, Interpreted):  # it shows no values
+        return place
     low, high = index.array.min(), index.array.max()
     if low < 0 or high >= shape[place]:
         raise RuntimeError(
@@ -147,7 +148,9 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
     return place
 
 
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for `dim` 0, and likewise for other dimensions.
 
     The result has the shape of `index`, an int64 tensor with the input's number of dimensions and
@@ -158,22 +161,37 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     tensor([[1, 1],
             [4, 3]])
     """
+    if out is not None:
+        return write_out(gather, out, (input, dim, index), {"sparse_grad": sparse_grad})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "gather")
+    if index.array.size == 0:  # of any number of dimensions
+        return basic(input.reshape(-1), index=(slice(0),)).reshape(index.array.shape)  # type: ignore[no-any-return]
     return take_along(input, index, dim=place)  # type: ignore[no-any-return]
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor,
+    indices: Tensor,
+    dim: int | None = None,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
-    Source: PyTorch's `take_along_dim`.
+    Negative indices count from the end. Source: PyTorch's `take_along_dim`.
 
     >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
     tensor([[2],
             [4]])
     """
+    if names:
+        return renamed(take_along_dim, locals())
+    if out is not None:
+        return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1))
+        return take_along_dim(input.reshape(-1), indices.reshape(-1), 0)
     if input.array.ndim != indices.array.ndim:
         raise RuntimeError(
             "take_along_dim(): input and indices should have the same number of dimensions, "
@@ -181,6 +199,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "for indices"
         )
     place = normalize_dim(dim, input.array.ndim)
+    negative = indices.array < 0
+    if negative.any():
+        size = input.array.shape[place]
+        indices = new_tensor(np.where(negative, indices.array + size, indices.array))
     lengths = input.array.shape[place], indices.array.shape[place]
     common = list(broadcast_shapes(
         *[(*x.array.shape[:place], 1, *x.array.shape[place + 1 :]) for x in (input, indices)]
@@ -190,9 +212,15 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
     reduce: str | None = None,
-) -> Tensor:  # fmt: skip
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
 
     `src` is a tensor no smaller than `index`, or a number. With `reduce` "add" it is added; with
@@ -205,13 +233,15 @@ def scatter(
     tensor([[0., 5.],
             [5., 0.]])
     """
+    if out is not None:
+        return write_out(scatter, out, (input, dim, index, src), {"value": value, "reduce": reduce})  # type: ignore[no-any-return]
     source = value if src is None else src
     given = isinstance(source, Tensor)
     place = check_along(input, index, dim, "scatter", source if given else None)
     if not given:
         source = as_tensor(source, input.array.dtype)
         source = source if source.array.dtype == input.array.dtype else source.to(input.dtype)
-    source = _cut(input, source, index, "scatter", given)
+    source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
         return _scatter_add_op(input, source, index, dim=place)  # type: ignore[no-any-return]
@@ -226,7 +256,7 @@ def scatter(
     return _scatter_op(input, source, index, dim=place)  # type: ignore[no-any-return]
 
 
-def _cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
+def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
     """The part of `src` that belongs to `index`, with the dtype checked."""
     if src.array.dtype != input.array.dtype:
         raise RuntimeError(
@@ -241,7 +271,9 @@ def _cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> T
     return basic(src, index=tuple([slice(n) for n in sizes]))  # type: ignore[no-any-return]
 
 
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for `dim` 0, and likewise for others.
 
     Raises RuntimeError for shapes, dtypes and indices that do not fit. Source: `scatter_add`.
@@ -250,8 +282,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     >>> rg.scatter_add(rg.zeros(2), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0.])
     """
+    if out is not None:
+        return write_out(scatter_add, out, (input, dim, index, src), {})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "scatter_add", src)
-    return _scatter_add_op(input, _cut(input, src, index, "scatter", True), index, dim=place)  # type: ignore[no-any-return]
+    return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)  # type: ignore[no-any-return]
 
 
 # -- whole entries of one dimension ------------------------------------------------------------
@@ -267,17 +301,16 @@ _index_add_op = declare(
     input=lambda xp, g: g,
     source=lambda xp, g, index, dim: xp.index(g, index, dims=(dim,)),
     linear="input, source",
+    batch=index_rules.indexed_alike("index_add"),
     examples=[example("3x2, 4x2, 4:int<3", dim=0), example("2x3, 2x2, 2:int<3", dim=1)],
     doc="""A copy with the entries of `source` added at the indices of one dimension.""",
 )
 
 
-def _entries(
+def entries(
     input: Tensor, dim: int, index: Any, source: Tensor | None, name: str
 ) -> tuple[int, Tensor]:
     """The dimension and index of an `index_...` function, checked."""
-    if input.array.ndim == 0:
-        raise RuntimeError(f"{name}(): needs at least one dimension. Write x.reshape(1) first")
     place = normalize_dim(dim, input.array.ndim)
     check_vector(index, name)
     check_range(index, place, input.array.shape[place], name)
@@ -298,7 +331,24 @@ def _entries(
     return place, vector
 
 
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def as_vector(
+    function: Any, input: Tensor, dim: int, index: Any, source: Any, *args: Any, **params: Any
+) -> Tensor:
+    """An `index_...` function of a 0-d tensor, which counts as having one entry."""
+    if isinstance(source, Tensor) and function is not index_fill:
+        source = source.reshape(-1)
+    return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
+
+
+def index_add(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy with `alpha * source` added to the entries `index` of dimension `dim`.
 
     `index` is a vector, `source` has one entry along `dim` for each. Source: PyTorch's `index_add`.
@@ -307,11 +357,17 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0., 0.])
     """
-    place, vector = _entries(input, dim, index, source, "index_add")
+    if out is not None:
+        return write_out(index_add, out, (input, dim, index, source), {"alpha": alpha})  # type: ignore[no-any-return]
+    if not input.array.ndim:
+        return as_vector(index_add, input, dim, index, source, alpha=alpha)
+    place, vector = entries(input, dim, index, source, "index_add")
     return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)  # type: ignore[no-any-return]
 
 
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """A copy with the entries `index` of dimension `dim` replaced by those of `source`.
 
     Source: PyTorch's `index_copy`.
@@ -320,7 +376,11 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
-    place, vector = _entries(input, dim, index, source, "index_copy")
+    if out is not None:
+        return write_out(index_copy, out, (input, dim, index, source), {})  # type: ignore[no-any-return]
+    if not input.array.ndim:
+        return as_vector(index_copy, input, dim, index, source)
+    place, vector = entries(input, dim, index, source, "index_copy")
     return index_put_op(input, source, vector, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
 
 
@@ -333,12 +393,15 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 1.0)
     tensor([1., 0., 1.])
     """
-    place, vector = _entries(input, dim, index, None, "index_fill")
-    filler = _zero_dim(input, value, "index_fill")
-    return index_put_op(input, filler, vector, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+    if not input.array.ndim:
+        return as_vector(index_fill, input, dim, index, value)
+    place, vector = entries(input, dim, index, None, "index_fill")
+    filler = zero_dim(input, value, "index_fill")
+    once = new_tensor(np.unique(vector.array))  # an index that repeats is filled once all the same
+    return index_put_op(input, filler, once, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
 
 
-def _zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
+def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     """`value` as a 0-d tensor that may be stored in `input`."""
     found = as_tensor(value, input.array.dtype)
     if found.array.ndim:
@@ -348,9 +411,12 @@ def _zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
         )
     order = "buifc"
     if order.index(found.array.dtype.kind) > max(order.index(input.array.dtype.kind), 2):
-        raise RuntimeError(
-            f"value cannot be converted to type {input.dtype} without overflow: {found.array}"
-        )
+        value = found.array.real if input.array.dtype.kind == "f" else found.array
+        if value.astype(input.array.dtype) != found.array:
+            raise RuntimeError(
+                f"value cannot be converted to type {input.dtype} without overflow: {found.array}"
+            )
+        return recorded.cast(found, dtype=input.array.dtype)  # type: ignore[no-any-return]
     return found
 
 
@@ -378,112 +444,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return changed.reshape(input.array.shape)  # type: ignore[no-any-return]
 
 
-# -- masks -------------------------------------------------------------------------------------
-
-
-def _masked_fill(input: Any, value: Any, mask: Any) -> Any:
-    return np.where(mask, value.astype(input.dtype), input)
-
-
-def _mask_out(input: Any, mask: Any) -> Any:
-    return np.where(mask, np.zeros((), input.dtype), input)
-
-
-def _mask_in(input: Any, mask: Any) -> Any:
-    return np.where(mask, input, np.zeros((), input.dtype))
-
-
-_masked_fill_op = declare(
-    "masked_fill(input, value, mask)",
-    _masked_fill,
-    input=lambda xp, g, mask: xp.mask_out(g, mask),
-    value=lambda xp, g, mask: xp.mask_in(g, mask),
-    linear="input, value",
-    examples=[
-        example("2x3, , 2x3:bool"),
-        example("2x3, , 3:bool"),
-        example("3, , 2x3:bool"),
-        example(", , :bool"),
-        example("0x3, , 3:bool"),
-    ],
-    doc="""`value`, 0-d, where the mask is true, and `input` elsewhere.""",
-)
-
-mask_out = declare(
-    "mask_out(input, mask)",
-    _mask_out,
-    input=lambda xp, g, mask: xp.mask_out(g, mask),
-    linear="input",
-    examples=[example("2x3, 2x3:bool"), example("2x3, 3:bool"), example("3, 2x3:bool")],
-    node_name="MaskedFillBackward0",
-    doc="""Zero where the mask is true.""",
-)
-
-mask_in = declare(
-    "mask_in(input, mask)",
-    _mask_in,
-    input=lambda xp, g, mask: xp.mask_in(g, mask),
-    linear="input",
-    examples=[example("2x3, 2x3:bool"), example("2x3, 3:bool"), example("3, 2x3:bool")],
-    node_name="MaskedFillBackward0",
-    doc="""Zero where the mask is false.""",
-)
-
-
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`value`, a number or a 0-d tensor, where `mask` is true, and `input` elsewhere.
-
-    Both broadcast. Raises RuntimeError for a mask that is not boolean and for a value with
-    dimensions. Source: PyTorch's `masked_fill`.
-
-    >>> import retrograd as rg
-    >>> rg.masked_fill(rg.tensor([1.0, 2.0]), rg.tensor([True, False]), 0.0)
-    tensor([0., 2.])
-    """
-    if isinstance(mask, Tensor) and mask.array.dtype.kind != "b":
-        raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}. "
-            "Compare first: mask != 0"
-        )
-    check_mask(mask, "masked_fill")
-    return _masked_fill_op(input, _zero_dim(input, value, "masked_fill_"), mask)  # type: ignore[no-any-return]
-
-
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy in which the places where `mask` is true take the elements of `source`, in order.
-
-    `mask` and `input` broadcast. Raises RuntimeError where `source` has too few elements. Source:
-    PyTorch's `masked_scatter`.
-
-    >>> import retrograd as rg
-    >>> rg.masked_scatter(rg.zeros(3), rg.tensor([True, False, True]), rg.tensor([1.0, 2.0]))
-    tensor([1., 0., 2.])
-    """
-    check_mask(mask, "masked_scatter_")
-    if source.array.dtype != input.array.dtype:
-        raise RuntimeError(
-            f"masked_scatter_: expected self and source to have same dtypes but got {input.dtype} "
-            f"and {source.dtype}"
-        )
-    whole, wide = broadcast_tensors(input, mask)
-    cells = np.flatnonzero(wide.array)
-    if source.array.size < cells.size:
-        raise RuntimeError(
-            f"Number of elements of source < number of ones in mask: {source.array.size} < "
-            f"{cells.size}"
-        )
-    values = basic(source.reshape(-1), index=(slice(cells.size),))
-    flat = whole.reshape(-1)
-    changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return changed.reshape(whole.array.shape)  # type: ignore[no-any-return]
-
-
 for function in (
-    gather, index_add, index_copy, index_fill, masked_fill, masked_scatter, put, scatter,
+    gather, index_add, index_copy, index_fill, put, scatter,
     scatter_add, take_along_dim,
 ):  # fmt: skip
     method(function)
 for function in (
-    index_add, index_copy, index_fill, masked_fill, masked_scatter, put, scatter, scatter_add,
+    index_add, index_copy, index_fill, put, scatter, scatter_add,
 ):  # fmt: skip
     method(in_place(function))

@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, alias, method
+from . import rules
 from .dims import integers, normalize_dim, resolve_shape
 from .structure import clone
 
@@ -34,6 +35,7 @@ _reshape = declare(
     input=lambda xp, g, input_shape: xp.reshape(g, shape=input_shape),
     linear="input",
     view="maybe",
+    batch=rules.reshape,
     examples=[
         example("2x3", shape=(3, 2)),
         example("2x3x2", shape=(12,)),
@@ -58,13 +60,14 @@ _contiguous = declare(
     lambda input: np.array(input, order="C"),
     input=lambda xp, g: g,
     linear="input",
+    batch="leading",
     examples=[example("2x3")],
     node_name="CloneBackward0",
     doc="""A copy in row-major order.""",
 )
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same elements in row-major order, in `shape`; one size may be -1 and is inferred.
 
     A view where the memory layout allows, else a copy. Raises RuntimeError where the number of
@@ -75,11 +78,12 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    resolved = resolve_shape(integers(shape, "reshape"), input.array.size)
+    wanted = integers(sizes if shape is None else (shape,), "reshape")
+    resolved = resolve_shape(wanted, input.array.size)
     return _reshape(input, shape=resolved)  # type: ignore[no-any-return]
 
 
-def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """A view with another shape, as `reshape` but never copying, or of another dtype.
 
     `x.view(dtype)` reads the same bytes as `dtype`, whose size may differ if the last dimension
@@ -95,7 +99,8 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     if dtype is not None:
         return view_dtype(self, dtypes.to_numpy(dtype))
     array = self.array
-    resolved = resolve_shape(integers(shape, "view", "size"), array.size)
+    wanted = integers(shape if size is None else (size,), "view", "size")
+    resolved = resolve_shape(wanted, array.size)
     if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):
         raise RuntimeError(
             f"view size is not compatible with input tensor's size {list(array.shape)} and stride "

@@ -14,8 +14,22 @@ import numpy as np
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
 from .dims import normalize_dim
+from .names import renamed
+from .region import basic
 
-__all__ = ["chunk", "dsplit", "hsplit", "split", "tensor_split", "unbind", "vsplit"]
+__all__ = [
+    "chunk",
+    "dsplit",
+    "hsplit",
+    "split",
+    "split_with_sizes",
+    "tensor_split",
+    "unbind",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "vsplit",
+]
 
 
 def _split(input: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
@@ -98,12 +112,17 @@ def equal_sizes(size: int, each: int) -> tuple[int, ...]:
     return (*[each] * whole, rest) if rest else (each,) * whole
 
 
-def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` with a list of sizes. Source: PyTorch's `Tensor.split_with_sizes`."""
-    return split(self, list(split_sizes), dim)
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` with a list of sizes. Source: PyTorch's `split_with_sizes`.
+
+    >>> import retrograd as rg
+    >>> rg.split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
+    """
+    return split(input, list(split_sizes), dim)
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: int, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but the last.
 
     Raises RuntimeError for a 0-d tensor and where `chunks` is not positive. Source: `chunk`.
@@ -112,6 +131,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> [part.shape[0] for part in rg.chunk(rg.ones(5), 3)]
     [2, 2, 1]
     """
+    if names:
+        return renamed(chunk, locals())
     shape = input.array.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -124,7 +145,49 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, each, place)
 
 
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[Tensor, ...]:
+    """The same pieces, but each as a view made by a call of its own, which may be written."""
+    before = (slice(None),) * normalize_dim(dim, input.array.ndim)
+    edges = itertools.accumulate((p.array.shape[len(before)] for p in parts), initial=0)
+    return tuple(basic(input, index=(*before, slice(a, b))) for a, b in itertools.pairwise(edges))
+
+
+def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` into views that may be written in place where a gradient is wanted.
+
+    Each is a view of its own, so unlike in PyTorch such a write is no risk: gradients are right.
+    Source: PyTorch's `unsafe_split`.
+
+    >>> import retrograd as rg
+    >>> rg.unsafe_split(rg.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return _single_views(tensor, split(tensor.detach(), split_size_or_sections, dim), dim)
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`unsafe_split` with a list of sizes. Source: PyTorch's `unsafe_split_with_sizes`.
+
+    >>> import retrograd as rg
+    >>> rg.unsafe_split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
+    """
+    return unsafe_split(input, list(split_sizes), dim)
+
+
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk` into views that may be written in place, as `unsafe_split`. Source: `unsafe_chunk`.
+
+    >>> import retrograd as rg
+    >>> rg.unsafe_chunk(rg.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return _single_views(input, chunk(input.detach(), chunks, dim), dim)
+
+
+def tensor_split(
+    input: Tensor, indices_or_sections: Any, dim: int = 0, **names: Any
+) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: a number of them, as equal as possible, or cut at indices.
 
     Raises RuntimeError for a 0-d tensor and where the number is not positive. Source:
@@ -136,6 +199,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), (1, 4))]
     [1, 3, 1]
     """
+    if names:
+        return renamed(tensor_split, locals())
     shape = input.array.shape
     if not shape:
         raise RuntimeError(
@@ -163,7 +228,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return _split_op(input, sizes=sizes, dim=place)  # type: ignore[no-any-return]
 
 
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
     """Views of every entry along `dim`, without that dimension.
 
     The views must not be written in place where a gradient is wanted. Source: `unbind`.
@@ -172,6 +237,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     >>> rg.unbind(rg.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
+    if names:
+        return renamed(unbind, locals())
     shape = input.array.shape
     if not shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -228,6 +295,7 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
 
 
 for function in (
-    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit,
+    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
+    unsafe_split, unsafe_split_with_sizes, vsplit,
 ):  # fmt: skip
     method(function)

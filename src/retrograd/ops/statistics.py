@@ -14,12 +14,14 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.dispatch import write_out
+from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
-from ..engine.tensor import Tensor, method
-from .axes import wrap_dims
+from ..engine.tensor import Tensor, method, new_tensor
+from .axes import wrap_dim, wrap_dims
+from .names import renamed
 from .reduce import DIMS, add_reduce, add_up, converted, count, legacy, mean
 
-__all__ = ["dist", "norm", "std", "std_mean", "var", "var_mean"]
+__all__ = ["dist", "norm", "renorm", "std", "std_mean", "var", "var_mean"]
 
 # -- structure -----------------------------------------------------------------------------------
 
@@ -143,6 +145,7 @@ def var(
     *,
     correction: float | None = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
 
@@ -154,6 +157,8 @@ def var(
     >>> rg.var(x), rg.var(x, correction=0)
     (tensor(1.), tensor(0.6667))
     """
+    if names:
+        return renamed(var, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
@@ -171,6 +176,7 @@ def std(
     *,
     correction: float | None = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """Standard deviation, the square root of `var`; arguments and errors as there.
 
@@ -180,6 +186,8 @@ def std(
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
+    if names:
+        return renamed(std, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
@@ -196,6 +204,7 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`) with the same arguments.
 
@@ -203,6 +212,8 @@ def var_mean(
     >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
+    if names:
+        return renamed(var_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     spread = var(input, dim, keepdim=keepdim, correction=correction)
     return spread, mean(input, dim, keepdim)
@@ -215,6 +226,7 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
+    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`) with the same arguments.
 
@@ -222,6 +234,8 @@ def std_mean(
     >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
+    if names:
+        return renamed(std_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     spread = std(input, dim, keepdim=keepdim, correction=correction)
     return spread, mean(input, dim, keepdim)
@@ -297,6 +311,7 @@ def vector_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    **names: Any,
 ) -> Tensor:
     """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
 
@@ -310,6 +325,8 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
+    if names:
+        return renamed(vector_norm, locals())
     if out is not None:
         params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(vector_norm, out, (x,), params)  # type: ignore[no-any-return]
@@ -365,8 +382,9 @@ def norm(
 ) -> Tensor:
     """`vector_norm` under its old name: `p` is a number, or "fro" (or None) for 2.
 
-    Raises RuntimeError for another string: matrix norms have functions of their own. Source:
-    PyTorch's `norm`.
+    "nuc" is the sum of the singular values of the matrices in two dimensions `dim`. Raises
+    RuntimeError for another string: matrix norms have functions of their own. Source: PyTorch's
+    `norm`.
 
     >>> import retrograd as rg
     >>> rg.norm(rg.tensor([[3.0, 4.0], [0.0, 0.0]]), dim=1)
@@ -374,11 +392,30 @@ def norm(
     """
     if p is None or p == "fro":
         p = 2
+    if p == "nuc":
+        if out is not None:
+            params = {"p": p, "dim": dim, "keepdim": keepdim, "dtype": dtype}
+            return write_out(norm, out, (input,), params)  # type: ignore[no-any-return]
+        return _nuclear(converted(input, dtype), wrap_dims(input, dim), keepdim)
     if isinstance(p, str):
         raise RuntimeError(
-            f"norm(): Order {p} not supported; give a number, or 'fro'. Matrix norms are in linalg."
+            f"norm(): Order {p} not supported; give a number, 'fro' or 'nuc'. Other matrix norms "
+            "are in linalg."
         )
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+
+
+def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The sum of the singular values of the matrices in the dimensions `dims`."""
+    if len(dims) != 2:
+        raise RuntimeError(
+            f"norm(): the nuclear norm needs two dimensions, but got dim={list(dims)} for a tensor "
+            f"of shape {list(input.shape)}. Write dim=(-2, -1)"
+        )
+    total: Tensor = recorded.svdvals(input.movedim(dims, (-2, -1))).sum(-1)
+    if keepdim:
+        return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)  # type: ignore[no-any-return]
+    return total
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
@@ -391,5 +428,34 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(recorded.sub(input, other), p)
 
 
-for function in (var, std, norm, dist):
+def renorm(
+    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
+) -> Tensor:
+    """The entries along `dim` scaled down to the `p`-norm `maxnorm` where theirs is larger.
+
+    Raises RuntimeError unless `p` is positive, `maxnorm` is not negative, and there are at least
+    two dimensions. Source: PyTorch's `renorm`.
+
+    >>> import retrograd as rg
+    >>> rg.renorm(rg.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if out is not None:
+        return write_out(renorm, out, (input, p, dim, maxnorm), {})  # type: ignore[no-any-return]
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
+    at = wrap_dim(input, dim)
+    size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
+    one = new_tensor(np.ones((), size.array.dtype))
+    factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
+    return recorded.mul(input, factor)  # type: ignore[no-any-return]
+
+
+for function in (var, std, norm, dist, renorm):
     method(function)
+method(in_place(renorm))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.op import declare, example
+from . import index_rules, rules
 
 __all__ = ["blank", "cast", "clone", "expand", "splice", "sum_to", "walk"]
 
@@ -59,6 +60,7 @@ sum_to = declare(
     _sum_to,
     input=lambda xp, g, input_shape: xp.expand(g, shape=input_shape),
     linear="input",
+    batch=rules.sum_to,
     examples=[example("3x4", shape=(1, 4)), example("2x3x4", shape=(3, 1)), example("2", shape=())],
     node_name="SumToSizeBackward0",
     doc="""Sum over the axes along which `shape` would be broadcast to the input's shape.""",
@@ -70,6 +72,7 @@ expand = declare(
     input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
     linear="input",
     view=True,
+    batch=rules.expanded("expand"),
     examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
     doc="""A view with size-1 dimensions repeated to `shape`, without copying.""",
 )
@@ -79,6 +82,7 @@ spread = declare(
     _spread,
     input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
     linear="input",
+    batch=rules.expanded("spread"),
     examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
     doc="""`expand` as a value, for formulas: small results are filled in, large ones strided.""",
 )
@@ -88,6 +92,7 @@ cast = declare(
     lambda input, *, dtype: input.astype(dtype),
     input=lambda xp, g: g,
     linear="input",
+    batch="leading",
     examples=[example("3x2", dtype=np.dtype(np.complex128))],
     node_name="ToCopyBackward0",
     doc="""A copy with another dtype, complex to real by taking the real part.""",
@@ -116,6 +121,7 @@ clone = declare(
 zeros_like = declare(
     "zeros_like(input)",
     np.zeros_like,
+    batch="leading",
     examples=[example("3x2")],
     doc="""Zeros of the input's shape and dtype; for the formulas of ops whose derivative is 0.""",
 )
@@ -152,6 +158,7 @@ blank = declare(
     _blank,
     input=lambda xp, g, path, layout: xp.blank(g, path=path, layout=layout),
     linear="input",
+    batch=index_rules.blank(walk),
     examples=[example("3x2", path=(), layout=None), example("3x2", path=(), layout=(1, 0))],
     doc="""A copy in which the region at the end of a view's path is zero.""",
 )
@@ -162,6 +169,7 @@ splice = declare(
     input=lambda xp, g, path, layout: xp.blank(g, path=path, layout=layout),
     values=lambda xp, g, path: walk(xp, g, path),
     linear="input, values",
+    batch=index_rules.splice(walk),
     examples=[
         example("3x2, 3x2", path=(), layout=None),
         example("3x2, 3x2", path=(), layout=(1, 0)),

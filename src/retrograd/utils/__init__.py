@@ -1,5 +1,5 @@
-"""What programs need around a model: data sets and loaders."""
+"""What programs need around a model: data sets and loaders, checkpoints."""
 
-from . import data
+from . import checkpoint, data, dlpack, hooks
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]

@@ -38,7 +38,7 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
 
     >>> import retrograd as rg
     >>> with rg.autograd.set_detect_anomaly(True):
-    ...     rg.autograd.anomaly.is_anomaly_enabled()
+    ...     rg.autograd.anomaly_mode.is_anomaly_enabled()
     True
     """
 
@@ -60,7 +60,7 @@ class detect_anomaly:  # noqa: N801 (PyTorch's name)
     >>> import retrograd as rg
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"), rg.autograd.detect_anomaly():
-    ...     rg.autograd.anomaly.is_anomaly_enabled()
+    ...     rg.autograd.anomaly_mode.is_anomaly_enabled()
     True
     """
 

@@ -1,0 +1,145 @@
+"""Names of PyTorch's private module `torch._C` that programs about autograd use.
+
+Each is a door to something of this package; new programs need none of them.
+"""
+
+from __future__ import annotations
+
+import weakref
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from . import modes
+from .autograd.function import DelayedErrorNode, FunctionCtx
+from .autograd.gradcheck import Undefined
+from .autograd.graph import Node
+from .engine.graph import AccumulateGrad, shown
+from .engine.saved import SavedTensor
+from .engine.tensor import Tensor, cell_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__: list[str] = []
+
+_FunctionBase = FunctionCtx
+TensorBase = Tensor
+
+NO_PASS = "{name} should only be called during the backward pass"
+
+
+class _WeakTensorRef:
+    """A weak reference to a tensor."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.ref = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self.ref() is None
+
+
+class _UndefinedGrad:
+    """The identity on tensors, which passes no cotangent back."""
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        """The tensors, each with a history that ends in None."""
+        made = Undefined.apply(set(range(len(tensors))), *tensors)
+        return made if len(tensors) > 1 else made[0]
+
+
+def _current_graph_task_id() -> int:
+    """The number of the backward pass that runs in this thread, or -1."""
+    task = modes.state.current_pass
+    return -1 if task is None else task.number  # type: ignore[no-any-return]
+
+
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes that the pass which runs now has yet to run, in order."""
+    task = modes.state.current_pass
+    if task is None:
+        raise RuntimeError(NO_PASS.format(name="_current_graph_task_execution_order"))
+    return [shown(node) for node in task.waiting()]
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the pass that runs now runs `node`, or has run it."""
+    task = modes.state.current_pass
+    if task is None:
+        raise RuntimeError(NO_PASS.format(name="_will_engine_execute_node"))
+    if not isinstance(node, Node):
+        raise RuntimeError(
+            f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}"
+        )
+    return task.runs(node._node())  # type: ignore[no-any-return]
+
+
+def _current_autograd_node() -> Any:
+    """The node whose derivative is computed now, where that is known, or None."""
+    node = modes.state.current_node
+    return None if node is None else shown(node)
+
+
+def _increment_version(tensors: Sequence[Tensor]) -> None:
+    """Count a write to each tensor."""
+    for tensor in tensors:
+        cell_of(tensor).bump("_increment_version")
+
+
+def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Set the versions of tensors: see `autograd._unsafe_preserve_version_counter`."""
+    for tensor, version in zip(tensors, versions, strict=True):
+        if version < 0:
+            raise RuntimeError("Cannot set a version_counter to a value below 0")
+        cell_of(tensor).version = version
+
+
+def _set_grad_enabled(mode: bool) -> None:
+    """Turn recording on or off."""
+    modes.change(grad=bool(mode))
+
+
+def _keep_graph() -> bool:
+    task = modes.state.current_pass
+    return task is None or bool(task.retain_graph)
+
+
+def _disable(message: str) -> None:
+    modes.change(saved_hooks_disabled=message)
+
+
+def _enable() -> None:
+    modes.change(saved_hooks_disabled=None)
+
+
+def _push(pack_hook: Any, unpack_hook: Any) -> None:
+    if modes.state.saved_hooks_disabled is not None:
+        raise RuntimeError(modes.state.saved_hooks_disabled)
+    modes.change(saved_hooks=(*modes.state.saved_hooks, (pack_hook, unpack_hook)))
+
+
+def _pop() -> None:
+    modes.change(saved_hooks=modes.state.saved_hooks[:-1])
+
+
+def _top(ignore_is_tracing: bool = False) -> Any:
+    hooks = modes.state.saved_hooks
+    return hooks[-1] if hooks else None
+
+
+_autograd = SimpleNamespace(
+    SavedTensor=SavedTensor,
+    _get_current_graph_task_keep_graph=_keep_graph,
+    _pop_saved_tensors_default_hooks=_pop,
+    _push_saved_tensors_default_hooks=_push,
+    _saved_tensors_hooks_disable=_disable,
+    _saved_tensors_hooks_enable=_enable,
+    _saved_tensors_hooks_get_disabled_error_message=lambda: modes.state.saved_hooks_disabled,
+    _saved_tensors_hooks_is_enabled=lambda: modes.state.saved_hooks_disabled is None,
+    _top_saved_tensors_default_hooks=_top,
+    _unsafe_set_version_counter=_unsafe_set_version_counter,
+    kineto_available=lambda: False,
+)
+_functions = SimpleNamespace(
+    AccumulateGrad=AccumulateGrad, DelayedError=DelayedErrorNode, UndefinedGrad=_UndefinedGrad
+)

@@ -1,0 +1,182 @@
+"""Forward-mode differentiation by dual numbers, with PyTorch's names: see `engine.forward`.
+
+One level is open at a time in a thread, as in PyTorch; `func.jvp` nests.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .. import dtypes, modes
+from ..engine.forward import Level, set_tangent, tangent_of
+from ..engine.op import recorded
+from ..engine.tensor import Tensor
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+NO_LEVEL = (
+    "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+    "enter_dual_level() first: with forward_ad.dual_level(): ..."
+)
+NESTED = (
+    "Nested forward mode AD is not supported at the moment: one dual level is open already. Use "
+    "nested calls of retrograd.func.jvp instead."
+)
+NOT_LAST = (
+    "Trying to exit a forward AD level that was not the last one that was created. This is not "
+    "supported."
+)
+OTHER_SIZE = (
+    "Trying to set a forward gradient that has a different size than that of the original Tensor, "
+    "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."
+)
+TWICE = (
+    "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+    "is not supported. Take unpack_dual(tensor).primal first."
+)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The two parts of a dual tensor; `tangent` is None where there is none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+class _DualLevel(Level):
+    """The level of `enter_dual_level`, to be told from those of `func`."""
+
+
+def _open() -> _DualLevel | None:
+    """The calling thread's dual level."""
+    levels = [level for level in modes.state.levels if isinstance(level, _DualLevel)]
+    return levels[-1] if levels else None
+
+
+def __getattr__(name: str) -> Any:
+    """`_current_level`, PyTorch's number of the open level: 0, or -1 where none is open."""
+    if name == "_current_level":
+        return -1 if _open() is None else 0
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def enter_dual_level() -> int:
+    """Open a level in which dual tensors can be made; returns its number, 0.
+
+    Raises RuntimeError where one is open already. Prefer `dual_level`.
+
+    >>> from retrograd.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> forward_ad.exit_dual_level(level=level)
+    """
+    if _open() is not None:
+        raise RuntimeError(NESTED)
+    _DualLevel().__enter__()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level; the tangents of its dual tensors are gone.
+
+    Raises RuntimeError for a number that is not the open level's, or where none is open.
+
+    >>> from retrograd.autograd import forward_ad
+    >>> _ = forward_ad.enter_dual_level(); forward_ad.exit_dual_level()
+    """
+    opened = _open()
+    if opened is None or level not in (None, 0):
+        raise RuntimeError(NOT_LAST)
+    opened.__exit__()
+
+
+class dual_level:  # noqa: N801 (PyTorch's name)
+    """A context in which dual tensors can be made and carry their tangents.
+
+    Source: PyTorch's `autograd.forward_ad.dual_level`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0]))
+    ...     forward_ad.unpack_dual(x * x).tangent
+    tensor([2., 0.])
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` that has `tangent`, of the same shape, for its directional derivative.
+
+    Both are floating or complex. The result is recorded like any view, so gradients flow to both.
+    Raises RuntimeError outside a level, for other sizes or dtypes, or for a tensor that is dual
+    already. Source: PyTorch's `make_dual`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(rg.tensor(2.0), rg.tensor(1.0))
+    ...     forward_ad.unpack_dual(x**3)
+    UnpackedDualTensor(primal=tensor(8.), tangent=tensor(12.))
+    """
+    opened = _open()
+    if opened is None or level not in (None, 0):
+        raise RuntimeError(NO_LEVEL)
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"make_dual(): {name} must be a Tensor, not {type(value).__name__}")
+        if not dtypes.is_differentiable(value.array.dtype):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: "
+                             f"{value.dtype}")  # fmt: skip
+    return dual(tensor, tangent, opened)
+
+
+def dual(tensor: Tensor, tangent: Tensor, level: Level) -> Tensor:
+    """`make_dual` at any level."""
+    if tensor.array.shape != tangent.array.shape:
+        raise RuntimeError(OTHER_SIZE.format(list(tensor.shape), list(tangent.shape)))
+    if tensor.array.dtype != tangent.array.dtype:
+        raise RuntimeError(
+            f"Expected the tangent to have the dtype of the tensor, {tensor.dtype}, but got "
+            f"{tangent.dtype}. Convert it: tangent.to({tensor.dtype})"
+        )
+    if tangent_of(tensor, level) is not None:
+        raise RuntimeError(TWICE)
+    made: Tensor = recorded.reshape(tensor, shape=tensor.array.shape)
+    set_tangent(made, level, tangent)
+    return made
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value of a dual tensor, without tangent, and its tangent: None where it has none.
+
+    Outside a level the tensor itself is returned, with None. Source: PyTorch's `unpack_dual`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.autograd import forward_ad
+    >>> forward_ad.unpack_dual(rg.tensor(2.0))
+    UnpackedDualTensor(primal=tensor(2.), tangent=None)
+    """
+    opened = _open()
+    if opened is None or level not in (None, 0):
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*parts(tensor, opened))
+
+
+def parts(tensor: Tensor, level: Level) -> tuple[Tensor, Any]:
+    """The value and the tangent of a tensor at any level."""
+    tangent = tangent_of(tensor, level)
+    with level.hidden():
+        primal: Tensor = recorded.reshape(tensor, shape=tensor.array.shape)
+    return primal, tangent

@@ -1,0 +1,124 @@
+"""Custom Functions within transforms: their tangents in forward mode, their calls on batches.
+
+This module knows a Function only by its static methods.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import modes
+from ..engine.batch import Batch, UnbatchableError
+from ..engine.forward import set_tangent, tangent_of
+from ..engine.op import recorded
+from ..engine.tensor import Interpreted, Tensor, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .function import BackwardCFunction, Function
+
+__all__ = ["VmapInfo", "is_batched", "on_batches", "push_tangents"]
+
+OTHER_SIZE = (
+    "Trying to set a forward gradient that has a different size than that of the original Tensor, "
+    "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."
+)
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` is told of the call: the number of examples, and `randomness`."""
+
+    batch_size: int
+    randomness: str
+
+
+def push_tangents(
+    ctx: BackwardCFunction, args: Sequence[Any], outputs: Sequence[Any], levels: Sequence[Any]
+) -> None:
+    """Give the outputs of a Function the tangents that its `jvp` returns, level by level.
+
+    `jvp` gets a tangent for each tensor argument: zeros, or None without `materialize_grads`,
+    where it has none; None for every other argument.
+    """
+    for place, level in enumerate(levels):
+        known = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
+        if all(t is None for t in known):
+            continue
+        with modes.Changed(levels=tuple(levels[:place])):
+            given = [
+                recorded.zeros_like(a)
+                if t is None and isinstance(a, Tensor) and ctx.materialize_grads
+                else t
+                for a, t in zip(args, known, strict=True)
+            ]
+            ctx.lent = ctx.saved_for_forward
+            try:
+                found = ctx._forward_cls.jvp(ctx, *given)
+            finally:
+                ctx.lent = None
+        found = found if isinstance(found, tuple) else (found,)
+        for out, t in zip(outputs, checked(found, outputs), strict=True):
+            if not isinstance(out, Tensor):
+                continue
+            if t is not None and t.array.shape != out.array.shape:
+                raise RuntimeError(OTHER_SIZE.format(list(out.shape), list(t.shape)))
+            set_tangent(out, level, t)
+
+
+def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
+    """What `jvp` returned, one tangent or None for each output."""
+    if len(found) != len(outputs):
+        raise RuntimeError(
+            "Function's jvp returned an invalid number of forward gradients (expected "
+            f"{len(outputs)} but got {len(found)})"
+        )
+    for index, t in enumerate(found):
+        if t is not None and not isinstance(t, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(t).__name__}) for grad output {index}."
+            )
+    return found
+
+
+def is_batched(args: Sequence[Any]) -> bool:
+    """Whether one of the arguments is a batch."""
+    return any(isinstance(a, Tensor) and isinstance(a.array, Interpreted) for a in args)
+
+
+def on_batches(cls: type[Function], args: Sequence[Any]) -> Any:
+    """Call a Function on batches by its `vmap`; without one, it runs once per example."""
+    level = max(
+        (a.array.level for a in args if is_batched([a])), key=lambda each: each.depth
+    )
+    if "vmap" not in defined(cls) or any(level.holds(a) and a.node is not None for a in args):
+        raise UnbatchableError(f"{cls.__name__} is a custom Function without a vmap of its own")
+    held = [a.array.value if level.holds(a) else a for a in args]
+    dims = tuple([0 if level.holds(a) and not a.array.shared else None for a in args])
+    output, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held)
+    several = isinstance(output, tuple)
+    outputs = output if several else (output,)
+    places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outputs)
+    if len(places) != len(outputs):
+        raise RuntimeError(
+            f"{cls.__name__}.vmap returned {len(outputs)} outputs and {len(places)} out_dims: one "
+            "is needed for each"
+        )
+    made = [
+        out if dim is None else new_tensor(Batch(to_front(out, dim), level))
+        for out, dim in zip(outputs, places, strict=True)
+    ]
+    return tuple(made) if several else made[0]
+
+
+def defined(cls: type[Function]) -> set[str]:
+    """The names that a Function's classes define, below `autograd.Function` itself."""
+    above = cls.__mro__[: [base.__name__ for base in cls.__mro__].index("Function")]
+    return {name for base in above for name in vars(base)}
+
+
+def to_front(t: Tensor, dim: int) -> Tensor:
+    """`t` with dimension `dim` first."""
+    ndim = t.array.ndim
+    order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
+    return recorded.permute(t, dims=order)  # type: ignore[no-any-return]

@@ -1,0 +1,84 @@
+"""Bessel functions of integer order, and Airy's, as array kernels: SciPy's, but for the simplest.
+
+Nothing here knows of tensors. Kernels take real or complex arrays and keep their dtype; the scaled
+`bessel_ie` is real only, since exp(-|Re z|) is not analytic. Orders beyond 1 are what derivatives
+ask for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .library import scipy_special, widely
+
+__all__ = ["airy", "bessel_i", "bessel_ie", "bessel_j", "bessel_k", "bessel_ke", "bessel_y",
+           "spherical_j"]  # fmt: skip
+
+# Names of the real functions of order 0 and 1, which are faster and closer than those of any order.
+QUICK = {
+    "jv": ("j0", "j1"),
+    "yv": ("y0", "y1"),
+    "iv": ("i0", "i1"),
+    "ive": ("i0e", "i1e"),
+    "kv": ("k0", "k1"),
+    "kve": ("k0e", "k1e"),
+}
+
+
+def _of_order(name: str, order: int, x: Any) -> Any:
+    if order < 2 and x.dtype.kind != "c":
+        return widely(QUICK[name][order], x)
+    return widely(name, x, order)
+
+
+def bessel_j(order: int, x: Any) -> Any:
+    """J of an integer order."""
+    value = _of_order("jv", abs(order), x)
+    return -value if order < 0 and order % 2 else value
+
+
+def bessel_y(order: int, x: Any) -> Any:
+    """Y of an integer order; NaN for negative real `x`."""
+    value = _of_order("yv", abs(order), x)
+    return -value if order < 0 and order % 2 else value
+
+
+def bessel_i(order: int, x: Any) -> Any:
+    """I of an integer order; of order 0 without SciPy, if `x` is real."""
+    if order == 0 and x.dtype.kind != "c":
+        return np.i0(np.asarray(x, np.float64)).astype(x.dtype)
+    return _of_order("iv", abs(order), x)
+
+
+def bessel_ie(order: int, x: Any) -> Any:
+    """exp(-|x|) I(x) of an integer order, for real `x`."""
+    return _of_order("ive", abs(order), x)
+
+
+def bessel_k(order: int, x: Any) -> Any:
+    """K of an integer order; infinite at 0, NaN for negative real `x`."""
+    return _of_order("kv", abs(order), x)
+
+
+def bessel_ke(order: int, x: Any) -> Any:
+    """exp(x) K(x) of an integer order."""
+    return _of_order("kve", abs(order), x)
+
+
+def airy(order: int, x: Any) -> Any:
+    """Airy's function Ai, or, for order 1, its derivative."""
+    wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    return np.asarray(scipy_special("airy")(x.astype(wide))[order], x.dtype)
+
+
+def spherical_j(order: int, x: Any) -> Any:
+    """The spherical Bessel function j of an order from 0, which is sin(x) / x without SciPy."""
+    if order:
+        return widely("spherical_jn", x, order)
+    wide = np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64)
+    small, infinite = np.abs(wide) < 1e-4, np.isinf(wide)
+    safe = np.where(small | infinite, 1.0, wide)
+    near = 1.0 - wide * wide / 6.0  # the next term is below 1e-18
+    return np.where(small, near, np.where(infinite, 0.0, np.sin(safe) / safe)).astype(x.dtype)

@@ -1,0 +1,30 @@
+"""Where in the user's program something was recorded or written: for anomaly mode.
+
+This module knows nothing of tensors or graphs.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+from .. import modes
+
+__all__ = ["located", "where"]
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def where(last: int = 0) -> str:
+    """The lines that led here, up to the last one outside this package; only the `last` of them."""
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(PACKAGE):
+        frames.pop()
+    return "".join(traceback.format_list(frames[-last:]))
+
+
+def located(name: str) -> str:
+    """The name of an op and, in anomaly mode, the line of the user's program that called it."""
+    if not modes.state.anomaly:
+        return name
+    return f"{name} at\n{where(1)}"

@@ -1,0 +1,25 @@
+"""Function transforms, with torch.func's names: derivatives and batches of whole functions.
+
+They nest to any depth. What they stand on is in `engine.forward` (levels of dual numbers),
+`engine.batch` (batches) and, for reverse mode, in the engine's ordinary graph.
+"""
+
+from .batching import vmap
+from .calls import functional_call, stack_module_state
+from .forward import jvp, linearize
+from .jacobian import hessian, jacfwd, jacrev
+from .reverse import grad, grad_and_value, vjp
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,249 @@
+"""`vmap`: a function of one example, on many at once. How is in NOTE [Batches] of `engine.batch`."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .. import pytree
+from ..engine.batch import BatchLevel, UnbatchableError, batched, split
+from ..engine.op import recorded
+from ..engine.tensor import Tensor
+from ..ops.generator import default_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["vmap"]
+
+LOOPED = (
+    "vmap: {name} asks for the value of a single example ({error}), so it runs once per example. "
+    "Write it without control flow on values, .item() or indices from a batch to run it at once."
+)
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that applies `func` to every example along a dimension of its arguments.
+
+    in_dims: the dimension of each positional argument that counts examples, None for one that all
+    examples share; a number for all arguments, or a container built like them. out_dims: where that
+    dimension goes in each output. randomness: "error" refuses random operations, "same" draws one
+    sample for all examples, "different" one for each. chunk_size: examples taken at a time.
+    Keyword arguments are shared. A function whose Python code depends on values works too: it then
+    runs once per example, with a warning (PyTorch refuses). Raises ValueError where the arguments
+    do not fit `in_dims` or each other. Source: PyTorch's `func.vmap`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> rg.func.vmap(rg.dot)(x, x)
+    tensor([ 5., 25.])
+    >>> rg.func.vmap(rg.func.grad(lambda row: (row**2).sum()))(x)
+    tensor([[2., 4.],
+            [6., 8.]])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        dims = dims_of(in_dims, args, func)
+        leaves = pytree.flatten(args)
+        size = size_of(leaves, dims)
+        examples = [
+            leaf if dim is None else recorded.permute(leaf, dims=to_front(leaf, dim))
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ]
+        step = size if chunk_size is None else chunk_size
+        call = functools.partial(_at_once, func, args, kwargs, dims, randomness)
+        if step >= size:
+            results, like = call(examples, size)
+        else:
+            pieces = []
+            for start in range(0, size, step):
+                part = slice(start, min(start + step, size))
+                given = [
+                    leaf if dim is None else leaf[part]
+                    for leaf, dim in zip(examples, dims, strict=True)
+                ]
+                piece, like = call(given, part.stop - start)
+                pieces.append(piece)
+            results = [recorded.cat(*column, dim=0) for column in zip(*pieces, strict=True)]
+        return _placed(results, like, out_dims, func)
+
+    return wrapped
+
+
+def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
+    """The batch dimension of each leaf of the arguments."""
+    name = _name(func)
+    start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, list, tuple)):
+        raise ValueError(
+            f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    if not pytree.flatten(args):
+        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+                         "or you are trying to vmap over a function with no inputs. The latter is "
+                         "unsupported.")  # fmt: skip
+    try:
+        dims = pytree.broadcast(in_dims if isinstance(in_dims, int) else tuple(in_dims), args)
+    except ValueError as error:
+        raise ValueError(
+            f"{start}in_dims is not compatible with the structure of inputs: {error}. `in_dims` "
+            f"has one entry for each of {len(args)} arguments, or is a single number."
+        ) from None
+    return [_dim_of(leaf, dim, start) for leaf, dim in zip(pytree.flatten(args), dims, strict=True)]
+
+
+def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{start}Got in_dim={dim} for an input but in_dim must be either an integer dimension "
+            "or None."
+        )
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"{start}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
+            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+        )
+    ndim = leaf.array.ndim
+    if not -ndim <= dim < ndim:
+        raise ValueError(
+            f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+            f"{ndim} so expected in_dim to satisfy -{ndim} <= in_dim < {ndim}."
+        )
+    return dim % ndim
+
+
+def size_of(leaves: list[Any], dims: list[int | None]) -> int:
+    """The number of examples, which all batched arguments share."""
+    sizes = [
+        leaf.array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
+    ]
+    if not sizes:
+        raise ValueError("vmap: at least one input must be batched (have an in_dim that is not "
+                         "None)")  # fmt: skip
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return sizes[0]
+
+
+def to_front(t: Tensor, dim: int) -> tuple[int, ...]:
+    """The permutation that brings a dimension to the front."""
+    return (dim, *[d for d in range(t.array.ndim) if d != dim])
+
+
+def _at_once(
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    dims: list[int | None],
+    randomness: str,
+    examples: list[Any],
+    size: int,
+) -> tuple[list[Any], Any]:
+    """The outputs with the batch dimension in front, and a container built like the result."""
+    level = BatchLevel(size, randomness)
+    try:
+        with level:
+            given = [
+                leaf if dim is None else batched(leaf, level)
+                for leaf, dim in zip(examples, dims, strict=True)
+            ]
+            like = func(*pytree.unflatten(args, given), **kwargs)
+            return [split(checked(leaf, func), level) for leaf in pytree.flatten(like)], like
+    except UnbatchableError as error:
+        if error.level not in (None, level):
+            raise  # it is for an outer batched call to run once per example
+        if randomness != "different":
+            text = LOOPED.format(name=_name(func), error=error)
+            warnings.warn(text, UserWarning, stacklevel=4)
+    return _singly(func, args, kwargs, dims, randomness, examples, size)
+
+
+def _singly(
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    dims: list[int | None],
+    randomness: str,
+    examples: list[Any],
+    size: int,
+) -> tuple[list[Any], Any]:
+    """The same, by a call for each example."""
+    level = BatchLevel(size, randomness)
+    level.singly = True
+    start = default_generator.get_state()
+    rows: list[Any] = []
+    for k in range(size):
+        if randomness == "same":
+            default_generator.set_state(start)
+        given = [
+            leaf if dim is None else recorded.select(leaf, index=(k,))
+            for leaf, dim in zip(examples, dims, strict=True)
+        ]
+        with level:
+            like = func(*pytree.unflatten(args, given), **kwargs)
+        rows.append([checked(leaf, func) for leaf in pytree.flatten(like)])
+    return [recorded.stack(*column, dim=0) for column in zip(*rows, strict=True)], like
+
+
+def checked(leaf: Any, func: Any) -> Tensor:
+    """An output, which must be a tensor."""
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type "
+            f"{type(leaf)} as a return. Did you mean to return a tensor of it?"
+        )
+    return leaf
+
+
+def _placed(results: list[Any], like: Any, out_dims: Any, func: Any) -> Any:
+    """The outputs with the batch dimension where `out_dims` wants it."""
+    try:
+        places = pytree.broadcast(out_dims, like)
+    except ValueError as error:
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
+            f"with the structure of outputs: {error}."
+        ) from None
+    return pytree.unflatten(
+        like, [_moved(t, place) for t, place in zip(results, places, strict=True)]
+    )
+
+
+def _moved(t: Tensor, place: int | None) -> Tensor:
+    if place is None:
+        return recorded.select(t, index=(0,))  # type: ignore[no-any-return]
+    ndim = t.array.ndim
+    if not -ndim <= place < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, "
+                         f"{ndim - 1}], but got {place})")  # fmt: skip
+    if place % ndim == 0:
+        return t
+    dims = list(range(1, ndim))
+    dims.insert(place % ndim, 0)
+    return recorded.permute(t, dims=tuple(dims))  # type: ignore[no-any-return]
+
+
+def _name(func: Any) -> str:
+    return getattr(func, "__name__", None) or repr(func)

@@ -1,0 +1,135 @@
+"""Modules as functions of their parameters: calls with other values, and stacks of modules.
+
+Modules are known only by their methods (`named_parameters`, `named_buffers`, `get_submodule`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..engine.op import recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["functional_call", "stack_module_state"]
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call `module` with other values for its parameters and buffers, which it gets back after.
+
+    The values come in one dictionary by name, or several; what is missing stays as it is, unless
+    `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
+    `args` is a tuple, or the only argument. Raises RuntimeError for names that the module lacks
+    (with `strict`, for any difference), ValueError for a name in two dictionaries. Source:
+    PyTorch's `func.functional_call`.
+
+    >>> import retrograd as rg
+    >>> line = rg.nn.Linear(1, 1)
+    >>> values = {"weight": rg.tensor([[2.0]]), "bias": rg.tensor([1.0])}
+    >>> rg.func.functional_call(line, values, rg.tensor([3.0]))
+    tensor([7.])
+    """
+    given = _merged(parameter_and_buffer_dicts)
+    own = dict(_named(module))
+    unknown = [name for name in given if name not in own]
+    missing = [name for name in own if name not in given]
+    if unknown or (strict and missing):
+        raise RuntimeError(
+            f"functional_call: unexpected key(s): {', '.join(unknown) or 'none'}; missing key(s): "
+            f"{', '.join(missing) or 'none'} of {type(module).__name__}"
+        )
+    if tie_weights:
+        given = _tied(own, given)
+    before = _exchange(module, given)
+    try:
+        args = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*args, **(kwargs or {}))
+    finally:
+        _exchange(module, before)
+
+
+def _merged(dicts: Any) -> dict[str, Any]:
+    if not isinstance(dicts, (list, tuple)):
+        if not hasattr(dicts, "items"):
+            raise ValueError(
+                "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but "
+                f"got {type(dicts)}"
+            )
+        return dict(dicts)
+    merged: dict[str, Any] = {}
+    for each in dicts:
+        for name, value in each.items():
+            if name in merged:
+                raise ValueError(f"{name} appears in multiple dictionaries; behavior of functional "
+                                 "call is ambiguous")  # fmt: skip
+            merged[name] = value
+    return merged
+
+
+def _named(module: Any) -> Iterator[tuple[str, Any]]:
+    yield from module.named_parameters(remove_duplicate=False)
+    yield from module.named_buffers(remove_duplicate=False)
+
+
+def _tied(own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """`given`, also under the other names of each tensor that the module holds several times."""
+    by_tensor = {id(own[name]): value for name, value in given.items()}
+    return {
+        name: given.get(name, by_tensor.get(id(tensor)))
+        for name, tensor in own.items()
+        if name in given or id(tensor) in by_tensor
+    }
+
+
+def _exchange(module: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Put `values` in the places of parameters and buffers; return what was there."""
+    before = {}
+    for name, value in values.items():
+        path, _, last = name.rpartition(".")
+        owner = module.get_submodule(path)
+        table = owner._parameters if last in owner._parameters else owner._buffers
+        before[name] = table[last]
+        table[last] = value
+    return before
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of several modules of one kind, stacked by name.
+
+    Each value has one more dimension, in front, which counts the modules: `vmap` over
+    `functional_call` then runs the whole ensemble at once. Stacked parameters are new leaves that
+    require grad. Raises RuntimeError for no models, for different classes, or for a mixture of
+    training and evaluation mode. Source: PyTorch's `func.stack_module_state`.
+
+    >>> import retrograd as rg
+    >>> params, buffers = rg.func.stack_module_state([rg.nn.Linear(2, 1) for _ in range(3)])
+    >>> params["weight"].shape
+    retrograd.Size([3, 1, 2])
+    """
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(model.training is not models[0].training for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval "
+                           "mode.")  # fmt: skip
+    if any(type(model) is not type(models[0]) for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    params = {
+        name: recorded.stack(*[dict(model.named_parameters())[name] for model in models], dim=0)
+        .detach()
+        .requires_grad_(value.requires_grad)
+        for name, value in models[0].named_parameters()
+    }
+    buffers = {
+        name: recorded.stack(*[dict(model.named_buffers())[name] for model in models], dim=0)
+        for name, _ in models[0].named_buffers()
+    }
+    return params, buffers

@@ -1,0 +1,108 @@
+"""Forward-mode transforms: Jacobian-vector products of whole functions, and linearization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import modes, pytree
+from ..autograd.forward_ad import dual, parts
+from ..engine.forward import Level
+from ..engine.op import recorded
+from ..engine.tensor import Tensor
+from .reverse import Reverse, pull_back, stranger, strangers, unpacked, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["jvp", "linearize"]
+
+
+def jvp(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
+    """The output of `func(*primals)` and its derivative along `tangents`.
+
+    Primals and tangents are tuples, built alike, of tensors or containers of tensors. An output
+    that does not depend on them has zeros, or raises with `strict`. With `has_aux`, `func` returns
+    (output, extra), and the extra comes third. Source: PyTorch's `func.jvp`.
+
+    >>> import retrograd as rg
+    >>> rg.func.jvp(rg.sin, (rg.tensor(0.0),), (rg.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    if not isinstance(primals, tuple) or not primals:
+        raise RuntimeError(
+            f"jvp(f, primals, tangents): Expected primals to be a non-empty tuple, got {primals!r}"
+        )
+    xs, ts = pytree.flatten(primals), pytree.flatten(tangents)
+    if not isinstance(tangents, tuple) or len(xs) != len(ts):
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
+            f"structure: {len(xs)} tensors and {len(ts)}"
+        )
+    for value in (*xs, *ts):
+        if not isinstance(value, Tensor):
+            raise RuntimeError(
+                "jvp(f, primals, tangents): Expected primals and tangents to be Tensors, got "
+                f"{type(value).__name__}"
+            )
+    with Level() as level:
+        duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
+        result = func(*pytree.unflatten(primals, duals))
+        output, aux = unpacked(result, has_aux, "jvp")
+        pairs = [parts(out, level) for out in pytree.flatten(output)]
+    values = pytree.unflatten(output, [value for value, _ in pairs])
+    moved = pytree.unflatten(output, [_filled(*pair, strict) for pair in pairs])
+    return (values, moved, aux) if has_aux else (values, moved)
+
+
+def _filled(value: Tensor, tangent: Any, strict: bool) -> Tensor:
+    if tangent is not None:
+        return tangent  # type: ignore[no-any-return]
+    if strict:
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
+            "This is not allowed with strict=True."
+        )
+    return recorded.zeros_like(value)  # type: ignore[no-any-return]
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The output of `func(*primals)`, and the function from tangents to that of the output.
+
+    `func` runs once; each further call of the returned function costs one backward pass through
+    what was recorded. Source: PyTorch's `func.linearize`.
+
+    >>> import retrograd as rg
+    >>> out, push = rg.func.linearize(rg.sin, rg.tensor([0.0, 1.0]))
+    >>> push(rg.tensor([1.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
+    with Reverse():
+        args, fresh = strangers(primals, "linearize")
+        output = func(*args)
+        outs = pytree.flatten(output)
+        # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
+        cotangents = [stranger(recorded.zeros_like(out)) for out in outs]
+        pulled = pull_back(outs, cotangents, fresh, retain=True)
+
+    def push(*tangents: Any) -> Any:
+        given = pytree.flatten(tangents)
+        if len(given) != len(fresh):
+            raise RuntimeError(
+                f"linearize: expected {len(fresh)} tangents, one for each primal, got {len(given)}"
+            )
+        for t, x in zip(given, fresh, strict=True):
+            if t.array.shape != x.array.shape or t.array.dtype != x.array.dtype:
+                raise RuntimeError(
+                    f"linearize: expected a tangent of shape {list(x.shape)} and dtype {x.dtype}, "
+                    f"got {list(t.shape)} and {t.dtype}"
+                )
+        return pytree.unflatten(output, pull_back(pulled, given, cotangents, retain=True))
+
+    return pytree.unflatten(output, [value_of(out, bool(modes.state.nested)) for out in outs]), push

@@ -1,0 +1,212 @@
+"""Jacobians and Hessians of whole functions, real and complex.
+
+For complex arguments: NOTE [Complex Jacobians] of `autograd.pairs`. Without `wirtinger=True` the
+plain matrix ∂f/∂z is returned, and a function that is not holomorphic where it was evaluated (∂f/∂z*
+is not 0 up to rounding) raises, for that matrix alone would be half of the truth.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import pytree
+from ..autograd.pairs import check_holomorphic, from_cotangents, from_tangents
+from ..engine.op import recorded
+from ..engine.tensor import Tensor, new_tensor
+from .batching import vmap
+from .forward import jvp
+from .reverse import replaced, select, vjp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["hessian", "jacfwd", "jacrev"]
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    wirtinger: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func` by one batched vector-Jacobian product.
+
+    For an output of shape (m...) and an argument of shape (n...) it is (m..., n...): entry [i, j]
+    is the derivative of output element i by input element j. Several outputs give a container
+    built like them, several `argnums` a tuple within. Complex arguments: the plain matrix of a
+    holomorphic function, or with `wirtinger=True` the pair (∂f/∂z, ∂f/∂z*) of any function, where
+    PyTorch refuses; NOTE [Complex Jacobians]. chunk_size: rows computed at a time. Raises
+    RuntimeError for a function that is not holomorphic, without `wirtinger`. Source: PyTorch's
+    `func.jacrev`.
+
+    >>> import retrograd as rg
+    >>> rg.func.jacrev(lambda x: x**2)(rg.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    >>> rg.func.jacrev(lambda z: z.abs() ** 2, wirtinger=True)(rg.tensor(3 + 4j))
+    (tensor(3.-4.j), tensor(3.+4.j))
+    """
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = select(args, argnums, "jacrev")
+
+        def of_chosen(*given: Any) -> Any:
+            return func(*replaced(args, argnums, given), **kwargs)
+
+        output, pull, *aux = vjp(of_chosen, *chosen, has_aux=has_aux)
+        outs, xs = pytree.flatten(output), pytree.flatten(chosen)
+        rows = [_rows(pull, outs, xs, place, output, chunk_size) for place in range(len(outs))]
+        blocks = [
+            [
+                _shown("jacrev", from_cotangents(one, imaginary, x), x, wirtinger)
+                for one, imaginary, x in zip(*row, xs, strict=True)
+            ]
+            for row in rows
+        ]
+        return _built(blocks, output, chosen, argnums, aux)
+
+    return wrapped
+
+
+def _rows(
+    pull: Any, outs: list[Tensor], xs: list[Tensor], place: int, output: Any, chunk: int | None
+) -> tuple[list[Any], list[Any]]:
+    """What all cotangents e_i of one output give, and what the i·e_i give (None if not asked)."""
+    out = outs[place]
+    directions = (1.0, 1j) if out.array.dtype.kind == "c" else (1.0,)
+    found: list[list[Any]] = []
+    for direction in directions:
+        basis = unit_vectors(out, direction)
+
+        def one_row(row: Tensor) -> Any:
+            given = [recorded.zeros_like(other) for other in outs]
+            given[place] = row
+            return tuple(pytree.flatten(pull(pytree.unflatten(output, given))))
+
+        columns = vmap(one_row, chunk_size=chunk)(basis)
+        found.append([c.reshape((*out.shape, *x.shape)) for c, x in zip(columns, xs, strict=True)])
+    return found[0], found[1] if len(found) > 1 else [None] * len(xs)
+
+
+def unit_vectors(like: Tensor, scale: complex) -> Tensor:
+    """All unit vectors of a tensor's shape, times `scale`, along a new first dimension."""
+    size = int(np.prod(like.array.shape))
+    return new_tensor(
+        (scale * np.eye(size)).astype(like.array.dtype).reshape(size, *like.array.shape)
+    )
+
+
+def _shown(name: str, found: Any, x: Tensor, wirtinger: bool) -> Any:
+    """A Jacobian as it is returned: the pair, if that was asked for, or one matrix."""
+    if x.array.dtype.kind != "c" or wirtinger:
+        return found
+    return check_holomorphic(name, found)
+
+
+def _built(blocks: Any, output: Any, chosen: Any, argnums: Any, aux: list[Any]) -> Any:
+    """The blocks in containers: those of the output outside, those of the arguments inside."""
+    rows = [_of_arguments(row, chosen, argnums) for row in blocks]
+    result = pytree.unflatten(output, rows)
+    return (result, *aux) if aux else result
+
+
+def _of_arguments(row: list[Any], chosen: Any, argnums: Any) -> Any:
+    built = pytree.unflatten(chosen, row)
+    return built if isinstance(argnums, tuple) else built[0]
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+    chunk_size: int | None = None,
+    wirtinger: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func` by one batched Jacobian-vector product.
+
+    Arguments and results are those of `jacrev`; this way is the cheaper one where there are fewer
+    inputs than outputs. `randomness` is as in `vmap`. Source: PyTorch's `func.jacfwd`.
+
+    >>> import retrograd as rg
+    >>> rg.func.jacfwd(rg.sin)(rg.tensor([0.0]))
+    tensor([[1.]])
+    """
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = select(args, argnums, "jacfwd")
+        xs = pytree.flatten(chosen)
+        kept: list[Any] = []
+
+        def of_chosen(*given: Any) -> Any:
+            result = func(*replaced(args, argnums, given), **kwargs)
+            kept[:] = [result[0] if has_aux else result]
+            return result
+
+        blocks_by_x, aux = [], []
+        outs: list[Tensor] = []
+        for place, x in enumerate(xs):
+            found = []
+            for direction in (1.0, 1j) if x.array.dtype.kind == "c" else (1.0,):
+
+                def one_column(t: Tensor, place: int = place) -> Any:
+                    given = [recorded.zeros_like(other) for other in xs]
+                    given[place] = t
+                    _, moved, *rest = jvp(
+                        of_chosen, chosen, pytree.unflatten(chosen, given), has_aux=has_aux
+                    )
+                    aux[:] = rest
+                    return tuple(pytree.flatten(moved))
+
+                columns = vmap(one_column, randomness=randomness, chunk_size=chunk_size)(
+                    unit_vectors(x, direction)
+                )
+                outs = list(columns)
+                found.append([_last(c, x) for c in columns])
+            blocks_by_x.append((found[0], found[1] if len(found) > 1 else [None] * len(outs)))
+        blocks = [
+            [
+                _shown("jacfwd", from_tangents(one[row], imaginary[row], x), x, wirtinger)
+                for (one, imaginary), x in zip(blocks_by_x, xs, strict=True)
+            ]
+            for row in range(len(outs))
+        ]
+        return _built(blocks, kept[0], chosen, argnums, aux)
+
+    return wrapped
+
+
+def _last(columns: Tensor, x: Tensor) -> Tensor:
+    """Derivatives along the first dimension, moved behind and given the shape of `x`."""
+    ndim = columns.array.ndim
+    moved = recorded.permute(columns, dims=(*range(1, ndim), 0))
+    return moved.reshape((*columns.shape[1:], *x.shape))  # type: ignore[no-any-return]
+
+
+def hessian(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    wirtinger: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the second derivatives of `func`: `jacfwd` of `jacrev`.
+
+    For a scalar function of x of shape (n...) they are (n..., n...). For complex z, the plain
+    matrix ∂²f/∂z∂z of a holomorphic function, or with `wirtinger=True` the pair of pairs
+    ((f_zz, f_zz*), (f_z*z, f_z*z*)), differentiated first by the outer and then by the inner index;
+    exact for any function. Source: PyTorch's `func.hessian`.
+
+    >>> import retrograd as rg
+    >>> rg.func.hessian(lambda x: (x**3).sum())(rg.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    first = jacrev(func, argnums, wirtinger=wirtinger)
+    return jacfwd(first, argnums, wirtinger=wirtinger)

@@ -1,0 +1,43 @@
+"""The Python array API standard, version 2024.12: what `Tensor.__array_namespace__()` returns.
+
+Names only. Where the standard and PyTorch agree, the functions are the package's own; the
+differences are in the modules beside this one. Everything is recorded.
+"""
+
+from math import e, inf, nan, pi
+
+from . import creation, datatypes, elementwise, fft, linalg, manipulation, searching, statistics
+from .creation import *
+from .datatypes import *
+from .elementwise import *
+from .info import __array_namespace_info__
+from .linalg import matmul, matrix_transpose, tensordot, vecdot
+from .manipulation import *
+from .searching import *
+from .statistics import *
+
+__array_api_version__ = "2024.12"
+
+newaxis = None
+
+__all__ = [  # noqa: PLE0604 (modules that say their own names)
+    *creation.__all__,
+    *datatypes.__all__,
+    *elementwise.__all__,
+    *manipulation.__all__,
+    *searching.__all__,
+    *statistics.__all__,
+    "__array_api_version__",
+    "__array_namespace_info__",
+    "e",
+    "fft",
+    "inf",
+    "linalg",
+    "matmul",
+    "matrix_transpose",
+    "nan",
+    "newaxis",
+    "pi",
+    "tensordot",
+    "vecdot",
+]

@@ -1,0 +1,200 @@
+"""Linear algebra under the standard's names: the extension `linalg`, and the main part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import linalg, ops
+from ...engine.tensor import Tensor
+from ...linalg import cholesky, det, eigh, eigvalsh, inv, matrix_power, slogdet, svdvals
+from ...ops.convert import convert
+from .arguments import binary, pair, reduced
+from .statistics import sum as total
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+matmul = binary(ops.matmul, "matmul", "Matrix product.", "tensor(10)")
+outer = binary(
+    ops.outer,
+    "outer",
+    "Products of every element of `x1` with every one of `x2`.",
+    "tensor([[8, 4],\n            [4, 2]])",
+)
+
+
+def matrix_transpose(x: Tensor, /) -> Tensor:
+    """Every matrix transposed. Source: the array API standard's `matrix_transpose`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.matrix_transpose(xp.ones((2, 3, 4))).shape
+    retrograd.Size([2, 4, 3])
+    """
+    return x.mT  # type: ignore[no-any-return]
+
+
+def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
+    """Sums of products over the last and first `axes` axes, or over given pairs of them.
+
+    Source: the array API standard's `tensordot`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 2)), axes=1)
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+    return ops.tensordot(*pair(x1, x2), dims=axes)
+
+
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Sum over `axis` of conj(x1) * x2, broadcast. Source: the array API standard's `vecdot`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.vecdot(xp.asarray([1j, 1.0]), xp.asarray([1j, 2.0]))
+    tensor(3.+0.j)
+    """
+    x1, x2 = pair(x1, x2)
+    return convert(linalg.vecdot(x1, x2, dim=axis), x1.array.dtype)  # PyTorch's: int64 for integers
+
+
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Cross products of the vectors of 3 along `axis`. Source: the standard's `cross`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))
+    tensor([0, 0, 1])
+    """
+    x1, x2 = pair(x1, x2)
+    if x1.ndim != x2.ndim:
+        x1, x2 = ops.broadcast_tensors(x1, x2)
+    return linalg.cross(x1, x2, dim=axis)
+
+
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
+    """The diagonal of every matrix. Source: the array API standard's `diagonal`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]), offset=1)
+    tensor([2])
+    """
+    return linalg.diagonal(x, offset=offset)
+
+
+def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """The sum of the diagonal of every matrix. Source: the array API standard's `trace`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.trace(xp.asarray([[1, 2], [3, 4]]))
+    tensor(5)
+    """
+    return total(linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def vector_norm(
+    x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2
+) -> Tensor:
+    """The norm of vectors along `axis`, or of all elements. Source: the standard's `vector_norm`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.vector_norm(xp.asarray([[3.0, 4.0], [6.0, 8.0]]), axis=1)
+    tensor([ 5., 10.])
+    """
+
+    def norm(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+        return linalg.vector_norm(x, ord, dim, keepdim)
+
+    return reduced(norm, x, axis, keepdims)
+
+
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The norm of every matrix. Source: the array API standard's `matrix_norm`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.matrix_norm(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
+    """
+    return linalg.matrix_norm(x, ord, keepdim=keepdims)
+
+
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+    """How many singular values exceed `rtol` times the largest. Source: the standard's.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.matrix_rank(xp.ones((2, 2)))
+    tensor(1)
+    """
+    return linalg.matrix_rank(x, rtol=rtol)
+
+
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+    """The pseudoinverse of every matrix. Source: the array API standard's `pinv`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.pinv(xp.asarray([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+    return linalg.pinv(x, rtol=rtol)
+
+
+def qr(x: Tensor, /, *, mode: str = "reduced") -> Any:
+    """Q and R of every matrix, in the shapes that `mode` says: "reduced" or "complete".
+
+    Raises ValueError for another mode. Source: the array API standard's `qr`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.qr(xp.ones((3, 2)), mode="complete").Q.shape
+    retrograd.Size([3, 3])
+    """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr(): mode must be 'reduced' or 'complete', not {mode!r}")
+    return linalg.qr(x, mode)
+
+
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The solution of `x1 @ x = x2`: `x2` is a vector if it is 1-D, else matrices.
+
+    Raises LinAlgError for a singular matrix. Source: the array API standard's `solve`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 4.0]))
+    tensor([1., 1.])
+    """
+    x1, x2 = pair(x1, x2)
+    if x2.ndim == 1:
+        return linalg.solve(x1, x2.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
+    if x2.ndim == x1.ndim - 1:  # PyTorch would take it for a batch of vectors
+        x2 = x2.expand(*x1.shape[:-2], *x2.shape[-2:])
+    return linalg.solve(x1, x2)
+
+
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> Any:
+    """Singular values and vectors U, S, Vh. Source: the array API standard's `svd`.
+
+    >>> from retrograd.interop import array_api as xp
+    >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+    return linalg.svd(x, full_matrices)

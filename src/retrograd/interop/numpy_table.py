@@ -1,0 +1,176 @@
+"""Which function stands for which of NumPy's, and of SciPy's special functions.
+
+Where NumPy's meaning is the array API standard's, or PyTorch's, it is that function; the rest is in
+`numpy_math` and `numpy_layout`. Names that are equal on both sides are listed once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import fft, linalg, ops, special
+from . import array_api as api
+from . import numpy_layout as layout
+from . import numpy_math as math
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "SCIPY", "UFUNCS"]
+
+Table = dict[Any, "Callable[..., Any]"]
+
+
+def same(numpy: Any, ours: Any, names: str) -> Table:
+    """The table of functions that have one name in a namespace of NumPy's and in one of ours."""
+    return {getattr(numpy, name): getattr(ours, name) for name in names.split() if name}
+
+
+UFUNCS: Table = {
+    **same(
+        np,
+        api,
+        """add bitwise_and bitwise_or bitwise_xor copysign divide equal floor_divide greater
+        greater_equal hypot less less_equal logaddexp logical_and logical_not logical_or logical_xor
+        matmul maximum minimum multiply nextafter not_equal remainder sign subtract vecdot""",
+    ),
+    **same(
+        np,
+        ops,
+        """absolute arccos arccosh arcsin arcsinh arctan arctanh ceil cos cosh deg2rad exp exp2
+        expm1 float_power floor fmax fmin fmod frexp gcd heaviside isfinite isinf isnan lcm ldexp
+        log log10 log1p log2 logaddexp2 negative positive rad2deg reciprocal signbit sin sinh sqrt
+        square tan tanh trunc""",
+    ),
+    **same(np, math, "cbrt divmod modf"),
+    np.arctan2: api.atan2,
+    np.conjugate: ops.conj,
+    np.degrees: ops.rad2deg,
+    np.fabs: ops.abs,
+    np.invert: api.bitwise_invert,
+    np.left_shift: api.bitwise_left_shift,
+    np.power: api.pow,
+    np.radians: ops.deg2rad,
+    np.right_shift: api.bitwise_right_shift,
+    np.rint: api.round,
+}
+
+REDUCTIONS: Table = {
+    np.add: api.sum,
+    np.multiply: api.prod,
+    np.maximum: api.max,
+    np.minimum: api.min,
+    np.logical_and: api.all,
+    np.logical_or: api.any,
+    np.logaddexp: ops.logsumexp,
+}
+
+ACCUMULATIONS: Table = {
+    np.add: api.cumulative_sum,
+    np.multiply: api.cumulative_prod,
+    np.maximum: math.cummax,
+    np.minimum: math.cummin,
+    np.logaddexp: ops.logcumsumexp,
+}
+
+# SciPy's special functions are ufuncs too; they are told by name, without importing SciPy.
+SCIPY: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(special, name)
+        for name in (
+            *("digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1"),
+            *("gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr"),
+            *("logit", "ndtr", "ndtri", "psi", "xlog1py", "xlogy"),
+        )
+    },
+    "j0": special.bessel_j0,
+    "j1": special.bessel_j1,
+    "y0": special.bessel_y0,
+    "y1": special.bessel_y1,
+    "k0": special.modified_bessel_k0,
+    "k1": special.modified_bessel_k1,
+    "k0e": special.scaled_modified_bessel_k0,
+    "k1e": special.scaled_modified_bessel_k1,
+}
+
+FUNCTIONS: Table = {
+    **same(
+        np,
+        api,
+        """sum prod max min all any argmax argmin count_nonzero tensordot matrix_transpose moveaxis
+        expand_dims broadcast_to flip roll tile repeat reshape stack tril triu searchsorted
+        nonzero zeros_like ones_like full_like empty_like""",
+    ),
+    **same(
+        np,
+        ops,
+        """nansum nanmean cov corrcoef bincount einsum ravel atleast_1d atleast_2d atleast_3d fliplr
+        flipud rot90 hsplit vsplit dsplit diag diagflat argwhere isin round sinc i0 real imag angle
+        nan_to_num""",
+    ),
+    **same(
+        np,
+        math,
+        """mean var std ptp average median quantile percentile nanmedian nanquantile nanpercentile
+        cumsum cumprod diff gradient trapezoid histogram dot vdot inner outer kron cross convolve
+        trace polyval diagonal clip isclose allclose copy""",
+    ),
+    **same(
+        np,
+        layout,
+        """transpose swapaxes squeeze pad concatenate hstack vstack dstack column_stack append block
+        meshgrid split where select take take_along_axis compress extract sort argsort flatnonzero
+        unique shape ndim size isrealobj""",
+    ),
+    np.amax: api.max,
+    np.amin: api.min,
+    np.around: ops.round,
+    np.array_split: ops.tensor_split,
+    np.broadcast_arrays: ops.broadcast_tensors,
+    np.fix: ops.trunc,
+    np.iscomplexobj: ops.is_complex,
+    np.array_repr: layout.text,
+    np.array_str: layout.text,
+    np.array2string: layout.text,
+    **same(np.linalg, api.linalg, "cholesky det inv matrix_rank pinv qr slogdet solve svd"),
+    **same(np.linalg, linalg, "cond eig eigh eigvals eigvalsh multi_dot norm tensorinv"),
+    **same(np.linalg, math, "lstsq matrix_power tensorsolve"),
+    **same(
+        np.linalg,
+        api.linalg,
+        """cross diagonal matmul matrix_norm matrix_transpose outer svdvals tensordot trace vecdot
+        vector_norm""",
+    ),
+    **same(np.fft, api.fft, "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn"),
+    **same(np.fft, api.fft, "rfft rfftn"),
+    **same(np.fft, fft, "fft2 ifft2 irfft2 rfft2"),
+}
+# Added to NumPy after 2.0.
+for name in ("cumulative_sum", "cumulative_prod", "unstack", "astype"):
+    if hasattr(np, name):
+        FUNCTIONS[getattr(np, name)] = getattr(api, name)
+
+# Those whose first two arguments are both arrays, so that lists of numbers may be given.
+PAIRS = {
+    *(np.trapezoid, np.bincount, np.dot, np.vdot, np.inner, np.outer, np.kron, np.cross),
+    *(np.tensordot, np.convolve, np.polyval, np.append, np.where, np.take_along_axis, np.extract),
+    *(np.searchsorted, np.isin, np.isclose, np.allclose, np.linalg.lstsq, np.linalg.solve),
+    *(np.linalg.tensorsolve, np.linalg.cross, np.linalg.matmul, np.linalg.outer),
+    *(np.linalg.tensordot, np.linalg.vecdot),
+}
+
+# Questions, whose answers have no gradient whatever the tensors have: NumPy answers them.
+QUESTIONS = {
+    *(np.array_equal, np.array_equiv, np.shares_memory, np.may_share_memory, np.digitize),
+    *(
+        np.lexsort,
+        np.argpartition,
+        np.nanargmax,
+        np.nanargmin,
+        np.can_cast,
+        np.iscomplex,
+        np.isreal,
+    ),
+}

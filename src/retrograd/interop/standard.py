@@ -1,0 +1,46 @@
+"""The methods that the array API standard asks of a tensor beyond PyTorch's."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from ..engine.tensor import Tensor
+from . import array_api
+
+__all__ = ["array_namespace", "to_device"]
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+
+def array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleType:
+    """The namespace of the array API standard: `retrograd.interop.array_api`.
+
+    Raises ValueError for a version of the standard that it does not follow.
+
+    >>> import retrograd as rg
+    >>> xp = rg.ones(2).__array_namespace__(api_version="2024.12")
+    >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
+    tensor(5.)
+    """
+    if api_version is not None and api_version not in VERSIONS:
+        raise ValueError(
+            f"the array API standard {api_version!r} is not implemented; there are "
+            f"{', '.join(VERSIONS)}"
+        )
+    return array_api
+
+
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor itself, since its memory is on the only device.
+
+    Raises AssertionError for another device, ValueError for a stream, which the cpu lacks.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2)
+    >>> x.to_device(x.device) is x
+    True
+    """
+    if stream is not None:
+        raise ValueError("to_device(): there are no streams on the cpu. Leave stream away.")
+    return self.to(device)  # type: ignore[no-any-return]

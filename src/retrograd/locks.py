@@ -1,0 +1,83 @@
+"""The locks of the library, and what becomes of them in a process made by `os.fork`.
+
+NOTE [Locks]
+1. No lock is held while code of the user's runs: hooks, Functions, pack and unpack hooks.
+2. All are re-entrant, because the garbage collector may call code of the user's anywhere, and that
+   code may come back to the same lock.
+3. A forked child has only the thread that forked. A lock that another thread held at that moment
+   would stay locked in the child for ever, and what it guards might be half written. So whoever
+   forks takes all locks first, and parent and child both let go of them.
+4. Locks are taken in the order in which they were made, so that no two threads wait for each other.
+   `LEAVES` come first: adding to a gradient counts a write, which takes `structure`.
+
+This module knows nothing of what the locks guard.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["LEAVES", "counter", "new_lock", "structure"]
+
+_forking = threading.RLock()  # one fork at a time, since `_held` is shared
+_held: list[Any] = []
+_alive: dict[int, weakref.ref[Any]] = {}  # by age, oldest first
+_numbers = count()
+
+
+def new_lock() -> Any:
+    """A re-entrant lock that a forked child finds free."""
+    lock = threading.RLock()
+    number = next(_numbers)
+    _alive[number] = weakref.ref(lock, lambda _: _alive.pop(number, None))
+    return lock
+
+
+def counter(start: int = 0) -> Callable[[], int]:
+    """A function that gives `start` and the numbers after it, each to one caller only.
+
+    The interpreter lock makes `itertools.count` safe; without that lock, one of our own does.
+    """
+    number = count(start).__next__
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        return number
+    lock = new_lock()
+
+    def locked() -> int:
+        with lock:
+            return number()
+
+    return locked
+
+
+LEAVES = [new_lock() for _ in range(64)]  # a leaf takes one of them while its `.grad` is added to
+structure = new_lock()  # what is made on demand: version cells, lists of views, tables of hooks
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for ref in list(_alive.values()):
+        lock = ref()
+        if lock is not None:
+            lock.acquire()
+            _held.append(lock)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().release()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):  # where there is a fork
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )

@@ -1,0 +1,250 @@
+"""How ops with integer indices run on a whole batch; see `rules`, which has the others.
+
+Indices of their own for each example become indices into all examples: one more index tensor, at
+the batch axis, or one more count in front of flat positions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..engine.op import arrays
+from ..engine.tensor import new_tensor
+from .rules import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["blank", "index", "index_put", "indexed_alike", "splice", "strided", "unstrided"]
+
+
+# -- integer indices at some dimensions --------------------------------------------------------
+
+
+def index(name: str) -> Callable[..., Any]:
+    """The rule of `index`, its adjoint `index_spread`, `index_blank`, and their like."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        x, at = inputs
+        dims = params.get("dims", (params.get("dim"),))
+        shape = params.get("shape")
+        if not shape and x.array.ndim == batched[0]:
+            return None
+        if batched[1] or not adjacent(dims):
+            x = spread(xp, size, x, batched[0])
+            if len(dims) == 1 and name != "index_blank":
+                return (_spread_each if shape else _index_each)(xp, size, x, at, dims[0], shape)
+            key, moved = everywhere(xp, size, at, batched[1], dims)
+            if name == "index_blank":
+                return xp.index_blank(x, key, dims=moved)
+            if shape:
+                x = inner_first(xp, x, at, dims, batched[1])
+                return xp.index_spread(x, key, dims=moved, shape=(size, *shape))
+            return inner_back(xp, xp.index(x, key, dims=moved), at, dims, batched[1])
+        up = tuple([d + 1 for d in dims])
+        moved = {**params, **({"dims": up} if "dims" in params else {"dim": up[0]})}
+        if shape:
+            moved["shape"] = (size, *shape)
+        return getattr(xp, name)(x, at, **moved)
+
+    return rule
+
+
+def adjacent(dims: Sequence[int]) -> bool:
+    """Whether indexed dimensions are neighbours; what is indexed then stays in their place."""
+    return dims[-1] - dims[0] == len(dims) - 1
+
+
+def wide(at: Any, dims: Sequence[int], flag: bool) -> int:
+    """The number of dimensions of one example's indices."""
+    return at.array.ndim - flag - (len(dims) > 1)  # type: ignore[no-any-return]
+
+
+def everywhere(
+    xp: Any, size: int, at: Any, flag: bool, dims: Sequence[int]
+) -> tuple[Any, tuple[int, ...]]:
+    """The stacked indices of all examples, the batch axis among them, and their dimensions."""
+    at = spread(xp, size, at, flag)
+    if len(dims) == 1:
+        at = xp.unsqueeze(at, dims=(1,))
+    inner = at.array.shape[2:]
+    own = at.new_tensor(range(size)) if size else at.new_zeros(0)
+    own = xp.expand(xp.reshape(own, shape=(size, 1, *(1,) * len(inner))), shape=(size, 1, *inner))
+    key = xp.cat(own, at, dim=1)
+    return xp.transpose(key, dim0=0, dim1=1), (0, *[d + 1 for d in dims])
+
+
+def inner_back(xp: Any, out: Any, at: Any, dims: Sequence[int], flag: bool) -> Any:
+    """Move what was indexed from behind the batch axis to where one example has it."""
+    if not adjacent(dims) or not dims[0]:
+        return out
+    inner, first = wide(at, dims, flag), dims[0]
+    before = range(1 + inner, 1 + inner + first)
+    after = range(1 + inner + first, out.array.ndim)
+    return xp.permute(out, dims=(0, *before, *range(1, 1 + inner), *after))
+
+
+def inner_first(xp: Any, x: Any, at: Any, dims: Sequence[int], flag: bool) -> Any:
+    """The opposite of `inner_back`."""
+    if not adjacent(dims) or not dims[0]:
+        return x
+    inner, first = wide(at, dims, flag), dims[0]
+    before, after = range(1, 1 + first), range(1 + first + inner, x.array.ndim)
+    return xp.permute(x, dims=(0, *range(1 + first, 1 + first + inner), *before, *after))
+
+
+def index_put(
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, dims: Any, accumulate: bool
+) -> Any:
+    """Values that broadcast to the region are given all its dimensions first."""
+    x, values, at = inputs
+    if x.array.ndim == batched[0]:
+        return None
+    x = spread(xp, size, x, batched[0])
+    inner = wide(at, dims, batched[2])
+    ndim = x.array.ndim - 1 - len(dims) + inner
+    shape = values.array.shape[batched[1] :]
+    lead = size if batched[1] else 1
+    values = xp.reshape(values, shape=(lead, *(1,) * (ndim - len(shape)), *shape))
+    if batched[2] or not adjacent(dims):
+        values = inner_first(xp, values, at, dims, batched[2])
+        at, dims = everywhere(xp, size, at, batched[2], dims)
+    else:
+        dims = tuple([d + 1 for d in dims])
+    return xp.index_put(x, values, at, dims=dims, accumulate=accumulate)
+
+
+def _rows_of_examples(xp: Any, size: int, at: Any, count: int) -> Any:
+    """Indices into `count` rows of each example as indices into the rows of all."""
+    at = xp.where(at < 0, at + count, at)
+    starts = at.new_tensor(range(0, size * count, count)) if count else at.new_zeros(size)
+    return at + xp.reshape(starts, shape=(size, *(1,) * (at.array.ndim - 1)))
+
+
+def _index_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> Any:
+    """`x[..., at, ...]` with indices of its own for each example, at one dimension."""
+    dim += 1
+    rest = [d for d in range(1, x.array.ndim) if d != dim]
+    turned = xp.permute(x, dims=(0, dim, *rest))
+    count, *others = turned.array.shape[1:]
+    rows = xp.reshape(turned, shape=(size * count, *others))
+    out = xp.index(rows, _rows_of_examples(xp, size, at, count), dims=(0,))
+    wide = at.array.ndim - 1
+    before = tuple(range(1 + wide, wide + dim))
+    after = tuple(range(wide + dim, out.array.ndim))
+    return xp.permute(out, dims=(0, *before, *range(1, 1 + wide), *after))
+
+
+def _spread_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> Any:
+    """The adjoint of `_index_each`: values added up at indices of their own for each example."""
+    wide = at.array.ndim - 1
+    before, after = range(1, 1 + dim), range(1 + dim + wide, x.array.ndim)
+    turned = xp.permute(x, dims=(0, *range(1 + dim, 1 + dim + wide), *before, *after))
+    count = shape[dim]
+    others = tuple([n for d, n in enumerate(shape) if d != dim])
+    rows = _rows_of_examples(xp, size, at, count)
+    out = xp.index_spread(turned, rows, dims=(0,), shape=(size * count, *others))
+    out = xp.reshape(out, shape=(size, count, *others))
+    return xp.permute(out, dims=(0, *range(2, 2 + dim), 1, *range(2 + dim, out.array.ndim)))
+
+
+def indexed_alike(name: str) -> Callable[..., Any]:
+    """The rule of an op that writes values of the input's rank at one index for all examples."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int, **params: Any) -> Any:
+        x, values, at = inputs
+        ranks = [t.array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
+        if batched[2] or ranks[0] != ranks[1] or not ranks[0]:
+            return None
+        x, values = spread(xp, size, x, batched[0]), spread(xp, size, values, batched[1])
+        return getattr(xp, name)(x, values, at, dim=dim + 1, **params)
+
+    return rule
+
+
+# -- flat positions ----------------------------------------------------------------------------
+
+# Steps of a view's path that only choose and arrange elements.
+ARRANGING = {
+    "as_strided", "diagonal", "expand", "new_axis", "permute", "reshape", "select", "slice",
+    "split", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze",
+}  # fmt: skip
+
+
+def region_of(walk: Any, path: Any, shape: tuple[int, ...]) -> Any:
+    """The flat positions that a view's path leads to, or None if it does more than arrange."""
+    if any(op.name not in ARRANGING for op, _, _ in path):
+        return None
+    return walk(arrays, np.arange(math.prod(shape)).reshape(shape), path)
+
+
+def blank(walk: Any) -> Callable[..., Any]:
+    """The rule of `blank`; `walk` is how a path is followed."""
+
+    def rule(
+        xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any
+    ) -> Any:
+        (x,) = inputs
+        shape = x.array.shape
+        region = region_of(walk, path, shape[1:])
+        if region is None:
+            return None
+        flat = xp.reshape(x, shape=(size, math.prod(shape[1:])))
+        at = new_index(region.ravel())
+        return xp.reshape(xp.index_blank(flat, at, dims=(1,)), shape=shape)
+
+    return rule
+
+
+def splice(walk: Any) -> Callable[..., Any]:
+    """The rule of `splice`; `walk` is how a path is followed."""
+
+    def rule(
+        xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any
+    ) -> Any:
+        x, values = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        shape = x.array.shape
+        region = region_of(walk, path, shape[1:])
+        if region is None:
+            return None
+        flat = xp.reshape(x, shape=(size, math.prod(shape[1:])))
+        if values.array.dtype != x.array.dtype:
+            values = xp.cast(values, dtype=x.array.dtype)
+        values = xp.reshape(values, shape=(size, region.size))
+        at = new_index(region.ravel())
+        out = xp.index_put(flat, values, at, dims=(1,), accumulate=False)
+        return xp.reshape(out, shape=shape)
+
+    return rule
+
+
+def new_index(array: Any) -> Any:
+    """A tensor of positions."""
+    return new_tensor(np.ascontiguousarray(array, np.int64))
+
+
+def positions(shape: tuple[int, ...], **how: Any) -> Any:
+    """The flat positions of what `as_strided` takes from a tensor of `shape`."""
+    return arrays.as_strided(np.arange(math.prod(shape)), **how)
+
+
+def strided(xp: Any, size: int, inputs: Any, batched: Any, /, **how: Any) -> Any:
+    """`as_strided` as a choice of elements, which is a copy."""
+    (x,) = inputs
+    shape = x.array.shape
+    region = positions(shape[1:], **how)
+    flat = xp.reshape(x, shape=(size, math.prod(shape[1:])))
+    out = xp.index(flat, new_index(region.ravel()), dims=(1,))
+    return xp.reshape(out, shape=(size, *region.shape))
+
+
+def unstrided(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any, **how: Any) -> Any:
+    """The adjoint of `strided`."""
+    (x,) = inputs
+    region, count = positions(shape, **how), math.prod(shape)
+    flat = xp.reshape(x, shape=(size, region.size))
+    out = xp.index_spread(flat, new_index(region.ravel()), dims=(1,), shape=(size, count))
+    return xp.reshape(out, shape=(size, *shape))

@@ -1,0 +1,46 @@
+"""`out=` for functions whose result is at hand, or that have several results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..engine.dispatch import write_out
+from ..engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__: list[str] = []
+
+
+def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
+    """Write the result `value` of the function called `name` into `out`; errors as `write_out`."""
+
+    def result(source: Tensor) -> Tensor:
+        return source
+
+    result.__name__ = name
+    return write_out(result, out, (value,), {})  # type: ignore[no-any-return]
+
+
+def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: Any) -> Any:
+    """Compute a function with several results into the tensors `outs`; its named tuple of those.
+
+    Raises as `write_out`, and RuntimeError for another number of tensors.
+    """
+    found: Any = None
+
+    def first(*inputs: Any, **params: Any) -> Any:
+        nonlocal found
+        found = function(*inputs, **params)
+        if len(outs) != len(found):
+            raise RuntimeError(
+                f"{first.__name__}(): expected out= to hold {len(found)} tensors, got {len(outs)}"
+            )
+        return found[0]
+
+    first.__name__ = function.__name__
+    write_out(first, outs[0], inputs, params)
+    for value, out in zip(found[1:], outs[1:], strict=True):
+        write_value(value, out, function.__name__)
+    return type(found)(*outs)

@@ -1,0 +1,296 @@
+"""How ops run on a whole batch: the rules that records name in `batch`.
+
+A rule is a function `(xp, size, inputs, batched, **params)`: `inputs` are tensors with the batch
+axis in front where `batched` says so. It returns the outputs with that axis, or None to leave the
+call to a loop over the examples. See NOTE [Rules] in `engine.batch`; no op is declared here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "as_matmul",
+    "channel_fill",
+    "channel_sum",
+    "conv",
+    "cross_entropy",
+    "cross_entropy_slope",
+    "embedding",
+    "expanded",
+    "like_input",
+    "linear",
+    "linear_weight",
+    "matmul",
+    "mse_loss",
+    "pad",
+    "permuted",
+    "regions",
+    "repeat",
+    "reshape",
+    "sum_to",
+    "transposed",
+    "whole",
+]
+
+ALL = slice(None)
+
+
+def spread(xp: Any, size: int, t: Any, flag: bool) -> Any:
+    """`t` with the batch axis, as a view if it has none."""
+    return t if flag else xp.expand(t, shape=(size, *t.array.shape))
+
+
+def raised(xp: Any, t: Any, ndim: int) -> Any:
+    """A batched `t` whose examples have `ndim` dimensions: ones are put after the batch axis."""
+    size, *shape = t.array.shape
+    if len(shape) >= ndim:
+        return t
+    return xp.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))
+
+
+def whole(name: str, *, flat: bool = False) -> Callable[..., Any]:
+    """The rule of a reduction over everything: the op `name` over all but the batch axis.
+
+    `flat` says that it takes one dimension at a time.
+    """
+
+    def rule(xp: Any, size: int, inputs: Sequence[Any], batched: Sequence[bool], /) -> Any:
+        (x,) = inputs
+        if flat:
+            count = math.prod(x.array.shape[1:])
+            x = xp.reshape(x, shape=(size, count))
+        return getattr(xp, name)(x, dim=tuple(range(1, x.array.ndim)), keepdim=False)
+
+    return rule
+
+
+def like_input(name: str) -> Callable[..., Any]:
+    """The rule of an elementwise op whose result has the shape of its first input."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        first = spread(xp, size, inputs[0], batched[0])
+        ndim = first.array.ndim - 1
+        others = [
+            raised(xp, t, ndim) if flag else t
+            for t, flag in zip(inputs[1:], batched[1:], strict=True)
+        ]
+        return getattr(xp, name)(first, *others, **params)
+
+    return rule
+
+
+def reshape(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
+    """The new shape comes after the batch axis."""
+    return xp.reshape(inputs[0], shape=(size, *shape))
+
+
+def expanded(name: str) -> Callable[..., Any]:
+    """The rule of an op that broadcasts to `shape`."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
+        return getattr(xp, name)(raised(xp, inputs[0], len(shape)), shape=(size, *shape))
+
+    return rule
+
+
+def sum_to(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
+    """Leading dimensions of an example that `shape` lacks are summed, the batch axis is not."""
+    x = inputs[0]
+    extra = x.array.ndim - 1 - len(shape)
+    found = xp.sum_to(x, shape=(size, *(1,) * extra, *shape))
+    return xp.reshape(found, shape=(size, *shape)) if extra else found
+
+
+def regions(name: str) -> Callable[..., Any]:
+    """The rule of an op with a basic `index`: all examples, then the index of each."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, index: Any, **params: Any) -> Any:
+        if params.get("shape") is not None:
+            params["shape"] = (size, *params["shape"])
+        return getattr(xp, name)(inputs[0], index=(ALL, *index), **params)
+
+    return rule
+
+
+def repeat(xp: Any, size: int, inputs: Any, batched: Any, /, *, repeats: Any) -> Any:
+    """The batch axis is not repeated."""
+    return xp.repeat(raised(xp, inputs[0], len(repeats)), repeats=(1, *repeats))
+
+
+def pad(xp: Any, size: int, inputs: Any, batched: Any, /, *, widths: Any, value: Any) -> Any:
+    """The batch axis is not padded."""
+    return xp.constant_pad_nd(inputs[0], widths=((0, 0), *widths), value=value)
+
+
+def permuted(xp: Any, size: int, inputs: Any, batched: Any, /, *, dims: Any) -> Any:
+    """The batch axis stays in front."""
+    return xp.permute(inputs[0], dims=(0, *[d + 1 for d in dims]))
+
+
+def transposed(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """`t`: the two dimensions of an example change places, if it has two."""
+    x = inputs[0]
+    return x if x.array.ndim < 3 else xp.transpose(x, dim0=1, dim1=2)
+
+
+def matmul(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """Stacks of any rank: the shorter one's ones come after the batch axis."""
+    ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
+    return xp.matmul(*[raised(xp, t, ndim) if flag else t
+                       for t, flag in zip(inputs, batched, strict=True)])  # fmt: skip
+
+
+def as_matmul(first: str, second: str) -> Callable[..., Any]:
+    """The rule of a product of a "matrix", "row" or "column" with another: one stacked product."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+        x, y = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        x = xp.unsqueeze(x, dims=(LIFTED[first],)) if first in LIFTED else x
+        y = xp.unsqueeze(y, dims=(LIFTED[second],)) if second in LIFTED else y
+        out = xp.matmul(x, y)
+        drop = tuple([d for d, kind in ((1, first), (2, second)) if kind == SUMMED[d]])
+        return xp.squeeze(out, dims=drop) if drop else out
+
+    return rule
+
+
+LIFTED = {"row": 1, "column": 2, "outer column": 2, "outer row": 1}
+SUMMED = {1: "row", 2: "column"}
+
+
+def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """Rows of any leading shape for one weight; a stacked product for a weight per example."""
+    x, weight, bias = inputs
+    if not batched[1] and not batched[2]:
+        return xp.linear(x, weight, bias)
+    x = spread(xp, size, x, batched[0])
+    flat = x.array.ndim == 2
+    if flat:
+        x = xp.unsqueeze(x, dims=(1,))
+    weight = spread(xp, size, weight, batched[1])
+    weight = xp.transpose(weight, dim0=1, dim1=2)
+    ndim = x.array.ndim - 1
+    out = xp.matmul(x, raised(xp, weight, ndim))
+    if bias is not None:
+        bias = raised(xp, bias, ndim) if batched[2] else bias
+        out = out + bias
+    return xp.squeeze(out, dims=(1,)) if flat else out
+
+
+def linear_weight(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """The sum over the rows of each example."""
+    x, y = [
+        _rows(xp, size, spread(xp, size, t, flag)) for t, flag in zip(inputs, batched, strict=True)
+    ]
+    return xp.matmul(xp.transpose(x, dim0=1, dim1=2), y)
+
+
+def _rows(xp: Any, size: int, t: Any) -> Any:
+    _, *rows, last = t.array.shape
+    return xp.reshape(t, shape=(size, math.prod(rows), last))
+
+
+def conv(name: str, first: str, second: str) -> Callable[..., Any]:
+    """The rule of a convolution or its transposes: every example is a group of channels.
+
+    `first` and `second` say what the two inputs are: "data" has its channels in dimension 1,
+    "kernel" in dimension 0. Where only the data is batched, the batch joins its first dimension.
+    """
+
+    def rule(
+        xp: Any, size: int, inputs: Any, batched: Any, /, *, groups: int, **params: Any
+    ) -> Any:
+        op = getattr(xp, name)
+        x, y, *rest = inputs
+        bias = rest[0] if rest else None
+        if second == "kernel" and batched[0] and not any(batched[1:]):
+            shape = x.array.shape
+            folded = xp.reshape(x, shape=(shape[0] * shape[1], *shape[2:]))
+            out = op(folded, y, *rest, groups=groups, **params)
+            return xp.reshape(out, shape=(shape[0], shape[1], *out.array.shape[1:]))
+        x, y = spread(xp, size, x, batched[0]), spread(xp, size, y, batched[1])
+        x, y = [_grouped(xp, t, kind) for t, kind in ((x, first), (y, second))]
+        out = op(x, y, *[None for _ in rest], groups=groups * size, **params)
+        made = out.array.shape
+        if second == "data":  # what comes out is a kernel, channels first
+            return xp.reshape(out, shape=(size, made[0] // size, *made[1:]))
+        out = xp.reshape(out, shape=(made[0], size, made[1] // size, *made[2:]))
+        out = xp.permute(out, dims=(1, 0, *range(2, out.array.ndim)))
+        if bias is None:
+            return out
+        channels = bias.array.shape[-1]
+        lead = size if batched[2] else 1
+        return out + xp.reshape(bias, shape=(lead, 1, channels, *(1,) * (out.array.ndim - 3)))
+
+    return rule
+
+
+def _grouped(xp: Any, t: Any, kind: str) -> Any:
+    """A batch of data or kernels as one, with the channels of all examples side by side."""
+    size, first, second, *rest = t.array.shape
+    if kind == "kernel":
+        return xp.reshape(t, shape=(size * first, second, *rest))
+    turned = xp.permute(t, dims=(1, 0, *range(2, t.array.ndim)))
+    return xp.reshape(turned, shape=(first, size * second, *rest))
+
+
+def channel_sum(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """Sums over all but the channels of each example."""
+    x = inputs[0]
+    return xp.sum_dim(x, dim=(1, *range(3, x.array.ndim)), keepdim=False)
+
+
+def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
+    """The channels of each example, spread over its other dimensions."""
+    channels = xp.reshape(inputs[0], shape=(size, 1, shape[1], *(1,) * (len(shape) - 2)))
+    return xp.spread(channels, shape=(size, *shape))
+
+
+def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str) -> Any:
+    """The loss of each element, reduced within each example."""
+    ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
+    x, y = [raised(xp, t, ndim) if flag else t for t, flag in zip(inputs, batched, strict=True)]
+    each = xp.mse_loss(x, y, reduction="none")
+    if reduction == "none":
+        return each
+    reduce = xp.mean_dim if reduction == "mean" else xp.sum_dim
+    return reduce(each, dim=tuple(range(1, ndim + 1)), keepdim=False)
+
+
+def _classes(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    x, target, share = [
+        None if t is None else spread(xp, size, t, flag)
+        for t, flag in zip(inputs, batched, strict=True)
+    ]
+    return x, xp.unsqueeze(target, dims=(2,)), share
+
+
+def cross_entropy(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float) -> Any:
+    """The fused loss, composed: the sum over the rows of each example."""
+    x, target, share = _classes(xp, size, inputs, batched)
+    picked = xp.squeeze(xp.take_along(x, target, dim=2), dims=(2,))
+    loss = xp.logsumexp(x, dim=(2,), keepdim=False) - picked
+    if share is not None:
+        each = xp.squeeze(share, dims=(2,))
+        loss = xp.where(each != 0, loss * each, xp.zeros_like(loss))
+    return xp.sum_dim(loss, dim=(1,), keepdim=False) * scale
+
+
+def cross_entropy_slope(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float) -> Any:
+    """Probabilities less the hot ones, for each example."""
+    cotangent = spread(xp, size, inputs[0], batched[0])
+    x, target, share = _classes(xp, size, inputs[1:], batched[1:])
+    p = xp.softmax(x, dim=(2,))
+    hot = xp.put_along(xp.zeros_like(target) + x.new_ones(()), target, dim=2, shape=p.array.shape)
+    out = (p - hot) * (xp.reshape(cotangent, shape=(size, 1, 1)) * scale)
+    return out if share is None else xp.where(share != 0, out * share, xp.zeros_like(out))
+
+
+def embedding(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+    """Indices of any shape for one table."""
+    return None if batched[0] else xp.embedding(*inputs, **params)

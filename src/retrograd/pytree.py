@@ -1,0 +1,75 @@
+"""Nested containers of tensors: taken apart into a list of leaves, and put together again.
+
+Lists, tuples, named tuples and dictionaries are containers; everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["broadcast", "flatten", "map_leaves", "unflatten"]
+
+
+def flatten(tree: Any) -> list[Any]:
+    """The leaves of a nested container, in order; dictionaries in the order of their keys.
+
+    >>> flatten([1, (2, {"a": 3})])
+    [1, 2, 3]
+    """
+    if isinstance(tree, (list, tuple)):
+        return [leaf for part in tree for leaf in flatten(part)]
+    if isinstance(tree, dict):
+        return [leaf for part in tree.values() for leaf in flatten(part)]
+    return [tree]
+
+
+def unflatten(like: Any, leaves: Any) -> Any:
+    """A container built like `like`, with other leaves.
+
+    >>> unflatten([1, (2, 3)], [10, 20, 30])
+    [10, (20, 30)]
+    """
+    return _build(like, iter(leaves))
+
+
+def _build(like: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(like, tuple) and hasattr(like, "_fields"):
+        return type(like)(*[_build(part, leaves) for part in like])
+    if isinstance(like, (list, tuple)):
+        return type(like)([_build(part, leaves) for part in like])
+    if isinstance(like, dict):
+        return type(like)((key, _build(part, leaves)) for key, part in like.items())
+    return next(leaves)
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """`tree` with each leaf replaced by what `function` makes of it.
+
+    >>> map_leaves(lambda x: -x, {"a": 1, "b": (2,)})
+    {'a': -1, 'b': (-2,)}
+    """
+    return unflatten(tree, [function(leaf) for leaf in flatten(tree)])
+
+
+def broadcast(prefix: Any, tree: Any) -> list[Any]:
+    """A leaf for each leaf of `tree`: those of `prefix`, one of which may stand for a whole part.
+
+    Raises ValueError where `prefix` is not built like the beginning of `tree`.
+
+    >>> broadcast((0, None), ([1, 2], 3))
+    [0, 0, None]
+    """
+    if not isinstance(prefix, (list, tuple, dict)):
+        return [prefix] * len(flatten(tree))
+    same = isinstance(tree, dict) if isinstance(prefix, dict) else isinstance(tree, (list, tuple))
+    if not same or len(prefix) != len(tree):
+        raise ValueError(f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}")
+    pairs = (
+        [(prefix[key], tree[key]) for key in tree]
+        if isinstance(prefix, dict)
+        else zip(prefix, tree, strict=True)
+    )
+    return [leaf for part, subtree in pairs for leaf in broadcast(part, subtree)]

@@ -1,0 +1,306 @@
+"""Window functions under torch.signal.windows' names, symmetric unless `sym` is False.
+
+They return leaves of shape (M,), of float32 or float64 (the default dtype, if none is given), and
+raise ValueError for a negative M, another dtype, or a shape parameter that makes no window.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.tensor import Tensor
+from ..ops import tapers
+from ..ops.create import check_device, check_dtype, finish
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
+
+NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
+
+
+def _checked(name: str, M: int, dtype: Any, device: Any) -> Any:
+    """The NumPy dtype of a window; raises for a length or a dtype that it cannot have."""
+    check_device(device)
+    if not isinstance(M, (int, np.integer)):
+        raise TypeError(f"{name}(): argument 'M' must be int, not {type(M).__name__}")
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, name)
+    if target not in (np.float32, np.float64):
+        raise ValueError(
+            f"{name} expects float32 or float64 dtypes, got: {dtypes.of_numpy(target)}"
+        )
+    return target
+
+
+def _points(M: int, sym: bool) -> Any:
+    """The places of the points, measured from the middle of the window."""
+    return np.arange(M) - tapers.span(M, not sym) / 2 * (M > 1)
+
+
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """exp(-|n - center| / tau), around the middle; a window that is not `sym` may have a `center`.
+
+    Raises ValueError for tau <= 0 and for a center of a symmetric window. Source: PyTorch's
+    `signal.windows.exponential`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
+    target = _checked("exponential", M, dtype, device)
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+    places = _points(M, sym) if center is None else np.arange(M) - center
+    return finish(np.exp(-np.abs(places) / tau).astype(target), requires_grad)
+
+
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The Gaussian exp(-(n / std)^2 / 2) around the middle.
+
+    Raises ValueError for std <= 0. Source: PyTorch's `signal.windows.gaussian`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
+    target = _checked("gaussian", M, dtype, device)
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    return finish(np.exp((_points(M, sym) / std) ** 2 * -0.5).astype(target), requires_grad)
+
+
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Half a turn of the sine, sampled at the middles of M equal parts.
+
+    Source: PyTorch's `signal.windows.cosine`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
+    target = _checked("cosine", M, dtype, device)
+    parts = M + 1 if not sym and M > 1 else M
+    return finish(
+        np.sin((np.arange(M) + 0.5) * (math.pi / max(parts, 1))).astype(target), requires_grad
+    )
+
+
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The Kaiser window, narrower for a larger `beta`.
+
+    Raises ValueError for a negative beta. Source: PyTorch's `signal.windows.kaiser`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.kaiser(3, beta=5.0)
+    tensor([0.0367, 1.0000, 0.0367])
+    """
+    target = _checked("kaiser", M, dtype, device)
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    return finish(tapers.kaiser(M, beta, not sym).astype(target), requires_grad)
+
+
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The triangular window that begins and, if symmetric, ends with 0.
+
+    Source: PyTorch's `signal.windows.bartlett`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    target = _checked("bartlett", M, dtype, device)
+    return finish(tapers.triangle(M, not sym).astype(target), requires_grad)
+
+
+def general_cosine(
+    M: int,
+    *,
+    a: Sequence[float],
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """a[0] - a[1] cos t + a[2] cos 2t - ..., over one turn.
+
+    Raises TypeError where `a` is no sequence, ValueError where it is empty. Source: PyTorch's
+    `signal.windows.general_cosine`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.general_cosine(3, a=[0.5, 0.5])
+    tensor([0., 1., 0.])
+    """
+    target = _checked("general_cosine", M, dtype, device)
+    if not hasattr(a, "__iter__"):
+        raise TypeError("Coefficients must be a list/tuple")
+    if not len(a):
+        raise ValueError("Coefficients cannot be empty")
+    return finish(tapers.cosine_sum(M, list(a), not sym).astype(target), requires_grad)
+
+
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """alpha - (1 - alpha) cos t over one turn. Source: PyTorch's `signal.windows.general_hamming`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.general_hamming(3, alpha=0.75)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
+    return general_cosine(
+        M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, device=device, requires_grad=requires_grad
+    )
+
+
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """0.54 - 0.46 cos t over one turn. Source: PyTorch's `signal.windows.hamming`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
+    return general_hamming(M, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """(1 - cos t) / 2 over one turn. Source: PyTorch's `signal.windows.hann`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.hann(4, sym=False)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return general_hamming(
+        M, alpha=0.5, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad
+    )
+
+
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """0.42 - 0.5 cos t + 0.08 cos 2t over one turn. Source: PyTorch's `signal.windows.blackman`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.blackman(4, sym=False)[1:]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
+    return general_cosine(
+        M, a=tapers.BLACKMAN, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad
+    )
+
+
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Nuttall's window of four cosine terms, whose spectrum has low sides.
+
+    Source: PyTorch's `signal.windows.nuttall`.
+
+    >>> import retrograd as rg
+    >>> rg.signal.windows.nuttall(3)
+    tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])
+    """
+    return general_cosine(
+        M, a=NUTTALL, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad
+    )

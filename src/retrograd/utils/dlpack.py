@@ -1,0 +1,20 @@
+"""DLPack under torch.utils.dlpack's names (names only; see `ops.dlpack`)."""
+
+from ..engine.tensor import Tensor
+from ..ops.dlpack import DLDeviceType, from_dlpack
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+
+def to_dlpack(tensor: Tensor) -> object:
+    """A DLPack capsule on the memory of `tensor`, which can be imported once.
+
+    Raises as `Tensor.__dlpack__`; new code hands over the tensor itself. Source: PyTorch's
+    `to_dlpack`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.utils import dlpack
+    >>> dlpack.from_dlpack(dlpack.to_dlpack(rg.tensor([1, 2])))
+    tensor([1, 2])
+    """
+    return tensor.__dlpack__()

@@ -1,0 +1,27 @@
+"""Handles of hooks, and the mark of a hook that may be lost when its tensor is saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..engine.hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RemovableHandle", "unserializable_hook"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def unserializable_hook(f: F) -> F:
+    """Mark a hook, so that pickling a tensor that has it gives no warning.
+
+    >>> import pickle, retrograd as rg
+    >>> x = rg.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(rg.utils.hooks.unserializable_hook(lambda g: g))
+    >>> pickle.loads(pickle.dumps(x))
+    tensor([1.], requires_grad=True)
+    """
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f

@@ -1,0 +1,262 @@
+"""Custom Functions: what `forward` may return, mark and write.
+
+Every test here also passes with `torch` in place of `retrograd`, but where it says otherwise.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import autograd
+from retrograd.autograd import graph
+from retrograd.autograd.function import Function
+
+
+def leaf(*values):
+    return rg.tensor(list(values), dtype=rg.float64, requires_grad=True)
+
+
+def test_an_output_that_is_not_used_has_a_cotangent_of_zeros():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, a, b):
+            assert a.tolist() == [1.0]
+            assert b.tolist() == [0.0]
+            return a
+
+    x = leaf(1)
+    F.apply(x)[0].backward()
+
+
+def test_a_non_differentiable_output_has_none_without_materialization():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x.clone()
+            ctx.mark_non_differentiable(out)
+            ctx.set_materialize_grads(False)
+            return x.clone(), out
+
+        @staticmethod
+        def backward(ctx, a, b):
+            assert b is None
+            return a
+
+    x = leaf(1)
+    F.apply(x)[0].backward()
+
+
+def test_a_non_differentiable_output_requires_no_grad():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x > 0
+            ctx.mark_non_differentiable(out)
+            return out
+
+        @staticmethod
+        def backward(ctx, g):
+            return (g * 0).to(rg.double)
+
+    x = leaf(1, -2)
+    m = F.apply(x)
+    assert not m.requires_grad
+    y = x.masked_fill(m, 0)
+    y.sum().backward()
+
+
+def test_a_function_without_differentiable_outputs_gets_no_cotangent():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x.clone()
+            ctx.mark_non_differentiable(out)
+            return out
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = leaf(1, -2)
+    r = F.apply(x * x)
+    (r * x).sum().backward()
+
+
+def test_an_output_may_be_returned_twice():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x * 2
+            return out, out
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return a * 2 + b * 2
+
+    x = leaf(1, 2)
+    a, b = F.apply(x)
+    assert a is b
+    (a + b).sum().backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_a_dirty_input_may_be_returned_twice():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x, x
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return a * 2 + b * 2
+
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        F.apply(x)
+    a, b = F.apply(x.clone())
+    assert a is b
+    (a + b).sum().backward()
+    assert x.grad.tolist() == [4, 4]
+    with pytest.raises(RuntimeError, match=r"view of|is a view"):
+        F.apply((x * 1)[:1])
+
+
+def test_a_leaf_returned_as_is_is_another_tensor_with_history():
+    class Id(Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a, a + b
+
+        @staticmethod
+        def backward(ctx, ga, gb):
+            return ga + gb, gb
+
+    calls = []
+    x, y = leaf(1, 2), leaf(3, 4)
+    q, p = Id.apply(x, y)
+    q.register_hook(lambda g: calls.append(g.tolist()))
+    (q + p + x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    assert y.grad.tolist() == [1, 1]
+    assert calls == [[1.0, 1.0]]
+    assert q is not x
+    assert q.grad_fn is not None
+
+
+def test_a_leaf_without_grad_that_was_written_gets_history():
+    class F(autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.mark_dirty(a)
+            return a.add_(b), b + 2
+
+        @staticmethod
+        def backward(ctx, ga, gb):
+            return ga, ga + gb
+
+    x = rg.zeros(2, dtype=rg.float64)
+    y = leaf(1, 2)
+    q, _p = F.apply(x, y)
+    assert q is x
+    assert q.requires_grad
+    assert isinstance(q.grad_fn, graph.Node)
+    q.sum().backward()
+    assert y.grad.tolist() == [1, 1]
+
+
+def test_outputs_that_are_no_tensors_pass_through():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, None, 3, "a", [x]
+
+        @staticmethod
+        def backward(ctx, *g):
+            assert len(g) == 5
+            assert all(e is None for e in g[1:])
+            return g[0]
+
+    x = leaf(1)
+    out = F.apply(x)
+    assert out[1:4] == (None, 3, "a")
+    assert out[4][0] is x
+    out[0].backward()
+
+
+def test_a_list_is_an_output_that_is_no_tensor():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return [x * 1]
+
+        @staticmethod
+        def backward(ctx, *g):
+            return g[0]
+
+    out = F.apply(leaf(1))
+    assert isinstance(out, list)
+    assert not out[0].requires_grad
+
+
+def test_a_view_written_inside_forward_belongs_to_the_function():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, inp, inplace):
+            view = inp.clone()[:3]
+            if inplace:
+                view += 2
+            return view
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+
+    base = leaf(*range(10))
+    f = F.apply(base, False)
+    assert f.grad_fn.__class__.__name__ == "FBackward"
+    f = F.apply(base, True)
+    assert f.grad_fn.__class__.__name__ == "FBackward"
+
+
+def test_a_view_from_a_function_is_lost_when_its_base_is_written():
+    class Id(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 10
+
+    x = leaf(1)
+    t = x.clone()
+    v = Id.apply(t)
+    t.mul_(2)
+    with pytest.raises(
+        RuntimeError,
+        match="is a view and its base or another view of its base has been modified inplace",
+    ):
+        v.grad_fn
+
+
+def test_marking_dirty_what_is_no_input_warns():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.clone()
+            ctx.mark_dirty(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with pytest.warns(UserWarning, match="was not an input"):
+        F.apply(leaf(1))

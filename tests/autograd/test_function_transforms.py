@@ -1,0 +1,194 @@
+"""Custom Functions in forward mode and on batches."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import Function, forward_ad
+
+
+class Product(Function):
+    """x * y * z, with its own derivatives of both modes."""
+
+    @staticmethod
+    def forward(ctx, x, y, z):
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        ctx.z = z
+        return x * y * z
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y * ctx.z, g * x * ctx.z, None
+
+    @staticmethod
+    def jvp(ctx, x_t, y_t, z_t):
+        assert z_t is None
+        x, y = ctx.saved_tensors
+        return ctx.z * (y * x_t + x * y_t)
+
+
+def scalar(value):
+    return rg.tensor(value, dtype=rg.float64)
+
+
+def tangent(function, *pairs):
+    """The tangent of a function of duals, each given as (value, tangent) or a plain value."""
+    with forward_ad.dual_level():
+        args = [forward_ad.make_dual(scalar(a[0]), scalar(a[1])) if isinstance(a, tuple)
+                else scalar(a) for a in pairs]  # fmt: skip
+        return forward_ad.unpack_dual(function(*args)).tangent
+
+
+def test_the_jvp_of_a_function_gives_the_tangent():
+    assert tangent(lambda x, y: Product.apply(x, y, 5), (2.0, 1.0), 3.0).item() == 15
+    assert tangent(lambda x, y: Product.apply(x, y, 5), (2.0, 1.0), (3.0, 10.0)).item() == 115
+
+
+def test_operations_inside_forward_carry_no_tangents_of_their_own():
+    class Wrong(Product):
+        @staticmethod
+        def jvp(ctx, x_t, y_t, z_t):
+            return x_t * 0 + 7
+
+    assert tangent(lambda x, y: Wrong.apply(x, y, 5), (2.0, 1.0), 3.0).item() == 7
+
+
+def test_without_a_jvp_it_raises():
+    class Silent(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+        tangent(Silent.apply, (2.0, 1.0))
+    with forward_ad.dual_level():
+        assert Silent.apply(scalar(2.0)).item() == 4  # no dual, no question
+
+
+def test_absent_tangents_are_zeros_or_none_as_asked():
+    seen = []
+
+    class Asking(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.set_materialize_grads(ctx_wants)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx, x_t, y_t):
+            seen.append(None if y_t is None else y_t.item())
+            return x_t
+
+    for ctx_wants in (True, False):
+        tangent(Asking.apply, (2.0, 1.0), 3.0)
+    assert seen == [0.0, None]
+
+
+@pytest.mark.parametrize(
+    ("returned", "text"),
+    [
+        (lambda t: t, "invalid number of forward gradients"),
+        (lambda t: (t, 5), "expected Variable or None"),
+        (lambda t: (t, t.unsqueeze(0)), "different size"),
+    ],
+)
+def test_a_jvp_that_returns_something_else_raises(returned, text):
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def jvp(ctx, x_t):
+            return returned(x_t)
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(scalar(2.0), scalar(1.0))
+        with pytest.raises(RuntimeError, match=text):
+            Two.apply(x)
+
+
+def test_a_function_that_writes_its_input_replaces_its_tangent():
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, x_t):
+            return x_t * 2
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(scalar(2.0), scalar(1.0)).clone()
+        assert Double.apply(x) is x
+        value, moved = forward_ad.unpack_dual(x)
+        assert (value.item(), moved.item()) == (4, 2)
+
+
+def test_levels_nest_through_a_jvp():
+    def cube(x):
+        return Product.apply(x, x, x)  # z is x: a constant to Product
+
+    def first(x):
+        return rg.func.jvp(lambda y: Product.apply(y, y * y, 1), (x,), (scalar(1.0),))[1]
+
+    assert first(scalar(2.0)).item() == 12
+    assert rg.func.jvp(first, (scalar(2.0),), (scalar(1.0),))[1].item() == 12
+    assert cube(scalar(2.0)).item() == 8
+
+
+def test_reverse_over_forward_differentiates_the_jvp():
+    x = scalar(2.0).requires_grad_()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, scalar(1.0))
+        moved = forward_ad.unpack_dual(Product.apply(dual, dual * dual, 1)).tangent
+        moved.backward()
+    assert x.grad.item() == 12  # the second derivative of x ** 3
+
+
+def test_a_vmap_of_its_own_is_called_with_what_it_needs():
+    told = []
+
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2 + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2, g
+
+        @staticmethod
+        def vmap(info, in_dims, x, y):
+            told.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
+            return Twice.apply(x, y), 0
+
+    x = rg.arange(6.0, dtype=rg.float64).reshape(3, 2).requires_grad_()
+    out = rg.func.vmap(lambda row: Twice.apply(row, scalar(1.0)))(x)
+    assert out.tolist() == (x * 2 + 1).tolist()
+    assert told == [(3, "error", (0, None), (3, 2))]
+    out.sum().backward()
+    assert x.grad.tolist() == [[2, 2]] * 3
+
+
+def test_without_one_it_runs_once_per_example_and_says_so():
+    x = rg.arange(3.0, dtype=rg.float64)
+    with pytest.warns(UserWarning, match="Product"):
+        out = rg.func.vmap(lambda v: Product.apply(v, v, 2))(x)
+    assert out.tolist() == [0, 2, 8]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grads = rg.func.vmap(rg.func.grad(lambda v: Product.apply(v, v, 2)))(x)
+    assert grads.tolist() == [0, 4, 8]
+
+
+def test_a_dual_shows_its_tangent():
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(rg.tensor([2.0]), rg.tensor([1.0]))
+        assert repr(x) == "tensor([2.], tangent=tensor([1.]))"

@@ -1,0 +1,131 @@
+"""Private names of PyTorch that programs about autograd use: `retrograd._C` and the like."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+
+import pytest
+
+import retrograd as rg
+from retrograd import _C, autograd
+
+
+def leaf(*values):
+    return rg.tensor(list(values), dtype=rg.float64, requires_grad=True)
+
+
+def test_a_pass_tells_what_it_has_yet_to_run():
+    x = leaf(1)
+    a, b = x * 2, x * 3
+    c, other = a + b, x * 5
+    seen = []
+
+    def hook(g):
+        seen.append([node.name() for node in _C._current_graph_task_execution_order()])
+        seen.append([_C._will_engine_execute_node(t.grad_fn) for t in (a, b, c, other)])
+
+    a.register_hook(hook)
+    c.backward(inputs=[x], retain_graph=True)
+    assert seen == [["MulBackward0", "AccumulateGrad"], [True, True, True, False]]
+    c.backward()
+    assert seen[2:] == seen[:2]
+    for name in ("_current_graph_task_execution_order", "_will_engine_execute_node"):
+        with pytest.raises(RuntimeError, match="during the backward pass"):
+            getattr(_C, name)(*[c.grad_fn] * name.startswith("_will"))
+
+
+def test_autograd_grad_does_not_say_whether_leaves_run():
+    x = leaf(1)
+    y = x * 2
+    accumulator = y.grad_fn.next_functions[0][0]
+    y.register_hook(lambda g: _C._will_engine_execute_node(accumulator) and None)
+    y.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match=r"currently running autograd.grad\(\)"):
+        autograd.grad(y, x)
+
+
+def test_what_runs_is_asked_by_node():
+    x = leaf(1)
+    x.register_hook(lambda g: _C._will_engine_execute_node(x))
+    with pytest.raises(RuntimeError, match="expects an grad_fn"):
+        x.backward()
+
+
+def test_weak_references_to_tensors_expire():
+    x = rg.ones(1)
+    ref = _C._WeakTensorRef(x)
+    assert not ref.expired()
+    del x
+    gc.collect()
+    assert ref.expired()
+
+
+def test_versions_are_set_by_hand():
+    x = rg.ones(1)
+    _C._autograd._unsafe_set_version_counter((x,), (5,))
+    assert x._version == 5
+    with pytest.raises(RuntimeError, match="below 0"):
+        _C._autograd._unsafe_set_version_counter((x,), (-1,))
+
+
+def test_hooks_on_saved_values_are_disabled_by_hand():
+    private = _C._autograd
+    assert private._saved_tensors_hooks_is_enabled()
+    private._saved_tensors_hooks_disable("not now")
+    try:
+        assert not private._saved_tensors_hooks_is_enabled()
+        assert private._saved_tensors_hooks_get_disabled_error_message() == "not now"
+        with pytest.raises(RuntimeError, match="not now"):
+            private._push_saved_tensors_default_hooks(lambda t: t, lambda t: t)
+    finally:
+        private._saved_tensors_hooks_enable()
+    private._push_saved_tensors_default_hooks(len, len)
+    assert private._top_saved_tensors_default_hooks(True) == (len, len)
+    private._pop_saved_tensors_default_hooks()
+    assert private._top_saved_tensors_default_hooks() is None
+
+
+def test_undefined_gradients_end_in_none():
+    x = leaf(1)
+    y = _C._functions.UndefinedGrad()(x * 1)
+    y.backward()
+    assert x.grad is None
+
+
+def test_a_warning_is_given_once_or_always():
+    def count():
+        x = leaf(1)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            x.backward(create_graph=True)
+        return sum("Using backward() with create_graph=True" in str(w.message) for w in found)
+
+    assert count() <= 1
+    assert count() == 0
+    assert not rg.is_warn_always_enabled()
+    rg.set_warn_always(True)
+    try:
+        assert (count(), count()) == (1, 1)
+    finally:
+        rg.set_warn_always(False)
+
+
+def test_a_view_is_made_again_from_another_base():
+    x = leaf(1, 2, 3, 4)
+    new = rg.tensor([5.0, 6, 7, 8])
+    view = x.view(2, 2).t()[0]
+    assert view._view_func(new).tolist() == [5, 7]
+    assert view._view_func(new)._base is new
+    assert x.unbind()[2]._view_func(new).item() == 7
+    assert x._view_func(new) is None
+    with pytest.raises(RuntimeError, match="they must be equal"):
+        view._view_func(rg.ones(3))
+
+
+def test_the_modules_have_pytorchs_names():
+    for name in ("anomaly_mode", "function", "functional", "grad_mode", "graph", "variable"):
+        assert getattr(autograd, name).__name__ == f"retrograd.autograd.{name}"
+    assert autograd.is_view_replay_enabled()
+    with autograd._force_original_view_tracking(True):
+        pass

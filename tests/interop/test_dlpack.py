@@ -1,0 +1,123 @@
+"""DLPack: the same memory on both sides, and no gradient lost on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.utils import dlpack
+
+DTYPES = [
+    *(rg.bool, rg.uint8, rg.uint16, rg.uint32, rg.uint64, rg.int8, rg.int16, rg.int32, rg.int64),
+    *(rg.float16, rg.float32, rg.float64, rg.complex64, rg.complex128),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype_travels_both_ways_on_the_same_memory(dtype):
+    x = rg.ones(2, 3, dtype=dtype)
+    array = np.from_dlpack(x)
+    assert array.dtype == dtype.numpy
+    assert np.shares_memory(array, x.numpy())
+    back = rg.from_dlpack(x.numpy())
+    back[0, 1] = 0
+    assert x[0, 1].item() == 0
+    assert back.dtype is dtype
+
+
+def test_strides_and_shapes_travel():
+    x = rg.arange(24).reshape(2, 3, 4)
+    for view in (x.permute(2, 0, 1), x[:, 1:, ::2], x[0, 0, 0], x[:0]):
+        array = np.from_dlpack(view)
+        assert array.shape == tuple(view.shape)
+        assert array.tolist() == view.tolist()
+        assert rg.from_dlpack(view).tolist() == view.tolist()
+
+
+def test_a_tensor_that_requires_grad_is_refused():
+    x = rg.ones(2, requires_grad=True)
+    with pytest.raises(BufferError, match=r"require gradient, use tensor.detach\(\)"):
+        np.from_dlpack(x)
+    with pytest.raises(BufferError, match="require gradient"):
+        rg.from_dlpack(x * 2)
+    with pytest.raises(BufferError, match="require gradient"):
+        dlpack.to_dlpack(x)
+    assert np.from_dlpack(x.detach()).tolist() == [1.0, 1.0]
+
+
+def test_an_imported_tensor_can_be_trained():
+    array = np.array([1.0, 2.0])
+    x = rg.from_dlpack(array).requires_grad_()
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    with rg.no_grad():
+        x -= 0.5 * x.grad
+    assert array.tolist() == [0.0, 0.0]
+
+
+def test_a_copy_is_separate():
+    array = np.zeros(2)
+    x = rg.from_dlpack(array, copy=True)
+    x[0] = 1.0
+    assert array.tolist() == [0.0, 0.0]
+    exported = rg.zeros(2)
+    capsule = exported.__dlpack__(copy=True)
+    dlpack.from_dlpack(capsule)[0] = 1.0
+    assert exported.tolist() == [0.0, 0.0]
+
+
+def test_a_capsule_can_be_imported_once():
+    x = rg.tensor([1.0, 2.0])
+    capsule = dlpack.to_dlpack(x)
+    y = dlpack.from_dlpack(capsule)
+    y[0] = 5.0
+    assert x.tolist() == [5.0, 2.0]
+    with pytest.raises((ValueError, RuntimeError)):
+        dlpack.from_dlpack(capsule)
+
+
+def test_the_device_is_the_cpu():
+    assert rg.ones(1).__dlpack_device__() == (1, 0)
+    assert rg.ones(1).__dlpack_device__()[0] is dlpack.DLDeviceType.kDLCPU
+    assert rg.from_dlpack(np.ones(1), device="cpu").item() == 1.0
+    with pytest.raises(BufferError, match="cannot export"):
+        rg.ones(1).__dlpack__(dl_device=(2, 0))
+    with pytest.raises(AssertionError, match="stream should be None"):
+        rg.ones(1).__dlpack__(stream=1)
+    with pytest.raises(AssertionError):
+        rg.from_dlpack(np.ones(1), device="cuda")
+
+
+def test_an_array_on_another_device_is_refused():
+    class Elsewhere:
+        def __dlpack__(self, **wishes):
+            raise AssertionError("not asked for")
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    with pytest.raises(BufferError, match="lies on the DLPack device"):
+        rg.from_dlpack(Elsewhere())
+
+
+def test_what_is_no_array_is_refused():
+    with pytest.raises(TypeError, match="expected an array with __dlpack__"):
+        rg.from_dlpack([1.0])
+
+
+def test_memory_that_must_not_be_written_says_so():
+    array = np.zeros(2)
+    array.flags.writeable = False
+    x = rg.from_dlpack(array)
+    assert x.tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        x.numpy()[0] = 1.0
+    with pytest.raises(BufferError, match=r"Export a copy: x.clone\(\)"):
+        x.__dlpack__()
+
+
+def test_bfloat16_is_refused_with_advice():
+    x = rg.ones(2, dtype=rg.bfloat16)
+    with pytest.raises(BufferError, match=r"Convert first: x.float\(\)"):
+        x.__dlpack__()

@@ -1,0 +1,196 @@
+"""Recurrent layers and packed sequences: complex data, lengths, dropout, errors.
+
+Values and gradients are compared with PyTorch's in `test_modules.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+from retrograd.nn.utils import rnn
+
+LAYERS = ["RNN", "LSTM", "GRU"]
+
+
+def sequences(dtype=rg.float64):
+    rg.manual_seed(5)
+    return [rg.randn(n, 2, dtype=dtype) for n in (2, 4, 1, 4)]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+def test_a_packed_batch_gives_what_each_sequence_gives_alone(name, dtype):
+    layer = getattr(nn, name)(2, 3, 2, bidirectional=True, dtype=dtype)
+    given = sequences(dtype)
+    packed, last = layer(rnn.pack_sequence(given, enforce_sorted=False))
+    states = last if name == "LSTM" else (last,)
+    for number, (out, one) in enumerate(zip(rnn.unpack_sequence(packed), given, strict=True)):
+        alone, end = layer(one)
+        assert rg.allclose(out, alone)
+        for state, expected in zip(states, end if name == "LSTM" else (end,), strict=True):
+            assert rg.allclose(state[:, number], expected)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_gradients_of_complex_layers_are_right(name):
+    rg.manual_seed(1)
+    layer = getattr(nn, name)(2, 2, dtype=rg.complex128)
+    x = rg.randn(3, 1, 2, dtype=rg.complex128, requires_grad=True)
+    assert rg.autograd.gradcheck(lambda x, *_: layer(x)[0], (x, *layer.parameters()))
+    assert rg.autograd.gradgradcheck(lambda x: layer(x)[0], (x,))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_is_its_cell_repeated(name):
+    layer, cell = getattr(nn, name)(2, 3), getattr(nn, f"{name}Cell")(2, 3)
+    cell.load_state_dict({k.removesuffix("_l0"): v for k, v in layer.state_dict().items()})
+    x, state = rg.randn(4, 5, 2), None
+    out, _ = layer(x)
+    for step, expected in zip(x, out, strict=True):
+        state = cell(step, state)
+        assert rg.allclose(state[0] if name == "LSTM" else state, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_empty_sequences_and_batches_are_taken(name):
+    layer = getattr(nn, name)(2, 3, bidirectional=True)
+    out, _ = layer(rg.ones(4, 0, 2))
+    assert out.shape == (4, 0, 6)
+
+
+def test_dropout_acts_between_layers_while_training():
+    rg.manual_seed(0)
+    layer = nn.GRU(2, 8, 2, dropout=0.5)
+    x = rg.ones(3, 1, 2)
+    assert not rg.equal(layer(x)[0], layer(x)[0])
+    layer.eval()
+    assert rg.equal(layer(x)[0], layer(x)[0])
+    with pytest.warns(UserWarning, match="num_layers greater than 1"):
+        nn.GRU(2, 8, dropout=0.5)
+
+
+def test_the_repr_shows_what_is_not_the_default():
+    layer = nn.LSTM(10, 20, 2, batch_first=True, bidirectional=True, proj_size=3)
+    expected = "LSTM(10, 20, proj_size=3, num_layers=2, batch_first=True, bidirectional=True)"
+    assert repr(layer) == expected
+    assert repr(nn.RNNCell(1, 2, False, "relu")) == "RNNCell(1, 2, bias=False, nonlinearity=relu)"
+
+
+def test_layers_can_be_copied_and_converted():
+    layer = nn.LSTM(2, 3)
+    twin = copy.deepcopy(layer).to(rg.complex128)
+    x = rg.ones(4, 1, 2)
+    assert rg.allclose(twin(x.to(rg.complex128))[0].real, layer(x)[0].double(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "call", "kind", "text"),
+    [
+        (lambda: nn.GRU(2, 3), lambda m: m(rg.ones(2)), ValueError, "Expected input to be 2D or"),
+        (lambda: nn.GRU(2, 3), lambda m: m(rg.ones(4, 1, 3)), RuntimeError, "equal to input_size"),
+        (
+            lambda: nn.GRU(2, 3),
+            lambda m: m(rg.ones(4, 1, 2), rg.ones(1, 2, 3)),
+            RuntimeError,
+            "Expected hidden size",
+        ),
+        (
+            lambda: nn.GRU(2, 3),
+            lambda m: m(rg.ones(4, 1, 2), rg.ones(1, 3)),
+            RuntimeError,
+            "hx should also be 3-D",
+        ),
+        (
+            lambda: nn.LSTM(2, 3),
+            lambda m: m(rg.ones(4, 1, 2), (rg.ones(1, 1, 3), rg.ones(1, 2, 3))),
+            RuntimeError,
+            r"Expected hidden\[1\] size",
+        ),
+        (
+            lambda: nn.GRU(2, 3),
+            lambda m: m(rg.ones(4, 1, 2).double()),
+            ValueError,
+            "does not match weight dtype",
+        ),
+        (lambda: nn.RNN(2, 3, nonlinearity="cube"), None, ValueError, "Unknown nonlinearity"),
+        (lambda: nn.RNN(2, 0), None, ValueError, "hidden_size must be greater than zero"),
+        (lambda: nn.LSTM(2, 3, proj_size=3), None, ValueError, "smaller than hidden_size"),
+        (lambda: nn.RNN(2, 3, dropout=2.0), None, ValueError, "dropout should be a number"),
+        (lambda: nn.RNN(2, 3, bias=1), None, TypeError, "bias should be of type bool"),
+        (
+            lambda: nn.GRUCell(2, 3),
+            lambda m: m(rg.ones(1, 3)),
+            RuntimeError,
+            "inconsistent input_size",
+        ),
+        (
+            lambda: nn.GRUCell(2, 3),
+            lambda m: m(rg.ones(1, 2), rg.ones(1, 2)),
+            RuntimeError,
+            "inconsistent shape",
+        ),
+    ],
+)
+def test_what_does_not_fit_raises(make, call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(make()) if call else make()
+
+
+# -- packing ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex64, rg.int64])
+def test_padding_undoes_packing(batch_first, dtype):
+    given = [t.real.round().to(dtype) for t in sequences()]
+    padded = rnn.pad_sequence(given, batch_first, padding_value=7)
+    lengths = [len(t) for t in given]
+    packed = rnn.pack_padded_sequence(padded, lengths, batch_first, enforce_sorted=False)
+    assert packed.batch_sizes.tolist() == [4, 3, 2, 2]
+    back, sizes = rnn.pad_packed_sequence(packed, batch_first, padding_value=7)
+    assert rg.equal(back, padded)
+    assert sizes.tolist() == lengths
+    for found, expected in zip(rnn.unpad_sequence(back, sizes, batch_first), given, strict=True):
+        assert rg.equal(found, expected)
+
+
+def test_gradients_pass_through_packing():
+    x = rg.ones(3, 2, dtype=rg.float64, requires_grad=True)
+    packed = rnn.pack_padded_sequence(x, [3, 1])
+    (packed.data * rg.arange(1.0, 5.0).double()).sum().backward()
+    assert x.grad.tolist() == [[1.0, 2.0], [3.0, 0.0], [4.0, 0.0]]
+
+
+def test_padding_to_the_left_and_to_a_length():
+    given = [rg.tensor([1, 2]), rg.tensor([3])]
+    assert rnn.pad_sequence(given, True, 0, "left").tolist() == [[1, 2], [0, 3]]
+    padded, _ = rnn.pad_packed_sequence(rnn.pack_sequence(given), True, -1, total_length=3)
+    assert padded.tolist() == [[1, 2, -1], [3, -1, -1]]
+    with pytest.raises(ValueError, match="Expected total_length to be at least"):
+        rnn.pad_packed_sequence(rnn.pack_sequence(given), total_length=1)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "text"),
+    [
+        ([1, 2], "sorted in decreasing order"),
+        ([2], "equal to batch_size"),
+        ([2, 0], "greater than 0"),
+        ([5, 1], "at most 3"),
+    ],
+)
+def test_lengths_that_do_not_fit_raise(lengths, text):
+    with pytest.raises(RuntimeError, match=text):
+        rnn.pack_padded_sequence(rg.ones(3, 2), lengths)
+
+
+def test_a_packed_sequence_converts_its_data():
+    packed = rnn.pack_sequence([rg.tensor([1.0, 2.0]), rg.tensor([3.0])])
+    assert packed.double().data.dtype is rg.float64
+    assert packed.to(rg.complex64).data.dtype is rg.complex64
+    assert packed.to(rg.float32) is packed
+    assert isinstance(packed.int(), rnn.PackedSequence)

@@ -1,0 +1,93 @@
+"""bfloat16 through ml_dtypes: conversions, promotion, arithmetic, gradients; what is missing."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import dtypes
+from retrograd.autograd import grad
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="it has the dtype")
+
+
+def leaf(*values):
+    return rg.tensor(list(values), dtype=rg.bfloat16, requires_grad=True)
+
+
+def test_the_dtype_is_a_real_floating_one():
+    assert repr(rg.bfloat16) == "retrograd.bfloat16"
+    assert rg.bfloat16.is_floating_point
+    assert not rg.bfloat16.is_complex
+    assert rg.bfloat16.itemsize == 2
+    assert rg.finfo(rg.bfloat16).eps == 2**-7
+    assert rg.tensor(np.ones(1, ml_dtypes.bfloat16)).dtype is rg.bfloat16
+    assert pickle.loads(pickle.dumps(rg.bfloat16)) is rg.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("other", "result"),
+    [
+        (rg.bool, "bfloat16"),
+        (rg.int64, "bfloat16"),
+        (rg.float16, "float32"),
+        (rg.float32, "float32"),
+        (rg.float64, "float64"),
+        (rg.complex64, "complex64"),
+    ],
+)
+def test_promotion_is_that_of_pytorch(other, result):
+    assert rg.promote_types(rg.bfloat16, other) is getattr(rg, result)
+    assert rg.promote_types(other, rg.bfloat16) is getattr(rg, result)
+    assert (rg.ones(1).bfloat16() + rg.ones(1).to(other)).dtype is getattr(rg, result)
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.float32, rg.complex64])
+def test_conversion_there_and_back_carries_gradients_of_each_dtype(dtype):
+    x = rg.tensor([1.0, 2.5], dtype=dtype, requires_grad=True)
+    y = x.bfloat16()
+    assert y.tolist() == [1.0, 2.5]
+    (g,) = grad((y * y).sum(), x)
+    assert (g.dtype, g.tolist()) == (dtype, [2.0, 5.0])
+    assert y.to(dtype).dtype is dtype
+    assert rg.tensor([True, False]).bfloat16().tolist() == [1.0, 0.0]
+
+
+def test_numbers_are_rounded_to_eight_bits():
+    assert rg.tensor([1 + 2**-8 + 2**-9]).bfloat16().item() == 1 + 2**-7
+    assert rg.tensor([3e38]).bfloat16().isfinite().item()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [rg.exp, rg.sin, rg.sqrt, rg.sigmoid, rg.erf, rg.digamma, rg.abs, rg.relu, rg.sum, rg.mean,
+     lambda x: x @ x, lambda x: x.softmax(0), lambda x: x**2, lambda x: x / 3, rg.amax],
+)  # fmt: skip
+def test_functions_keep_the_dtype_and_nearly_the_values_and_slopes(function):
+    narrow, wide = leaf(0.5, 1.25, 2.0), rg.tensor([0.5, 1.25, 2.0], requires_grad=True)
+    found, expected = function(narrow), function(wide)
+    assert found.dtype is rg.bfloat16
+    np.testing.assert_allclose(found.float().tolist(), expected.tolist(), rtol=0.02, atol=0.02)
+    (one,), (other,) = grad(found.sum(), narrow), grad(expected.sum(), wide)
+    assert one.dtype is rg.bfloat16
+    np.testing.assert_allclose(one.tolist(), other.tolist(), rtol=0.03, atol=0.03)
+
+
+def test_it_prints_as_pytorch_does():
+    assert repr(rg.ones(2).bfloat16()) == "tensor([1., 1.], dtype=retrograd.bfloat16)"
+
+
+def test_without_ml_dtypes_the_error_names_the_extra(monkeypatch):
+    monkeypatch.delitem(dtypes._by_name, "bfloat16")
+    with pytest.raises(AttributeError, match=r"pip install retrograd\[bfloat16\]"):
+        rg.bfloat16
+    with pytest.raises(AttributeError, match=r"pip install retrograd\[bfloat16\]"):
+        rg.ones(1).bfloat16()
+
+
+def test_half_precision_complex_numbers_are_refused():
+    with pytest.raises(TypeError, match="Use complex64"):
+        rg.ones(1).chalf()
+    with pytest.raises(AttributeError, match="complex32 is not supported"):
+        rg.complex32

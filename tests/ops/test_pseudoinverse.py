@@ -1,0 +1,113 @@
+"""Pseudoinverse, rank and least squares, with NumPy as the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import grad
+
+KINDS = pytest.mark.parametrize("complex", [False, True])
+
+
+def values(*shape, complex=False, seed=0):
+    rng = np.random.default_rng([seed, *shape])
+    real = rng.standard_normal(shape)
+    return real + 1j * rng.standard_normal(shape) if complex else real
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-9)
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 2), (2, 4), (0, 2), (2, 0), (0, 2, 2)])
+def test_pseudoinverses_are_numpys(shape, complex):
+    a = values(*shape, complex=complex)
+    expected = np.linalg.pinv(a) if a.size else np.zeros((*shape[:-2], shape[-1], shape[-2]))
+    close(rg.linalg.pinv(rg.tensor(a)), expected)
+    close(rg.tensor(a).pinverse(), expected)
+
+
+def test_small_singular_values_count_as_zero():
+    a = rg.tensor(np.stack([np.diag([4.0, 1.0, 1e-3]), np.diag([1.0, 1.0, 0.5])]))
+    assert rg.linalg.matrix_rank(a).tolist() == [3, 3]
+    assert rg.linalg.matrix_rank(a, rtol=0.4).tolist() == [1, 3]
+    assert rg.linalg.matrix_rank(a, atol=0.7).tolist() == [2, 2]
+    assert rg.linalg.matrix_rank(a, atol=rg.tensor([1e-4, 0.7]), rtol=0.0).tolist() == [3, 2]
+    assert rg.linalg.matrix_rank(a, 0.7, hermitian=True).tolist() == [2, 2]
+    close(rg.linalg.pinv(a, rtol=0.4)[0], np.diag([0.25, 0, 0]))
+    close(rg.linalg.pinv(a, atol=0.7)[1], np.diag([1.0, 1.0, 0]))
+    close(rg.linalg.pinv(a, rcond=rg.tensor([0.4, 0.6]))[1], np.diag([1.0, 1.0, 0]))
+    assert rg.linalg.matrix_rank(rg.zeros(3, 0)).item() == 0
+    assert rg.linalg.matrix_rank(rg.zeros(2, 2)).dtype is rg.int64
+
+
+@KINDS
+def test_the_gradient_of_a_deficient_matrix_is_right_where_the_rank_stays(complex):
+    a, b = values(4, 2, complex=complex), values(2, 3, complex=complex, seed=1)
+    move, weights = values(4, 2, complex=complex, seed=2), values(3, 4, seed=3)
+
+    def loss(left):
+        return (rg.linalg.pinv(left @ rg.tensor(b), rtol=1e-9).real * rg.tensor(weights)).sum()
+
+    x = rg.tensor(a, requires_grad=True)
+    found = grad(loss(x), x)[0].numpy()
+    above, below = (loss(rg.tensor(a + s * 1e-6 * move)).item() for s in (1, -1))
+    expected = (above - below) / 2e-6
+    assert np.sum((found.conj() * move).real) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_hermitian_matrix_is_read_in_one_triangle_and_gets_a_hermitian_gradient():
+    a = values(3, 3, complex=True)
+    a = a + a.conj().T
+    x = rg.tensor(np.tril(a), requires_grad=True)
+    found = rg.linalg.pinv(x, hermitian=True)
+    close(found, np.linalg.inv(a))
+    (slope,) = grad(found.real.sum(), x)
+    close(slope, slope.mH.numpy())
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3), (2, 4, 2)])
+@pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelsd", "gelss"])
+def test_least_squares(shape, driver, complex):
+    a, b = values(*shape, complex=complex), values(*shape[:-1], 2, complex=complex, seed=1)
+    found = rg.linalg.lstsq(rg.tensor(a), rg.tensor(b), driver=driver)
+    assert found._fields == ("solution", "residuals", "rank", "singular_values")
+    close(found.solution, np.linalg.pinv(a) @ b)
+    tall = shape[-2] > shape[-1] and driver in ("gels", "gelsd", "gelss")
+    close(found.residuals, (abs(b - a @ np.linalg.pinv(a) @ b) ** 2).sum(-2) if tall else [])
+    stack = shape[:-2]
+    rank = [] if driver == "gels" else np.full(stack, min(shape[-2:])).tolist()
+    assert found.rank.tolist() == rank
+    if driver in ("gelsd", "gelss"):
+        close(found.singular_values, np.linalg.svd(a, compute_uv=False))
+    else:
+        assert found.singular_values.shape == (0,)
+
+
+def test_least_squares_of_vectors():
+    a, b = values(4, 2), values(4, seed=1)
+    close(rg.linalg.lstsq(rg.tensor(a), rg.tensor(b)).solution, np.linalg.pinv(a) @ b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        (rg.ones(2, 2), rg.ones(3, 1), r"input.size\(-2\) should match other.size\(-2\)"),
+        (rg.ones(2, 2), rg.ones(3), r"should match other.size\(-1\)"),
+        (rg.ones(2, 2), rg.ones(2).double(), "same dtype"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(a, b, text):
+    with pytest.raises(RuntimeError, match=text):
+        rg.linalg.lstsq(a, b)
+
+
+def test_an_unknown_driver_and_complex_tolerances_are_refused():
+    with pytest.raises(RuntimeError, match="parameter `driver` should be one of"):
+        rg.linalg.lstsq(rg.eye(2), rg.eye(2), driver="gelsx")
+    with pytest.raises(RuntimeError, match="complex type are not supported"):
+        rg.linalg.pinv(rg.eye(2), atol=rg.tensor(1j))

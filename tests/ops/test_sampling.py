@@ -1,0 +1,288 @@
+"""Sampling at points, distances between all pairs, fractional pooling, attention, forms by index.
+
+Values and derivatives are compared with PyTorch's in `tests/nn/test_functional.py`; here is what
+that leaves: complex data, special values, empty tensors, errors.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import gradcheck, gradgradcheck
+
+F = rg.nn.functional
+
+
+def drawn(*shape, dtype=rg.float64):
+    rg.manual_seed(3)
+    return rg.randn(*shape, dtype=dtype).requires_grad_()
+
+
+# -- grids -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_sampling_a_complex_image_samples_its_parts(mode):
+    image, grid = drawn(1, 2, 3, 4, dtype=rg.complex128), drawn(1, 2, 3, 2)
+    out = F.grid_sample(image, grid, mode, align_corners=False)
+    parts = [F.grid_sample(p, grid, mode, align_corners=False) for p in (image.real, image.imag)]
+    assert rg.allclose(out, rg.complex(*parts))
+
+
+def test_derivatives_of_sampling_a_complex_image_are_right():
+    image = drawn(1, 1, 3, 3, dtype=rg.complex128)
+    grid = rg.tensor([[[[0.3, -0.45], [0.71, 0.1]]]], dtype=rg.float64, requires_grad=True)
+
+    def sampled(image, grid):
+        return F.grid_sample(image, grid, "bicubic", "reflection", align_corners=True)
+
+    assert gradcheck(sampled, (image, grid))
+    assert gradgradcheck(sampled, (image, grid))
+
+
+def test_a_point_that_is_no_number_reads_zero():
+    image = rg.ones(1, 1, 2, 2)
+    grid = rg.tensor([[[[float("nan"), 0.0], [float("inf"), 0.0], [1e30, 0.0]]]])
+    assert F.grid_sample(image, grid, align_corners=True).tolist() == [[[[0.0, 0.0, 0.0]]]]
+    border = F.grid_sample(image, grid[:, :, 1:], padding_mode="border", align_corners=True)
+    assert border.tolist() == [[[[1.0, 1.0]]]]
+
+
+def test_the_nearest_entry_has_derivative_zero_by_the_grid():
+    image, grid = rg.ones(1, 1, 2, 2), drawn(1, 2, 2, 2)
+    F.grid_sample(image.double(), grid, "nearest", align_corners=False).sum().backward()
+    assert rg.equal(grid.grad, rg.zeros_like(grid))
+
+
+def test_sampling_nothing_gives_nothing():
+    out = F.grid_sample(rg.ones(0, 2, 3, 3), rg.ones(0, 4, 5, 2), align_corners=False)
+    assert out.shape == (0, 2, 4, 5)
+    assert F.grid_sample(rg.ones(1, 2, 3, 3), rg.ones(1, 0, 5, 2), align_corners=True).numel() == 0
+
+
+def test_the_identity_grid_gives_the_image_back():
+    image = drawn(2, 1, 3, 5)
+    theta = rg.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], dtype=rg.float64).expand(2, 2, 3)
+    for align in (False, True):
+        grid = F.affine_grid(theta, image.shape, align_corners=align)
+        assert rg.allclose(F.grid_sample(image, grid, align_corners=align), image)
+
+
+def test_sampling_warns_where_the_corners_are_not_said():
+    with pytest.warns(UserWarning, match="align_corners=False since 1.3.0"):
+        F.grid_sample(rg.ones(1, 1, 2, 2), rg.zeros(1, 1, 1, 2))
+    with pytest.warns(UserWarning, match="align_corners=False since 1.3.0"):
+        F.affine_grid(rg.ones(1, 2, 3), (1, 1, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("image", "grid", "mode", "padding", "kind", "text"),
+    [
+        ((1, 1, 2, 2), (1, 1, 1, 2), "cubic", "zeros", ValueError, "expected mode to be"),
+        ((1, 1, 2, 2), (1, 1, 1, 2), "nearest", "ones", ValueError, "expected padding_mode"),
+        ((1, 1, 2), (1, 1, 1, 2), "nearest", "zeros", RuntimeError, "expected 4D or 5D input"),
+        ((1, 1, 2, 2), (2, 1, 1, 2), "nearest", "zeros", RuntimeError, "same batch size"),
+        ((1, 1, 2, 2), (1, 1, 1, 3), "nearest", "zeros", RuntimeError, "size 2 in last dimension"),
+        ((1, 1, 0, 2), (1, 1, 1, 2), "nearest", "zeros", RuntimeError, "non-empty spatial"),
+        ((1, 1, 2, 2, 2), (1, 1, 1, 1, 3), "bicubic", "zeros", RuntimeError, "only supports 4D"),
+    ],
+)
+def test_arguments_of_sampling_that_do_not_fit_raise(image, grid, mode, padding, kind, text):
+    with pytest.raises(kind, match=text):
+        F.grid_sample(rg.ones(image), rg.zeros(grid), mode, padding, False)
+
+
+def test_a_grid_of_another_precision_raises():
+    with pytest.raises(RuntimeError, match="same dtype"):
+        F.grid_sample(rg.ones(1, 1, 2, 2), rg.zeros(1, 1, 1, 2).double(), align_corners=False)
+
+
+@pytest.mark.parametrize(
+    ("theta", "size", "kind", "text"),
+    [
+        ((1, 2, 3), (1, 1, 2), NotImplementedError, "only supports 4D and 5D sizes"),
+        ((1, 3, 4), (1, 1, 2, 2), ValueError, "2D affine matrices of shape Nx2x3"),
+        ((1, 2, 3), (1, 1, 0, 2), ValueError, "Expected non-zero, positive output size"),
+    ],
+)
+def test_arguments_of_an_affine_grid_that_do_not_fit_raise(theta, size, kind, text):
+    with pytest.raises(kind, match=text):
+        F.affine_grid(rg.ones(theta), size, False)
+
+
+# -- distances -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0, 1, 1.5, 2, 3, float("inf")])
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+def test_distances_are_norms_of_differences(p, dtype):
+    x, y = drawn(3, 4, dtype=dtype), drawn(2, 4, dtype=dtype).detach() * 2
+    found = rg.cdist(x, y, p)
+    assert found.dtype is rg.float64
+    for i, j in itertools.product(range(3), range(2)):
+        assert found[i, j].item() == pytest.approx((x[i] - y[j]).norm(p).item())
+    pairs = [(x[i] - x[j]).norm(p).item() for i in range(3) for j in range(i + 1, 3)]
+    assert rg.pdist(x, p).tolist() == pytest.approx(pairs)
+
+
+@pytest.mark.parametrize("p", [1.5, 2, 3])
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+def test_derivatives_of_distances_are_right(p, dtype):
+    x, y = drawn(3, 2, dtype=dtype), (drawn(2, 2, dtype=dtype).detach() + 1).requires_grad_()
+    assert gradcheck(rg.cdist, (x, y, p))
+    assert gradgradcheck(rg.cdist, (x, y, p))
+    assert gradcheck(rg.pdist, (x, p))
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, float("inf")])
+def test_the_derivative_is_zero_where_points_coincide(p):
+    x = rg.tensor([[1.0, 2.0], [1.0, 2.0]], requires_grad=True)
+    for function in (lambda x: rg.cdist(x, x.detach(), p), lambda x: rg.pdist(x, p)):
+        (grad,) = rg.autograd.grad(function(x).sum(), x)
+        assert rg.equal(grad, rg.zeros_like(x))
+
+
+def test_equally_far_entries_all_get_the_whole_gradient():
+    x = rg.tensor([[2.0, -2.0, 1.0]], requires_grad=True)
+    rg.cdist(x, rg.zeros(1, 3), float("inf")).sum().backward()
+    assert x.grad.tolist() == [[1.0, -1.0, 0.0]]
+
+
+def test_small_distances_far_from_the_origin_keep_their_digits():
+    x = rg.tensor([[1e6, 1e6]], dtype=rg.float64)
+    assert rg.cdist(x, x + rg.tensor([3e-4, 4e-4], dtype=rg.float64)).item() == pytest.approx(
+        5e-4, rel=1e-5
+    )
+
+
+def test_distances_of_nothing_are_empty_or_zero():
+    assert rg.cdist(rg.ones(0, 2), rg.ones(3, 2)).shape == (0, 3)
+    assert rg.equal(rg.cdist(rg.ones(2, 0), rg.ones(3, 0)), rg.zeros(2, 3))
+    assert rg.pdist(rg.ones(1, 2)).shape == (0,)
+    assert rg.cdist(rg.ones(4, 1, 2, 3), rg.ones(5, 6, 3)).shape == (4, 5, 2, 6)
+
+
+def test_arguments_of_distances_that_do_not_fit_raise():
+    x = rg.ones(2, 3)
+    with pytest.raises(RuntimeError, match="only supports at least 2D tensors"):
+        rg.cdist(rg.ones(3), x)
+    with pytest.raises(RuntimeError, match="same number of columns"):
+        rg.cdist(x, rg.ones(2, 2))
+    with pytest.raises(RuntimeError, match="non-negative p values"):
+        rg.cdist(x, x, -1.0)
+    with pytest.raises(RuntimeError, match="floating-point dtypes"):
+        rg.cdist(x.long(), x.long())
+    with pytest.raises(ValueError, match="not a valid value for compute_mode"):
+        rg.cdist(x, x, compute_mode="fast")
+    with pytest.raises(RuntimeError, match="only supports 2D tensors"):
+        rg.pdist(rg.ones(3))
+
+
+# -- pooling ---------------------------------------------------------------------------------------
+
+
+def test_fractional_windows_cover_the_end_and_lie_in_order():
+    x = rg.arange(49.0).reshape(1, 1, 7, 7)
+    out, indices = F.fractional_max_pool2d(x, 2, output_size=(4, 5), return_indices=True)
+    assert out[..., -1, -1].item() == 48.0
+    assert bool((out.diff(dim=-1) > 0).all())
+    assert rg.equal(out, indices.to(x.dtype))
+
+
+def test_fractional_pooling_counts_a_missing_number_as_largest():
+    x = rg.zeros(1, 3, 3)
+    x[0, 1, 1] = float("nan")
+    assert F.fractional_max_pool2d(x, 2, output_size=2).isnan().all()
+
+
+def test_arguments_of_fractional_pooling_that_do_not_fit_raise():
+    x = rg.ones(1, 1, 4, 4)
+    with pytest.raises(ValueError, match="either an output_size or an output_ratio"):
+        F.fractional_max_pool2d(x, 2)
+    with pytest.raises(RuntimeError, match="too large relative to input"):
+        F.fractional_max_pool2d(x, 3, output_size=3)
+    with pytest.raises(RuntimeError, match="_random_samples must be"):
+        F.fractional_max_pool2d(x, 2, output_size=2, _random_samples=rg.rand(1, 2, 2))
+    with pytest.raises(NotImplementedError, match="complex numbers have no order"):
+        F.fractional_max_pool2d(x.to(rg.complex64), 2, output_size=2)
+
+
+# -- the rest --------------------------------------------------------------------------------------
+
+
+def test_forms_with_indices_return_them_whatever_is_asked():
+    x = rg.ones(1, 2, 4)
+    assert len(F.max_pool1d_with_indices(x, 2, return_indices=False)) == 2
+    assert len(F.adaptive_max_pool1d_with_indices(x, 2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "weight", "bias", "text"),
+    [
+        ((2, 3, 4), (5, 4), None, "dimensionality 1 or 2, got 3"),
+        ((2, 3), (3,), None, "at least 2, got 1"),
+        ((2, 3), (5, 4), None, "equal input and linear_weight last dimensions"),
+        ((2, 3), (5, 3), (4,), "expected linear_bias shape"),
+        ((3,), (5, 2, 3), None, "batched input"),
+    ],
+)
+def test_shapes_of_a_linear_cross_entropy_that_do_not_fit_raise(shape, weight, bias, text):
+    with pytest.raises(RuntimeError, match=text):
+        F.linear_cross_entropy(
+            rg.ones(shape),
+            rg.ones(weight),
+            rg.tensor([0, 1]),
+            linear_bias=None if bias is None else rg.ones(bias),
+        )
+
+
+def test_reductions_are_numbers_at_the_top_level():
+    x, y = rg.tensor([0.25, 0.5]), rg.tensor([1, -1])
+    for number, name in enumerate(["none", "mean", "sum"]):
+        found = rg.hinge_embedding_loss(x, y, 1.0, number)
+        assert rg.equal(found, F.hinge_embedding_loss(x, y, reduction=name))
+    with pytest.raises(ValueError, match="not a valid value for reduction"):
+        rg.hinge_embedding_loss(x, y, 1.0, 3)
+
+
+IN_PLACE = [
+    (F.relu, {}),
+    (F.relu6, {}),
+    (F.celu, {}),
+    (F.elu, {}),
+    (F.selu, {}),
+    (F.silu, {}),
+    (F.mish, {}),
+    (F.hardtanh, {}),
+    (F.hardswish, {}),
+    (F.hardsigmoid, {}),
+    (F.leaky_relu, {}),
+    (F.rrelu, {}),
+    (F.threshold, {"threshold": 0.1, "value": 2.0}),
+    (F.dropout, {"p": 1.0}),
+    (F.dropout1d, {"p": 1.0}),
+    (F.dropout2d, {"p": 1.0}),
+    (F.dropout3d, {"p": 1.0}),
+    (F.alpha_dropout, {"p": 1.0, "training": True}),
+    (F.feature_alpha_dropout, {"p": 1.0, "training": True}),
+]
+
+
+@pytest.mark.parametrize(("function", "keywords"), IN_PLACE)
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex128])
+def test_the_argument_inplace_writes_the_input_with_its_history(function, keywords, dtype):
+    leaf = drawn(2, 3, 2, dtype=dtype)
+    expected = function(leaf, **keywords)
+    (wanted,) = rg.autograd.grad(expected.abs().sum(), leaf)
+    x = leaf * 1
+    version = x._version
+    assert function(x, inplace=True, **keywords) is x
+    assert x._version == version + 1
+    assert rg.equal(x, expected)
+    (found,) = rg.autograd.grad(x.abs().sum(), leaf)
+    assert rg.allclose(found, wanted)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        function(leaf, inplace=True, **keywords)

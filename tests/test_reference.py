@@ -1,0 +1,89 @@
+"""Values, dtypes and gradients of every op are those of PyTorch, on stored calls.
+
+`tests/data/make_ops.py` chose the calls and ran them with PyTorch; `tests/data/ops_format.py` says
+how they are stored. Arrays agree to the tolerance of their dtype, relative to their largest finite
+element (at least 1): 1e-10 in double precision, 1e-5 in single precision; those of `ROUGH`, which
+PyTorch itself has less exactly, to the tolerance stated there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+DATA = Path(__file__).parent / "data"
+spec = importlib.util.spec_from_file_location("ops_format", DATA / "ops_format.py")
+ops_format = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(ops_format)
+
+CALLS = ops_format.read()
+
+TOLERANCES = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5,
+              "float16": 1e-3, "bfloat16": 1e-2}  # fmt: skip
+ROUGH = {
+    "logcumsumexp": {"float32": 2e-3},  # PyTorch's gradients go through logarithms
+    "nn.functional.hardsigmoid": {"float64": 1e-7},  # PyTorch's 1/6 is a float32
+    "nn.functional.layer_norm": {"float32": 2e-4},  # of one element: 1/sqrt(eps) times rounding
+    "special.bessel_j0": {"float64": 1e-7},
+    "special.bessel_j1": {"float64": 1e-7},
+}
+
+
+def given(dtype, array, wanted):
+    """An input of a stored call."""
+    return rg.tensor(array.copy(), dtype=getattr(rg, dtype), requires_grad=wanted)
+
+
+def check(found, expected, what, name):
+    """A tensor has the dtype, the shape and the numbers of an (dtype, array) pair."""
+    dtype, array = expected
+    assert str(found.dtype) == f"torch.{dtype}".replace("torch", "retrograd"), what
+    if isinstance(array, tuple):
+        assert tuple(found.shape) == array, what
+        return
+    assert tuple(found.shape) == array.shape, what
+    values = found.detach()
+    values = (values.float() if dtype == "bfloat16" else values).numpy()
+    if array.dtype.kind not in "fc":
+        np.testing.assert_array_equal(values, array, err_msg=what)
+        return
+    finite = np.abs(array[np.isfinite(array)])
+    tolerance = ROUGH.get(name, {}).get(dtype, TOLERANCES[dtype])
+    scale = max(1.0, float(finite.max(initial=0.0)))
+    np.testing.assert_allclose(
+        values, array, rtol=tolerance, atol=tolerance * scale, err_msg=what, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_dtypes_and_gradients_are_those_of_pytorch(name):
+    for expression, inputs, results, gradients in CALLS[name]:
+        made = [given(*each) for each in inputs]
+        value, grads = ops_format.run(rg, expression, made, gradients is not None)
+        outs = ops_format.tensors(value)
+        if isinstance(results[0], str):
+            shown = tuple(value) if isinstance(value, tuple) else value
+            assert repr(shown) == results[0], expression
+            continue
+        assert len(outs) == len(results), expression
+        for place, (out, expected) in enumerate(zip(outs, results, strict=True)):
+            check(out, expected, f"{expression}: result {place}", name)
+        leaves = [t for t in made if t.requires_grad]
+        for place, (leaf, expected) in enumerate(zip(leaves, gradients or (), strict=False)):
+            found = grads and grads[place]
+            nothing = str(leaf.dtype).removeprefix("retrograd."), np.zeros(leaf.shape)
+            check(
+                rg.zeros_like(leaf) if found is None else found,
+                nothing if expected is None else expected,
+                f"{expression}: gradient {place}",
+                name,
+            )
+
+
+def test_there_are_calls_of_more_than_500_ops_in_three_dtypes():
+    assert len(CALLS) > 500
