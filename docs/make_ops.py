@@ -19,10 +19,11 @@ import retrograd as rg
 from retrograd import Tensor, ops
 from retrograd.engine.forward import linear_groups
 from retrograd.engine.op import OPS, Op, recorded
+from retrograd.ops import later
 
 HERE = Path(__file__).parent
 SPACES = {
-    "": {name: getattr(ops, name) for name in ops.__all__},
+    "": {name: getattr(rg, name) for name in (*ops.__all__, *later.__all__)},
     "nn.functional.": vars(rg.nn.functional),
     "linalg.": vars(rg.linalg),
     "fft.": vars(rg.fft),

@@ -78,4 +78,3 @@ def test_its_docstring_runs(gaussian):
     namespace = {"rg": type("rg", (), {"gaussian": gaussian, "tensor": rg.tensor})}
     test = doctest.DocTestParser().get_doctest(gaussian.__doc__, namespace, "gaussian", None, 0)
     assert doctest.DocTestRunner().run(test) == (0, 1)
-

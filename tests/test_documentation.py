@@ -13,16 +13,18 @@ import pytest
 import retrograd as rg
 from retrograd import autograd, nn, ops, optim
 from retrograd.engine.op import OPS
+from retrograd.ops import later
 
 DECLARED = [op for op in OPS.values() if op.doc and ">>>" in op.doc]
 
 PUBLIC = {
-    **{f"retrograd.{name}": getattr(ops, name) for name in ops.__all__},
+    **{f"retrograd.{name}": getattr(rg, name) for name in (*ops.__all__, *later.__all__)},
     **{f"fft.{name}": getattr(rg.fft, name) for name in rg.fft.__all__},
     **{f"special.{name}": getattr(rg.special, name) for name in rg.special.__all__},
     **{f"windows.{name}": getattr(rg.signal.windows, name) for name in rg.signal.windows.__all__},
     **{f"masked.{name}": getattr(rg.masked, name) for name in rg.masked.__all__},
     **{f"autograd.{name}": getattr(autograd, name) for name in autograd.__all__},
+    **{f"func.{name}": getattr(rg.func, name) for name in rg.func.__all__},
     **{f"nn.{name}": getattr(nn, name) for name in nn.__all__},
     **{f"optim.{name}": getattr(optim, name) for name in optim.__all__},
     **{

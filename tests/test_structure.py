@@ -15,12 +15,12 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
-    ["errors", "locks", "modes", "dtypes", "pytree"],
+    ["errors", "locks", "modes", "dtypes", "_bfloat16", "pytree"],
     ["backends"],
     ["engine"],
     ["ops"],
-    ["autograd", "fft", "linalg", "masked", "signal", "special"],
-    ["func", "tape", "wirtinger", "serialization"],
+    ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
+    ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
     ["utils", "nn", "optim", "data", "_C"],
     ["interop"],
     ["compile", "distributed", "viz"],

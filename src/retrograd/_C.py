@@ -5,6 +5,7 @@ Each is a door to something of this package; new programs need none of them.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from . import modes
 from .autograd.function import DelayedErrorNode, FunctionCtx
 from .autograd.gradcheck import Undefined
 from .autograd.graph import Node
+from .autograd.profiler import _profiler_enabled, kineto_available
 from .engine.graph import AccumulateGrad, shown
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _FunctionBase = FunctionCtx
-TensorBase = Tensor
+TensorBase = _TensorBase = Tensor
+
+_stash = threading.local()
 
 NO_PASS = "{name} should only be called during the backward pass"
 
@@ -99,6 +103,36 @@ def _set_grad_enabled(mode: bool) -> None:
     modes.change(grad=bool(mode))
 
 
+def _set_multithreading_enabled(mode: bool) -> None:
+    """Set the flag of `autograd.set_multithreading_enabled`."""
+    modes.change(multithreading=bool(mode))
+
+
+def _is_multithreading_enabled() -> bool:
+    """The flag of `autograd.set_multithreading_enabled`."""
+    return modes.state.multithreading
+
+
+def _stash_obj_in_tls(key: str, value: Any) -> None:
+    """Keep an object for the calling thread."""
+    setattr(_stash, key, value)
+
+
+def _get_obj_in_tls(key: str) -> Any:
+    """What the calling thread has kept under a key."""
+    return getattr(_stash, key)
+
+
+def _is_key_in_tls(key: str) -> bool:
+    """Whether the calling thread has kept something under a key."""
+    return hasattr(_stash, key)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether dual tensors keep their tangents: see `forward_ad._set_fwd_grad_enabled`."""
+    return modes.state.paused is None and not modes.state.inference
+
+
 def _keep_graph() -> bool:
     task = modes.state.current_pass
     return task is None or bool(task.retain_graph)
@@ -131,6 +165,7 @@ _autograd = SimpleNamespace(
     SavedTensor=SavedTensor,
     _get_current_graph_task_keep_graph=_keep_graph,
     _pop_saved_tensors_default_hooks=_pop,
+    _profiler_enabled=_profiler_enabled,
     _push_saved_tensors_default_hooks=_push,
     _saved_tensors_hooks_disable=_disable,
     _saved_tensors_hooks_enable=_enable,
@@ -138,7 +173,7 @@ _autograd = SimpleNamespace(
     _saved_tensors_hooks_is_enabled=lambda: modes.state.saved_hooks_disabled is None,
     _top_saved_tensors_default_hooks=_top,
     _unsafe_set_version_counter=_unsafe_set_version_counter,
-    kineto_available=lambda: False,
+    kineto_available=kineto_available,
 )
 _functions = SimpleNamespace(
     AccumulateGrad=AccumulateGrad, DelayedError=DelayedErrorNode, UndefinedGrad=_UndefinedGrad

@@ -1,8 +1,14 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
+import gc
 import importlib
 import warnings
 from typing import TYPE_CHECKING
+
+# A fifth of the import would go to the garbage collector, which finds nothing here. At the end what
+# was made counts as old (freeze, unfreeze), so that nobody looks through it soon after either.
+_collecting = gc.isenabled()
+gc.disable()
 
 # NumPy warns where PyTorch is silent (overflow, division by zero). This silences those warnings
 # where Retrograd's own code computes, and nowhere else; NumPy's settings stay as they are.
@@ -10,7 +16,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"retrograd\b"
 
 from math import e, inf, nan, pi
 
-from . import _C, autograd
+from . import autograd
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
@@ -53,23 +59,58 @@ from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
 from .ops import *
-from . import fft, interop, linalg, masked, signal, special
-from .ops import random
+from . import interop
+from .errors import OutOfMemoryError
 from .modes import is_warn_always_enabled, set_warn_always
-from .serialization import load, save
+
+if _collecting:
+    if hasattr(gc, "freeze"):
+        gc.freeze()
+        gc.unfreeze()
+    gc.enable()
 
 if TYPE_CHECKING:
-    from . import func, nn, optim, utils
+    from . import fft, func, linalg, masked, nn, optim, signal, special, utils
+    from .ops.later import *
+    from .func import vmap
+    from .serialization import load, save
 
 __version__ = "0.1.0"
 
 newaxis = None
 
 
+# What loads when it is first asked for: the core imports quickly.
+LATER = (
+    *("_C", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "random", "return_types"),
+    *("signal", "special", "testing", "types", "utils"),
+)
+FROM = {
+    "load": "serialization",
+    "save": "serialization",
+    "to_dlpack": "utils.dlpack",
+    "vmap": "func",
+}
+
+
 def __getattr__(name):
-    """Load the layers above autograd when first asked for; say what a missing dtype needs."""
-    if name in ("func", "nn", "optim", "utils"):
+    """Load what is asked for; say what a missing dtype needs."""
+    if name in LATER:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in FROM:
+        return getattr(importlib.import_module(f"{__name__}.{FROM[name]}"), name)
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
+    if not name.startswith("__"):
+        later = importlib.import_module(f"{__name__}.ops.later")
+        if name in later.__all__:
+            globals()[name] = found = getattr(later, name)
+            return found
+        why = importlib.import_module(f"{__name__}.ops.absent").reason(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    later = importlib.import_module(f"{__name__}.ops.later")
+    return sorted({*globals(), *LATER, *later.__all__, *FROM})

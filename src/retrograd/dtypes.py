@@ -9,19 +9,16 @@ NOTE [Promotion]
 4. A float scalar that meets integers gives the default dtype, a complex one its complex dtype.
 
 Arrays carry NumPy dtypes everywhere inside; `dtype` objects are what users see. NumPy has no
-bfloat16: it comes from the package ml_dtypes, if that is installed, and its `kind` is "V".
+bfloat16: it comes from the package ml_dtypes when it is first asked for, and its `kind` is "V".
 """
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
 import numpy as np
-
-try:
-    import ml_dtypes
-except ImportError:  # then there is no bfloat16
-    ml_dtypes = None
 
 __all__ = [
     "dtype",
@@ -80,6 +77,11 @@ class dtype:  # noqa: N801 (PyTorch's name)
 
 def by_name(name: str) -> dtype:
     """The dtype called `name`, aliases included; AttributeError for one that cannot be had here."""
+    if name not in _by_name and name == "bfloat16":
+        try:
+            importlib.import_module(f"{__package__}._bfloat16")
+        except ImportError:
+            raise AttributeError(MISSING[name]) from None
     if name in MISSING and name not in _by_name:
         raise AttributeError(MISSING[name])
     return _by_name[name]
@@ -90,6 +92,8 @@ def of_numpy(numpy_dtype: Any) -> dtype:
     found = _by_numpy.get(numpy_dtype)
     if found is None:
         found = _by_numpy.get(np.dtype(numpy_dtype).newbyteorder("="))
+    if found is None and np.dtype(numpy_dtype).name == "bfloat16":
+        return by_name("bfloat16")  # an array of ml_dtypes that a user brought
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {numpy_dtype}. Supported are: "
@@ -125,8 +129,6 @@ float32 = dtype("float32", np.float32, ("float",))
 float64 = dtype("float64", np.float64, ("double",))
 complex64 = dtype("complex64", np.complex64, ("cfloat",))
 complex128 = dtype("complex128", np.complex128, ("cdouble",))
-if ml_dtypes is not None:
-    dtype("bfloat16", ml_dtypes.bfloat16)
 
 NO_COMPLEX32 = (
     "retrograd.complex32 is not supported: there is no complex dtype of two half floats that NumPy "
@@ -305,7 +307,7 @@ class finfo:  # noqa: N801 (PyTorch's name)
         if d.category < 2:
             raise TypeError("retrograd.finfo() requires a floating point input type. Use iinfo.")
         real = real_of(d.numpy)
-        limits = np.finfo(real) if real.kind == "f" else ml_dtypes.finfo(real)
+        limits = (np if real.kind == "f" else sys.modules["ml_dtypes"]).finfo(real)
         self.dtype, self.bits = d.name, limits.bits
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)

@@ -25,7 +25,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LEAVES", "counter", "new_lock", "structure"]
+__all__ = ["LEAVES", "ONE_AT_A_TIME", "counter", "new_lock", "structure"]
+
+# Whether the interpreter lock is there: CPython lets another thread go on only where it calls.
+ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 _forking = threading.RLock()  # one fork at a time, since `_held` is shared
 _held: list[Any] = []
@@ -47,7 +50,7 @@ def counter(start: int = 0) -> Callable[[], int]:
     The interpreter lock makes `itertools.count` safe; without that lock, one of our own does.
     """
     number = count(start).__next__
-    if getattr(sys, "_is_gil_enabled", lambda: True)():
+    if ONE_AT_A_TIME:
         return number
     lock = new_lock()
 

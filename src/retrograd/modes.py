@@ -38,7 +38,8 @@ class State(threading.local):
     hooks are given now; `before_write` is called with each tensor that is about to be written
     (`allow_mutation_on_saved_tensors`); `multithreading` is a flag that programs set and ask for;
     `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
-    progress (`engine.forward`), oldest first, `batches` the batched calls (`engine.batch`),
+    progress (`engine.forward`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
+    has put aside, or None; `batches` the batched calls (`engine.batch`),
     `nested` the number of reverse-mode transforms (`func`); `absorb` lets a cotangent of 0 stay 0.
     """
 
@@ -56,6 +57,7 @@ class State(threading.local):
     multithreading: bool = True
     depth: int = 0
     levels: tuple[Any, ...] = ()
+    paused: tuple[Any, ...] | None = None
     batches: tuple[Any, ...] = ()
     nested: int = 0
     absorb: bool = False

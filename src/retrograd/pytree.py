@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["broadcast", "flatten", "map_leaves", "unflatten"]
+__all__ = ["alike", "broadcast", "flatten", "map_leaves", "unflatten"]
 
 
 def flatten(tree: Any) -> list[Any]:
@@ -45,6 +45,23 @@ def _build(like: Any, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
+def alike(tree: Any, like: Any) -> bool:
+    """Whether two containers are built alike: of the same kinds, with the same keys.
+
+    >>> alike((1, [2]), (3, [4])), alike((1, 2), [1, 2])
+    (True, False)
+    """
+    if isinstance(like, (list, tuple)):
+        if type(tree) is not type(like) or len(tree) != len(like):
+            return False
+        return all(alike(a, b) for a, b in zip(tree, like, strict=True))
+    if isinstance(like, dict):
+        if not isinstance(tree, dict) or list(tree) != list(like):
+            return False
+        return all(alike(tree[key], like[key]) for key in like)
+    return not isinstance(tree, (list, tuple, dict))
+
+
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """`tree` with each leaf replaced by what `function` makes of it.
 
@@ -66,7 +83,9 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
         return [prefix] * len(flatten(tree))
     same = isinstance(tree, dict) if isinstance(prefix, dict) else isinstance(tree, (list, tuple))
     if not same or len(prefix) != len(tree):
-        raise ValueError(f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}")
+        raise ValueError(
+            f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}"
+        )
     pairs = (
         [(prefix[key], tree[key]) for key in tree]
         if isinstance(prefix, dict)

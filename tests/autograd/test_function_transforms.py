@@ -74,9 +74,11 @@ def test_absent_tangents_are_zeros_or_none_as_asked():
     seen = []
 
     class Asking(Function):
+        wants = True
+
         @staticmethod
         def forward(ctx, x, y):
-            ctx.set_materialize_grads(ctx_wants)
+            ctx.set_materialize_grads(Asking.wants)
             return x + y
 
         @staticmethod
@@ -84,7 +86,7 @@ def test_absent_tangents_are_zeros_or_none_as_asked():
             seen.append(None if y_t is None else y_t.item())
             return x_t
 
-    for ctx_wants in (True, False):
+    for Asking.wants in (True, False):
         tangent(Asking.apply, (2.0, 1.0), 3.0)
     assert seen == [0.0, None]
 
@@ -113,22 +115,49 @@ def test_a_jvp_that_returns_something_else_raises(returned, text):
             Two.apply(x)
 
 
-def test_a_function_that_writes_its_input_replaces_its_tangent():
-    class Double(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(2)
+class Double(Function):
+    @staticmethod
+    def forward(ctx, x, in_place):
+        ctx.mark_dirty(x)
+        ctx.in_place = in_place
+        return x.mul_(2)
 
-        @staticmethod
-        def jvp(ctx, x_t):
-            return x_t * 2
+    @staticmethod
+    def jvp(ctx, x_t, _):
+        return x_t.mul_(2) if ctx.in_place else x_t * 2
 
+
+def test_a_function_that_writes_its_input_writes_the_tangent_too():
     with forward_ad.dual_level():
         x = forward_ad.make_dual(scalar(2.0), scalar(1.0)).clone()
-        assert Double.apply(x) is x
+        assert Double.apply(x, True) is x
         value, moved = forward_ad.unpack_dual(x)
         assert (value.item(), moved.item()) == (4, 2)
+        with pytest.raises(RuntimeError, match="not modifying the forward mode gradients inplace"):
+            Double.apply(x, False)
+
+
+class Head(Function):
+    @staticmethod
+    def forward(ctx, x, how):
+        ctx.how = how
+        return x[:2]
+
+    @staticmethod
+    def jvp(ctx, x_t, _):
+        return {"view": x_t[:2], "copy": x_t[:2].clone(), "other": rg.ones_like(x_t)[:2]}[ctx.how]
+
+
+def test_a_function_that_returns_a_view_returns_that_view_of_the_tangent():
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(rg.ones(3), rg.tensor([1.0, 2.0, 3.0])).clone()
+        assert forward_ad.unpack_dual(Head.apply(x, "view")).tangent.tolist() == [1, 2]
+        with pytest.raises(RuntimeError, match="jvp is not returning a view"):
+            Head.apply(x, "copy")
+        with pytest.raises(RuntimeError, match="not returning a view of the given grad input"):
+            Head.apply(x, "other")
+        with pytest.raises(RuntimeError, match="not returning a view of the same base"):
+            Head.apply(x[:], "other")
 
 
 def test_levels_nest_through_a_jvp():

@@ -133,6 +133,32 @@ def test_independence_gives_zeros_or_an_error_if_strict():
         functional.hessian(lambda x: (x * 2).sum(), x, strict=True)
 
 
+def test_strictness_says_what_does_not_depend_on_what():
+    x = tensor(1, 2)
+
+    def stranger(x):
+        return tensor(1, 2).requires_grad_() * 2
+
+    def linear(x):
+        return x * 3
+
+    with pytest.raises(RuntimeError, match="Output 0 of the user-provided function is independent"):
+        functional.jacobian(stranger, x, strict=True)
+    with pytest.raises(RuntimeError, match="The output of the user-provided function is indep"):
+        functional.vjp(stranger, x, tensor(1, 1), strict=True)
+    for run in (functional.vjp, functional.jvp):
+        with pytest.raises(RuntimeError, match="The jacobian of the user-provided function is ind"):
+            run(linear, x, tensor(1, 1), create_graph=True, strict=True)
+    with pytest.raises(RuntimeError, match="not allowed in strict mode when create_graph=True"):
+        functional.jacobian(linear, x, create_graph=True, strict=True)
+    with pytest.raises(RuntimeError, match="found that the jacobian of the user-provided function"):
+        functional.hessian(lambda x: stranger(x).sum(), x, strict=True)
+    with pytest.raises(RuntimeError, match="if the user-provided function returns a single Tensor"):
+        functional.vjp(linear, x)
+    with pytest.raises(RuntimeError, match="if the input to the user-provided function is a"):
+        functional.jvp(linear, x)
+
+
 def test_wrong_functions_and_inputs_raise():
     with pytest.raises(TypeError, match="must be either a Tensor or a tuple of Tensors"):
         functional.jacobian(cubes, 3)

@@ -73,7 +73,7 @@ def test_hooks_for_saved_values_are_local_to_the_thread():
 
 
 def test_an_error_inside_the_context_ends_it():
-    with pytest.raises(ValueError, match="mine"), graph.saved_tensors_hooks(lambda t: t, None):
+    with pytest.raises(ValueError, match="mine"), graph.saved_tensors_hooks(len, len):
         raise ValueError("mine")
     leaf(1).exp().backward()
 
@@ -206,3 +206,17 @@ def test_increment_version_counts_a_write():
     assert (a._version, x._version) == (2, 1)
     with pytest.raises(RuntimeError, match="expect a Iterable"):
         graph.increment_version(3)
+
+
+def test_nodes_are_not_made_by_hand():
+    with pytest.raises(TypeError, match="abstract"):
+        graph.Node()
+
+
+def test_what_is_computed_is_not_asked_to_require_grad():
+    y = leaf(1) * 2
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf"):
+        y.requires_grad = True
+    with pytest.raises(RuntimeError, match=r"use var_no_grad = var.detach"):
+        y.requires_grad = False
+    assert y.requires_grad_() is y

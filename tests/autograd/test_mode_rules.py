@@ -309,3 +309,76 @@ def test_the_hooks_of_a_graph_run_in_any_thread():
         y = a * a
     run_threads(lambda: y.backward(), 1)
     assert len(n) == 2
+
+
+@pytest.mark.parametrize("mode", [rg.no_grad, rg.inference_mode])
+def test_a_view_made_without_recording_is_a_leaf_like_its_base(mode):
+    base = leaf(1, 2).clone()
+    with mode():
+        view = base.view(2, 1)
+        parts = base.split(1)
+        plain = rg.ones(2).view(2, 1)
+    assert view.requires_grad
+    assert view.is_leaf
+    assert view.grad_fn is None
+    assert all(part.requires_grad for part in parts)
+    assert not plain.requires_grad
+    (view * 3).sum().backward()
+    assert view.grad.tolist() == [[3], [3]]
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been"):
+        view.grad_fn
+
+
+def test_a_function_that_returns_a_view_of_its_input_is_its_maker():
+    class Column(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view(-1, 1)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.view(-1) * 5
+
+    x = leaf(1, 2)
+    y = Column.apply(x)
+    assert y.grad_fn.name() == "ColumnBackward"
+    y.sum().backward()
+    assert x.grad.tolist() == [5, 5]
+
+
+def test_inference_tensors_keep_their_shape_outside():
+    with rg.inference_mode():
+        made = rg.ones(2, 3)
+    for write in (
+        lambda: made.t_(),
+        lambda: made.unsqueeze_(0),
+        lambda: made.resize_(1, 2),
+        lambda: made.set_(rg.ones(1)),
+    ):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside"):
+            write()
+    assert made.shape == (2, 3)
+
+
+def test_a_write_says_first_that_a_tensor_is_a_leaf():
+    with rg.inference_mode():
+        made = rg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        made.add_(1)
+
+
+def test_hooks_on_saved_values_are_functions():
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        graph.saved_tensors_hooks(1, 2).__enter__()
+    (leaf(1) ** 2).backward()
+
+
+def test_arrays_are_given_where_nothing_is_recorded():
+    x = leaf(1, 2)
+    for mode in (rg.no_grad, rg.inference_mode):
+        with mode():
+            assert x.numpy().tolist() == [1, 2]
+            assert x[:1].numpy().tolist() == [1]
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        x.numpy()

@@ -129,3 +129,65 @@ def test_the_modules_have_pytorchs_names():
     assert autograd.is_view_replay_enabled()
     with autograd._force_original_view_tracking(True):
         pass
+
+
+def test_threads_keep_objects_of_their_own():
+    _C._stash_obj_in_tls("mine", 1)
+    assert _C._is_key_in_tls("mine")
+    assert _C._get_obj_in_tls("mine") == 1
+    assert not _C._is_key_in_tls("yours")
+
+
+def test_the_multithreading_flag_has_a_private_door():
+    assert _C._is_multithreading_enabled()
+    _C._set_multithreading_enabled(False)
+    try:
+        assert not autograd.is_multithreading_enabled()
+    finally:
+        _C._set_multithreading_enabled(True)
+
+
+def test_unit_vectors_of_several_tensors():
+    tensors = (rg.ones(2, 1), rg.ones((), dtype=rg.float64))
+    basis = autograd.functional._construct_standard_basis_for(tensors, (2, 1))
+    assert [part.tolist() for part in basis] == [[[1, 0], [0, 1], [0, 0]], [[0], [0], [1]]]
+    assert [part.dtype for part in basis] == [rg.float32, rg.float64]
+    with pytest.raises(AssertionError):
+        autograd.functional._construct_standard_basis_for(tensors, (2,))
+
+
+def test_new_data_leaves_the_version_as_it_is():
+    x = rg.ones(2)
+    view = x[:]
+    x.add_(1)
+    x.data = rg.zeros(2, 3)
+    assert x._version == view._version == 1
+    x.add_(1)
+    view.add_(1)
+    assert x._version == view._version == 3
+
+
+def test_new_data_is_noticed_by_what_was_saved():
+    x = leaf(1, 2)
+    x[:]
+    y = x * x
+    x.data = rg.zeros(2, dtype=rg.float64)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_vmap_is_found_where_pytorch_has_it():
+    assert rg.vmap is rg.func.vmap
+
+
+def test_the_engine_is_called_with_all_arguments():
+    run = autograd.Variable._execution_engine.run_backward
+    x, w = leaf(3), leaf(5)
+    y = x * w
+    one = rg.ones_like(y)
+    assert run((y,), (one,), True, False, (x,))[0].item() == 5
+    assert x.grad is None
+    assert run((y,), (one,), True, False, (x,), accumulate_grad=True) == ()
+    assert (x.grad.item(), w.grad) == (5, None)
+    assert run((y,), (one,), False, False) == ()
+    assert w.grad.item() == 3

@@ -12,7 +12,13 @@ import pytest
 import retrograd as rg
 from retrograd import autograd, modes, nn
 from retrograd.autograd.profiler import profile, record_function
-from retrograd.autograd.profiler_util import EventList, FunctionEvent, in_bytes, in_time
+from retrograd.autograd.profiler_util import (
+    EventList,
+    FunctionEvent,
+    FunctionEventAvg,
+    in_bytes,
+    in_time,
+)
 from retrograd.engine.op import OPS
 from retrograd.engine.watch import Watcher, cell_of
 
@@ -512,3 +518,34 @@ def test_profiles_are_freed_by_reference_counts():
         assert [ref() for ref in refs] == [None] * len(refs)
     finally:
         gc.enable()
+
+
+def event(number, start, end, thread=0):
+    return FunctionEvent(
+        id=number, node_id=0, name="foo", thread=thread, start_us=start, end_us=end
+    )
+
+
+def test_averages_are_made_of_events_and_averages():
+    average = FunctionEventAvg()
+    average.add(event(0, 10, 15)).add(event(1, 20, 30))
+    average.add(average)
+    assert (average.key, average.count) == ("foo", 4)
+    assert (average.cpu_time_total, average.cpu_time, average.device_time_total) == (30, 7.5, 0)
+
+
+def test_events_are_put_within_others_by_their_times():
+    events = EventList(
+        [event(1, 0, 1, 1), event(2, 1, 2, 1), event(3, 0, 2), event(4, 1, 2), event(5, 1, 3)]
+    )
+    events._populate_cpu_children()
+    assert [[child.id for child in each.cpu_children] for each in events] == [[], [], [], [], [4]]
+
+
+def test_programs_ask_whether_a_profile_runs():
+    assert not rg.autograd._profiler_enabled()
+    with profile(use_kineto=rg.autograd.kineto_available(), with_flops=True):
+        assert rg.autograd._profiler_enabled()
+    assert not rg.autograd._profiler_enabled()
+    with pytest.raises(RuntimeError, match="nothing but the cpu"):
+        profile(use_device="cuda")

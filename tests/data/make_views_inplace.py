@@ -152,9 +152,7 @@ def run(lib, program):
         return kind_of(error)
     sizes = [(n + 1) * (d + 2) * size for n, t in enumerate(tensors) if t is not None
              for d, size in enumerate(t.shape)]  # fmt: skip
-    return [
-        sum(sizes), rounded(loss.item()), summary(grads), second_order(lib, grads, tensors[:2])
-    ]
+    return [sum(sizes), rounded(loss.item()), summary(grads), second_order(lib, grads, tensors[:2])]
 
 
 # -- writing programs --------------------------------------------------------------------------

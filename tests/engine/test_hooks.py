@@ -155,7 +155,7 @@ def test_a_post_accumulate_hook_may_update_its_leaf_and_drop_the_gradient():
 def test_a_post_accumulate_hook_must_return_none():
     x = leaf(1)
     x.register_post_accumulate_grad_hook(lambda t: t)
-    with pytest.raises(RuntimeError, match="must return None"):
+    with pytest.raises(RuntimeError, match="should return None"):
         (x * 1).backward()
 
 

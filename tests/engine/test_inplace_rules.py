@@ -432,3 +432,15 @@ def test_real_and_imaginary_parts_are_written():
     (z.abs()).sum().backward()
     r = rg.view_as_real(z.detach())
     r.zero_()
+
+
+def test_integers_take_values_without_their_history():
+    x = rg.ones(2, requires_grad=True)
+    whole = rg.zeros(2, dtype=rg.int64)
+    whole.copy_(x)
+    assert not whole.requires_grad
+    whole[0] = x[1] * 5
+    assert not whole.requires_grad
+    assert whole.tolist() == [5, 1]
+    half = rg.zeros(2, dtype=rg.float16).copy_(x)
+    assert half.requires_grad

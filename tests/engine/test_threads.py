@@ -369,7 +369,7 @@ def test_the_first_contributions_to_a_gradient_are_both_kept(monkeypatch):
     assert x.grad.tolist() == [6]
 
 
-def test_every_write_from_every_thread_is_counted_in_order(monkeypatch):
+def test_every_write_from_every_thread_is_counted_and_the_newest_known(monkeypatch):
     x = rg.zeros(1)
     number = graph.tick
     monkeypatch.setattr(graph, "tick", lambda: (number(), time.sleep(1e-5))[0])
@@ -381,8 +381,8 @@ def test_every_write_from_every_thread_is_counted_in_order(monkeypatch):
     in_threads(4, work)
     assert x._version == 200
     numbers = [when for when, _ in x.cell.writes]
-    assert numbers == sorted(numbers)
-    assert x.cell.last == numbers[-1]
+    assert len(set(numbers)) == len(numbers)
+    assert x.cell.last == max(numbers)
 
 
 def test_without_the_interpreter_lock_numbers_are_drawn_under_a_lock(monkeypatch):

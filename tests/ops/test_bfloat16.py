@@ -1,6 +1,7 @@
 """bfloat16 through ml_dtypes: conversions, promotion, arithmetic, gradients; what is missing."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -79,7 +80,9 @@ def test_it_prints_as_pytorch_does():
 
 
 def test_without_ml_dtypes_the_error_names_the_extra(monkeypatch):
-    monkeypatch.delitem(dtypes._by_name, "bfloat16")
+    monkeypatch.delitem(dtypes._by_name, "bfloat16", raising=False)
+    monkeypatch.delitem(sys.modules, "retrograd._bfloat16", raising=False)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(AttributeError, match=r"pip install retrograd\[bfloat16\]"):
         rg.bfloat16
     with pytest.raises(AttributeError, match=r"pip install retrograd\[bfloat16\]"):

@@ -316,7 +316,9 @@ def test_in_place_forms_write_and_differentiate():
 def test_overwriting_a_saved_output_raises():
     x = leaf(0.5)
     y = x.clone().exp_().sin_()
-    with pytest.raises(RuntimeError, match="ExpBackward0 saved it as its result, and then it was written by sin_"):
+    with pytest.raises(
+        RuntimeError, match="ExpBackward0 saved it as its result, and then it was written by sin_"
+    ):
         y.backward()
 
 

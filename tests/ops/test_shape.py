@@ -155,3 +155,15 @@ def test_unfold_adds_overlapping_windows():
 def test_detach_of_an_expanded_view_keeps_its_shape():
     x = rg.ones(1, requires_grad=True)
     assert np.shares_memory(x.expand(5).detach().numpy(), x.detach().numpy())
+
+
+@pytest.mark.parametrize("cut", ["tensor_split", "hsplit", "vsplit"])
+def test_pieces_of_tensor_split_may_be_written(cut):
+    x = rg.ones(2, 4, requires_grad=True)
+    base = x.clone()
+    first, second = getattr(base, cut)(2)
+    assert first._base is base
+    first.mul_(3)
+    assert second.tolist() == rg.ones(second.shape).tolist()
+    base.sum().backward()
+    assert x.grad.sum() == 4 * 3 + 4

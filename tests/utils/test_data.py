@@ -158,3 +158,52 @@ def test_options_that_exclude_each_other_raise():
         DataLoader(pairs(), batch_sampler=[[0]], batch_size=2)
     with pytest.raises(AssertionError, match="Size mismatch"):
         TensorDataset(rg.ones(2), rg.ones(3))
+
+
+def test_a_weighted_sampler_draws_by_weight_and_without_repetition_if_asked():
+    WeightedRandomSampler = rg.utils.data.WeightedRandomSampler
+    drawn = list(WeightedRandomSampler([1.0, 0.0, 3.0], 4000))
+    assert drawn.count(1) == 0
+    assert drawn.count(2) == pytest.approx(3000, abs=150)
+    assert sorted(WeightedRandomSampler([1.0, 2.0, 3.0], 3, replacement=False)) == [0, 1, 2]
+    for arguments, text in (
+        (([1.0], 0), "num_samples should be a positive integer"),
+        (([1.0], 1, 1), "replacement should be a boolean"),
+        (([[1.0]], 1), "weights should be a 1d sequence"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            WeightedRandomSampler(*arguments)
+
+
+def test_data_sets_side_by_side_and_one_after_the_other():
+    data = rg.utils.data
+    both = data.StackDataset(data.TensorDataset(rg.arange(3)), ["a", "b", "c"])
+    assert len(both) == 3
+    assert both[1][1] == "b"
+    assert data.StackDataset(x=[1, 2], y=[3, 4])[1] == {"x": 2, "y": 4}
+    with pytest.raises(ValueError, match="Size mismatch between datasets"):
+        data.StackDataset([1], [1, 2])
+    with pytest.raises(ValueError, match="at least one dataset should be passed"):
+        data.StackDataset()
+
+    class Count(data.IterableDataset):
+        def __iter__(self):
+            return iter([1, 2])
+
+        def __len__(self):
+            return 2
+
+    chain = Count() + Count()
+    assert list(chain) == [1, 2, 1, 2]
+    assert len(chain) == 4
+    with pytest.raises(AssertionError, match="only supports IterableDataset"):
+        list(data.ChainDataset([[1]]))
+
+
+def test_arguments_about_workers_are_accepted():
+    loader = rg.utils.data.DataLoader(
+        [1, 2, 3], 2, num_workers=2, persistent_workers=True, prefetch_factor=2, timeout=5
+    )
+    assert [batch.tolist() for batch in loader] == [[1, 2], [3]]
+    assert rg.utils.data.get_worker_info() is None
+    assert rg.utils.data.default_convert("text") == "text"

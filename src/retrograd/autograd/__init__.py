@@ -1,9 +1,9 @@
 """`torch.autograd`'s shape over the engine."""
 
 import importlib
-from types import ModuleType
+from typing import Any
 
-from . import forward_ad, functional, graph
+from . import graph
 from .absorb import absorb_zeros
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -51,8 +51,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Load the profiler when it is first asked for: few programs do."""
-    if name in ("profiler", "profiler_util"):
+def __getattr__(name: str) -> Any:
+    """Load what few programs need when it is first asked for."""
+    if name in ("forward_ad", "functional", "profiler", "profiler_util"):
         return importlib.import_module(f"{__name__}.{name}")
+    if name in ("_profiler_enabled", "kineto_available"):
+        return getattr(importlib.import_module(f"{__name__}.profiler"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

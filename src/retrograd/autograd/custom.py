@@ -297,6 +297,8 @@ def with_history(
     An input that was not written cannot get another history, so a view of it is returned instead.
     """
     given, dirty = _among(tensor, args), _is_dirty(tensor, ctx)
+    if tensor.view_of is not None and not given and tensor.is_leaf:
+        tensor.node = None  # a view made by `forward`, which records nothing
     if history is None:
         if tensor.node is not None:
             return alias(tensor, None)

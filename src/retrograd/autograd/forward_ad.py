@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import dtypes, modes
-from ..engine.forward import Level, set_tangent, tangent_of
+from ..engine.forward import Level, make_root, set_tangent, tangent_of
 from ..engine.op import recorded
-from ..engine.tensor import Tensor
+from ..engine.tensor import Tensor, new_tensor
+from ..ops.methods import root
 
 __all__ = [
     "UnpackedDualTensor",
@@ -33,13 +36,18 @@ NOT_LAST = (
     "Trying to exit a forward AD level that was not the last one that was created. This is not "
     "supported."
 )
+NO_LEVEL_LEFT = "Dual level must be a positive number: no level is open, so none can be left."
 OTHER_SIZE = (
     "Trying to set a forward gradient that has a different size than that of the original Tensor, "
     "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."
 )
 TWICE = (
     "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
-    "is not supported. Take unpack_dual(tensor).primal first."
+    "0 is not supported. Take unpack_dual(tensor).primal first."
+)
+DUAL_TANGENT = (
+    "Setting a forward grad that itself has a forward gradient at the same level 0 is not "
+    "supported. Take unpack_dual(tangent).primal first."
 )
 
 
@@ -52,6 +60,8 @@ class UnpackedDualTensor(NamedTuple):
 
 class _DualLevel(Level):
     """The level of `enter_dual_level`, to be told from those of `func`."""
+
+    writes_tangents = True
 
 
 def _open() -> _DualLevel | None:
@@ -91,7 +101,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     >>> _ = forward_ad.enter_dual_level(); forward_ad.exit_dual_level()
     """
     opened = _open()
-    if opened is None or level not in (None, 0):
+    if opened is None:
+        raise RuntimeError(NO_LEVEL_LEFT)
+    if level not in (None, 0):
         raise RuntimeError(NOT_LAST)
     opened.__exit__()
 
@@ -116,6 +128,35 @@ class dual_level:  # noqa: N801 (PyTorch's name)
         exit_dual_level()
 
 
+class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
+    """Turn forward derivatives off, or on again, at once; as a context, for as long as it lasts.
+
+    While they are off, no dual tensor can be made and none has a tangent.
+
+    >>> import retrograd as rg
+    >>> from retrograd.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(rg.tensor(2.0), rg.tensor(1.0))
+    ...     with forward_ad._set_fwd_grad_enabled(False):
+    ...         forward_ad.unpack_dual(x).tangent is None
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        state = modes.state
+        self.before = {"levels": state.levels, "paused": state.paused}
+        if not mode and state.paused is None:
+            modes.change(levels=(), paused=state.levels)
+        elif mode and state.paused is not None:
+            modes.change(levels=state.paused, paused=None)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        modes.change(**self.before)
+
+
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of `tensor` that has `tangent`, of the same shape, for its directional derivative.
 
@@ -133,13 +174,17 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     opened = _open()
     if opened is None or level not in (None, 0):
         raise RuntimeError(NO_LEVEL)
-    for name, value in (("tensor", tensor), ("tangent", tangent)):
+    for name, value in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
-            raise TypeError(f"make_dual(): {name} must be a Tensor, not {type(value).__name__}")
+            raise TypeError(f"make_dual(): the {name} must be a Tensor, not {type(value).__name__}")
         if not dtypes.is_differentiable(value.array.dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: "
                              f"{value.dtype}")  # fmt: skip
-    return dual(tensor, tangent, opened)
+    if tangent_of(tangent, opened) is not None:
+        raise RuntimeError(DUAL_TANGENT)
+    with opened.hidden():
+        laid_out = like_layout(tensor, tangent)
+    return dual(tensor, laid_out, opened)
 
 
 def dual(tensor: Tensor, tangent: Tensor, level: Level) -> Tensor:
@@ -147,15 +192,38 @@ def dual(tensor: Tensor, tangent: Tensor, level: Level) -> Tensor:
     if tensor.array.shape != tangent.array.shape:
         raise RuntimeError(OTHER_SIZE.format(list(tensor.shape), list(tangent.shape)))
     if tensor.array.dtype != tangent.array.dtype:
-        raise RuntimeError(
-            f"Expected the tangent to have the dtype of the tensor, {tensor.dtype}, but got "
-            f"{tangent.dtype}. Convert it: tangent.to({tensor.dtype})"
-        )
+        if tangent.array.dtype.kind == "c" != tensor.array.dtype.kind:
+            raise RuntimeError(
+                f"Expected the tangent of a real tensor to be real, but got {tangent.dtype} for "
+                f"{tensor.dtype}. Take its real part, or make the tensor complex"
+            )
+        tangent = recorded.cast(tangent, dtype=tensor.array.dtype)
     if tangent_of(tensor, level) is not None:
         raise RuntimeError(TWICE)
     made: Tensor = recorded.reshape(tensor, shape=tensor.array.shape)
+    make_root(made, level)
     set_tangent(made, level, tangent)
     return made
+
+
+def like_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """`tangent`, laid out in memory as `tensor` is: itself, or a copy in memory of the same size.
+
+    So views of a dual tensor, those by `as_strided` too, lead to the same elements of its tangent.
+    """
+    x, t = tensor.array, tangent.array
+    if not (isinstance(x, np.ndarray) and isinstance(t, np.ndarray)) or x.shape != t.shape:
+        return tangent
+    same = all(a == b for a, b, n in zip(x.strides, t.strides, x.shape, strict=True) if n > 1)
+    memory = root(x)
+    if not x.size or x.dtype != t.dtype or (same and root(t).size == memory.size):
+        return tangent
+    if memory.dtype != x.dtype:
+        return tangent
+    start = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    room = np.zeros(memory.size, x.dtype)[start // x.itemsize :]
+    copy: Tensor = new_tensor(np.lib.stride_tricks.as_strided(room, x.shape, x.strides))
+    return copy.copy_(tangent)  # type: ignore[no-any-return]
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -179,4 +247,5 @@ def parts(tensor: Tensor, level: Level) -> tuple[Tensor, Any]:
     tangent = tangent_of(tensor, level)
     with level.hidden():
         primal: Tensor = recorded.reshape(tensor, shape=tensor.array.shape)
+    make_root(primal, level)
     return primal, tangent

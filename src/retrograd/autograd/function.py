@@ -56,7 +56,8 @@ NO_JVP = (
 )
 NO_VMAP = (
     "To use autograd.Function with vmap, you must either override the vmap static method or set "
-    "generate_vmap_rule=True. (func.vmap needs neither: it then calls the Function once per example.)"
+    "generate_vmap_rule=True. (func.vmap needs neither: without, it calls the Function once per "
+    "example.)"
 )
 BOTH = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import modes
 from ..engine import backward as engine
-from ..engine.backward import reachable
 from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.op import recorded
+from ..engine.search import reachable
 from ..engine.tensor import Tensor, method, new_tensor
 from ..errors import SecondBackwardError
 from ..ops.history import retain_grad
@@ -226,7 +226,7 @@ def told_apart(error: SecondBackwardError, roots: Sequence[Node]) -> SecondBackw
     older part of the graph was freed before.
     """
     freed = error.node
-    newer = [node for node in engine.reachable(roots) if node.seq > freed.seq]
+    newer = [node for node in reachable(roots) if node.seq > freed.seq]
     carried = any(node.op is not LEAF and node.saved for node in newer)
     made = SecondBackwardError(f"{error} {LOOP_CARRIED if carried else SAME_GRAPH}")
     made.node = freed
@@ -300,7 +300,10 @@ def _sequence(value: Any) -> list[Any]:
 
 def _node_of(t: Any, index: int) -> Node:
     if not isinstance(t, Tensor):
-        raise TypeError(f"inputs[{index}] must be a Tensor, not {type(t).__name__}")
+        raise RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__} for "
+            f"inputs[{index}]"
+        )
     if t.node is None:
         raise RuntimeError(
             "One of the differentiated Tensors does not require grad. Give it "

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine import backward as engine
+from ..engine.fitting import fit
 from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
@@ -36,10 +37,11 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 
-class Node(abc.ABC):  # noqa: B024 (what it asks for is registered, not inherited)
+class Node(abc.ABC):
     """What `grad_fn` and `next_functions` show: the type to ask `isinstance` for.
 
     Has `name()`, `next_functions`, `metadata`, `register_hook`, `register_prehook`.
@@ -48,6 +50,28 @@ class Node(abc.ABC):  # noqa: B024 (what it asks for is registered, not inherite
     >>> isinstance(rg.ones(1, requires_grad=True).exp().grad_fn, rg.autograd.graph.Node)
     True
     """
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The name of the node's type, as `MulBackward0`."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes to which this one passes cotangents, each with an output number."""
+
+    @property
+    @abc.abstractmethod
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(contributions, cotangents)` when the node has run."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(cotangents)` before the node runs."""
 
 
 Node.register(EngineNode)
@@ -101,7 +125,7 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
         if c is None or edge is None:
             made.append(None)
             continue
-        fitted = engine.fit(c, edge, self, xp)
+        fitted = fit(c, edge, self, xp)
         made.append(fitted if isinstance(fitted, Tensor) else new_tensor(np.array(fitted)))
     return _one_or_all(tuple(made))
 
@@ -207,6 +231,11 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     def __enter__(self) -> None:
         if modes.state.saved_hooks_disabled is not None:
             raise RuntimeError(modes.state.saved_hooks_disabled)
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "incompatible function arguments: saved_tensors_hooks takes two functions, "
+                "pack_hook(tensor) and unpack_hook(packed)"
+            )
         pair = (self.pack_hook, self.unpack_hook)
         modes.change(saved_hooks=(*modes.state.saved_hooks, pair))
 
@@ -338,3 +367,11 @@ class First:
                 self.fn(grad)
 
         return hook
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted for PyTorch's programs, without effect: there is one stream, the calling thread.
+
+    >>> import retrograd as rg
+    >>> rg.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..engine.graph import Node
     from ..engine.op import Op
 
-__all__ = ["profile", "record_function"]
+__all__ = ["kineto_available", "profile", "record_function"]
 
 UNFINISHED = "Profiler didn't finish running: leave its context before asking for results."
 TWICE = "Profiler context manager is not reentrant: make a new profile() for another block."
@@ -49,7 +49,7 @@ class Recorder(Watcher):
 
     def begin(self, name: str, kind: str) -> FunctionEvent:
         """An event that begins now."""
-        event = FunctionEvent(len(self.events), name, kind, threading.get_ident(), 0.0)
+        event = FunctionEvent(len(self.events), name, threading.get_ident(), kind=kind)
         if self.under_way:
             self.under_way[-1].add_child(event)
         if self.with_stack:
@@ -144,9 +144,9 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     `enabled=False` does nothing. `record_shapes` keeps the shapes of inputs (for
     `key_averages(group_by_input_shape=True)`), `profile_memory` the bytes of results, `with_stack`
-    the lines that called (slow). Only the calling thread is profiled. Raises RuntimeError where it
-    is entered twice, or asked for results before it ended. Source: PyTorch's
-    `autograd.profiler.profile`; events are named by Retrograd's ops.
+    the lines that called (slow); the other arguments are accepted. Only the calling thread is
+    profiled. Raises RuntimeError where it is entered twice, or asked for results before it ended.
+    Source: PyTorch's `autograd.profiler.profile`; events are named by Retrograd's ops.
 
     >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
@@ -165,7 +165,17 @@ class profile:  # noqa: N801 (PyTorch's name)
         record_shapes: bool = False,
         profile_memory: bool = False,
         with_stack: bool = False,
+        use_device: str | None = None,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
     ) -> None:
+        if use_device not in (None, "cpu") or not use_cpu:
+            raise RuntimeError(
+                f"profile(): there is nothing but the cpu to profile, not {use_device or 'no cpu'}."
+                " Leave use_device and use_cpu out"
+            )
         self.enabled = enabled
         self.recorder = Recorder(record_shapes, profile_memory, with_stack)
         self.entered = False
@@ -220,6 +230,16 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     def __str__(self) -> str:
         return "<unfinished profile>" if self.found is None else str(self.found)
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's tracing library is there: never."""
+    return False
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profile watches the calling thread."""
+    return any(isinstance(watcher, Recorder) for watcher in modes.state.watchers)
 
 
 class record_function(contextlib.ContextDecorator):  # noqa: N801 (PyTorch's name)

@@ -54,9 +54,20 @@ class FunctionEvent:
     `kind` is "op", "node" or "user"; `memory` counts the bytes of new results.
     """
 
-    def __init__(self, id: int, name: str, kind: str, thread: int, start: float) -> None:
+    def __init__(
+        self,
+        id: int,
+        name: str,
+        thread: int,
+        start_us: float = 0.0,
+        end_us: float | None = None,
+        *,
+        node_id: int = -1,
+        kind: str = "op",
+    ) -> None:
         self.id, self.name, self.kind, self.thread = id, name, kind, thread
-        self.time_range = Interval(start, start)
+        self.node_id = node_id
+        self.time_range = Interval(start_us, start_us if end_us is None else end_us)
         self._parent: Any = None  # weakly: parents hold their children
         self.cpu_children: list[FunctionEvent] = []
         self.input_shapes: list[Any] = []
@@ -87,6 +98,7 @@ class FunctionEvent:
         return self.time_range.elapsed_us()
 
     cpu_time = cpu_time_total
+    device_time_total = device_time = self_device_time_total = 0.0
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -116,9 +128,11 @@ class FunctionEvent:
 
 
 class FunctionEventAvg:
-    """Several events of one key; made empty and filled by `add`."""
+    """Several events of one key, that of the first unless it is given; filled by `add`."""
 
-    def __init__(self, key: str) -> None:
+    device_time_total = device_time = self_device_time_total = 0.0
+
+    def __init__(self, key: str | None = None) -> None:
         self.key = key
         self.count = 0
         self.cpu_time_total = self.self_cpu_time_total = 0.0
@@ -133,6 +147,8 @@ class FunctionEventAvg:
 
     def add(self, other: Any) -> FunctionEventAvg:
         """Count in an event, or the events of another average."""
+        if self.key is None:
+            self.key = other.key
         self.count += other.count
         self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += other.self_cpu_time_total
@@ -163,6 +179,24 @@ class EventList(list[Any]):
     def __init__(self, events: Iterable[Any] = (), profile_memory: bool = False) -> None:
         super().__init__(events)
         self.profile_memory = profile_memory
+
+    def _populate_cpu_children(self) -> None:
+        """Let each event be the child of the one within which it happened, thread by thread.
+
+        Of events that overlap without one being within the other, neither is the other's child.
+        """
+        threads: dict[int, list[FunctionEvent]] = {}
+        for event in self:
+            threads.setdefault(event.thread, []).append(event)
+        for events in threads.values():
+            around: list[FunctionEvent] = []
+            events.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
+            for event in events:
+                while around and not within(event.time_range, around[-1].time_range):
+                    around.pop()
+                if around:
+                    around[-1].add_child(event)
+                around.append(event)
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -268,6 +302,11 @@ class EventList(list[Any]):
         return self.table()
 
 
+def within(inner: Interval, outer: Interval) -> bool:
+    """Whether one interval lies in another."""
+    return outer.start <= inner.start < outer.end and inner.end <= outer.end
+
+
 def described(event: FunctionEvent) -> dict[str, Any]:
     """What a trace tells of an event beside its times."""
     facts = {
@@ -317,3 +356,6 @@ def in_bytes(count: int) -> str:
         if count >= size:
             return f"{count / size:.2f} {unit}"
     return f"{count} B"
+
+
+_format_time, _format_memory = in_time, in_bytes  # PyTorch's names

@@ -24,6 +24,23 @@ OTHER_SIZE = (
     "Trying to set a forward gradient that has a different size than that of the original Tensor, "
     "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."
 )
+JVP_NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+    "forward is modifying an input inplace, then the jvp function must modify the corresponding "
+    "gradient inplace, and return it: return t.mul_(2)"
+)
+JVP_NO_VIEW = (
+    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+    "returning a view. Let it return the same view of the tangent: return t.view_as(t)"
+)
+JVP_OTHER_VIEW = (
+    "A custom Function is returning a view but the jvp is not returning a view of the given grad "
+    "input. Let it return the same view of the tangent that it gets."
+)
+JVP_OTHER_BASE = (
+    "A custom Function is returning a view but the jvp is not returning a view of the same base as "
+    "the given grad input. Let it return the same view of the tangent that it gets."
+)
 
 
 class VmapInfo(NamedTuple):
@@ -63,7 +80,31 @@ def push_tangents(
                 continue
             if t is not None and t.array.shape != out.array.shape:
                 raise RuntimeError(OTHER_SIZE.format(list(out.shape), list(t.shape)))
+            check_memory(out, t, args, given)
             set_tangent(out, level, t)
+
+
+def check_memory(out: Tensor, t: Any, args: Sequence[Any], given: Sequence[Any]) -> None:
+    """Raise unless a tangent shares memory with an argument's as the output does with the argument.
+
+    `given` are the tangents that `jvp` got. Else a later write to one would miss the other.
+    """
+    for a, own in zip(args, given, strict=True):
+        if not isinstance(a, Tensor) or own is None or t is None:
+            continue
+        if a is out and t is not own:
+            raise RuntimeError(JVP_NOT_IN_PLACE)
+        if a is out or out.view_of is None:
+            continue
+        base = a if a.view_of is None else a.view_of.base
+        if out.view_of.base is not base:
+            continue
+        if t.view_of is None:
+            raise RuntimeError(JVP_NO_VIEW)
+        if a.view_of is None and own.view_of is None and t.view_of.base is not own:
+            raise RuntimeError(JVP_OTHER_VIEW)
+        if own.view_of is not None and t.view_of.base is not own.view_of.base:
+            raise RuntimeError(JVP_OTHER_BASE)
 
 
 def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -88,9 +129,7 @@ def is_batched(args: Sequence[Any]) -> bool:
 
 def on_batches(cls: type[Function], args: Sequence[Any]) -> Any:
     """Call a Function on batches by its `vmap`; without one, it runs once per example."""
-    level = max(
-        (a.array.level for a in args if is_batched([a])), key=lambda each: each.depth
-    )
+    level = max((a.array.level for a in args if is_batched([a])), key=lambda each: each.depth)
     if "vmap" not in defined(cls) or any(level.holds(a) and a.node is not None for a in args):
         raise UnbatchableError(f"{cls.__name__} is a custom Function without a vmap of its own")
     held = [a.array.value if level.holds(a) else a for a in args]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..engine.tensor import Tensor
+from .grad import backward, grad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Variable"]
 
@@ -28,6 +29,29 @@ class Engine:
         if modes.state.current_pass is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         modes.state.current_pass.callbacks.append(callback)
+
+    @staticmethod
+    def run_backward(
+        tensors: Sequence[Any],
+        grad_tensors: Sequence[Any],
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: Sequence[Any] = (),
+        allow_unreachable: bool = False,
+        accumulate_grad: bool = False,
+    ) -> tuple[Any, ...]:
+        """`autograd.backward`, or with `inputs` and without `accumulate_grad` `autograd.grad`.
+
+        The same, with all arguments by position, as PyTorch's functions call their engine.
+        """
+        given = list(tensors), list(grad_tensors)
+        if inputs and not accumulate_grad:
+            found: tuple[Any, ...] = grad(
+                given[0], list(inputs), given[1], keep_graph, create_graph, allow_unreachable
+            )
+            return found
+        backward(*given, keep_graph, create_graph, inputs=list(inputs) or None)
+        return ()
 
     @staticmethod
     def is_checkpoint_valid() -> bool:

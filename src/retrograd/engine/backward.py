@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from functools import partial
 from heapq import heappop, heappush
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,52 +30,18 @@ from .. import modes
 from ..locks import counter
 from . import saved, watch
 from .anomaly import check_nan, warned
+from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, Node
 from .op import ALONE, arrays, reals, recorded
+from .search import last_contributors, needed_for, reachable
 from .tensor import Tensor, add_grad, new_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["fit", "reachable", "run"]
+__all__ = ["run"]
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
-
-
-def reachable(roots: Iterable[Node]) -> list[Node]:
-    """Every node that the roots reach, newest first; leaves last."""
-    order = [*roots]
-    seen = set(order)
-    for node in order:  # which grows as edges are followed
-        for edge in node.edges:
-            if edge is not None and edge not in seen:
-                seen.add(edge)
-                order.append(edge)
-    order.sort(key=attrgetter("seq"), reverse=True)
-    return order
-
-
-def needed_for(inputs: set[Node], roots: Iterable[Node]) -> set[Node]:
-    """Those nodes through which a cotangent gets from `roots` to one of `inputs`."""
-    needed = set(inputs)
-    for node in reversed(reachable(roots)):
-        if any(edge in needed for edge in node.edges):
-            needed.add(node)
-    return needed
-
-
-def last_contributors(waiting: Iterable[Node]) -> dict[Node, list[Node]]:
-    """For each leaf with hooks, the oldest of the nodes yet to run that leads to it."""
-    last: dict[Node, list[Node]] = {}
-    placed: set[Node] = set()
-    for node in reversed(reachable(waiting)):
-        for edge in node.edges:
-            if edge is None or edge.hooks is None or edge.op is not LEAF:
-                continue
-            if edge not in placed:
-                placed.add(edge)
-                last.setdefault(node, []).append(edge)
-    return last
 
 
 def run(  # noqa: PLR0915 (the hot loop is written out)
@@ -104,10 +69,11 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
     careful = on_tensors or captures is not None or modes.special
     if careful or len(roots) != 1 or not roots[0][0].seq:
         task = Pass(grads, borrowed, heap, leaves, retain_graph, on_tensors, accumulate, roots)
-        for node, g in roots:
-            if isinstance(g, Tensor) is not on_tensors:
-                g = new_tensor(g) if on_tensors else g.array
-            task.arrive(node, g, False)
+        for node, root in roots:
+            if isinstance(root, Tensor) is on_tensors:
+                task.arrive(node, root, False)
+            else:
+                task.arrive(node, new_tensor(root) if on_tensors else root.array, False)
         if captures is not None:
             task.wanted = set(captures)
             task.needed = needed_for(task.wanted, grads)
@@ -450,45 +416,6 @@ def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
     if place >= 0:
         return formula(xp, g, values[place])
     return formula(xp, g) if place == ALONE else formula(xp, g, values)
-
-
-def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
-    """A contribution as the edge wants it: broadcast axes summed, real part taken, dtype cast.
-
-    The only place that undoes broadcasting and real-with-complex arithmetic.
-    """
-    if c.__class__ is not ndarray and not isinstance(c, Tensor):
-        c = np.asarray(c)  # a NumPy scalar
-    shape, dtype = edge.shape, edge.dtype
-    if c.shape != shape:
-        if not expands(shape, c.shape):
-            index = node.edges.index(edge)
-            raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient at index {index} - got "
-                f"{list(c.shape)} but expected shape compatible with {list(shape)}"
-            )
-        c = xp.sum_to(c, shape=shape)
-    found = c.dtype if c.__class__ is ndarray else numpy_dtype(c)
-    if found is not dtype and found != dtype:
-        if found.kind == "c" and dtype.kind != "c":
-            c = xp.real(c)
-        c = xp.cast(c, dtype=dtype)
-    return c
-
-
-def numpy_dtype(c: Any) -> Any:
-    """The NumPy dtype of a tensor, or of a NumPy scalar."""
-    return c.array.dtype if isinstance(c, Tensor) else c.dtype
-
-
-def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
-    """Whether an array of shape `small` broadcasts to shape `large`."""
-    lead = len(large) - len(small)
-    if lead < 0:
-        return False
-    if large[lead:] == small:
-        return True
-    return all(m in (1, n) for m, n in zip(reversed(small), reversed(large), strict=False))
 
 
 def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:

@@ -37,7 +37,7 @@ import numpy as np
 from .. import dtypes, modes
 from .op import recorded
 from .record import finish
-from .tensor import Interpreted, Tensor, alias, new_tensor
+from .tensor import Interpreted, Tensor, alias, concrete, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,6 +62,7 @@ NO_ROOM = (
     "x.add_(v)), or make the tensor that is written from a batched one, for example by v.clone(), "
     "zeros_like(v) or v.new_zeros(shape)"
 )
+LAYOUT = {"flags", "itemsize", "nbytes", "strides"}  # what the memory of an example tells
 _looped: set[str] = set()
 
 
@@ -85,6 +86,7 @@ class BatchLevel:
         self.depth = len(modes.state.batches)
         self.recorded = False  # whether a tensor in one of its batches has history
         self.singly = False  # whether the function runs once per example after all
+        self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
 
     def __enter__(self) -> BatchLevel:
         self.before = modes.change(batches=(*modes.state.batches, self))
@@ -93,12 +95,19 @@ class BatchLevel:
     def __exit__(self, *exc: object) -> None:
         modes.change(**self.before)
 
-    def draw(self) -> None:
-        """Called before a random number is drawn: refuse, or leave it to each example."""
+    def draw(self, source: Any) -> None:
+        """Called before the generator `source` is used: refuse, or leave it to each example."""
         if self.randomness == "error":
             raise RuntimeError(RANDOM)
         if self.randomness == "different" and not self.singly:
             raise UnbatchableError("each example draws its own random numbers", self)
+        if self.randomness == "same" and source not in self.starts:
+            self.starts[source] = source.get_state()
+
+    def rewind(self) -> None:
+        """Let the next example draw the same numbers as the first, if it has to."""
+        for source, state in self.starts.items():
+            source.set_state(state)
 
     def holds(self, tensor: Any) -> bool:
         """Whether a tensor's array is a batch of this level."""
@@ -112,8 +121,6 @@ class Batch(Interpreted):
     """
 
     __slots__ = ("dtype", "level", "ndim", "shape", "shared", "value")
-
-    __array_ufunc__ = None
 
     def __init__(self, value: Tensor, level: BatchLevel, shared: bool = False) -> None:
         self.value, self.level, self.shared = value, level, shared
@@ -132,9 +139,21 @@ class Batch(Interpreted):
         """The batch itself: it is never written, only replaced."""
         return self
 
+    def detached(self) -> Batch:
+        """The batch without the history and the tangents that it had before the batched call."""
+        value, held = alias(self.value, None), self.value.array
+        if isinstance(held, Batch):
+            value.array = held.detached()
+        return Batch(value, self.level, self.shared)
+
     def alike(self, made: Tensor) -> Batch:
         """A batch in which `made` is the same for all examples, with room for one of each."""
         return Batch(made, self.level, shared=True)
+
+    def shares(self, other: Any) -> bool:
+        """Whether the batch lies in the memory of another one."""
+        mine, its = concrete(self), concrete(other)
+        return not mine.size or bool(np.may_share_memory(mine, its))
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is a batch of this level, or of a newer one."""
@@ -145,10 +164,25 @@ class Batch(Interpreted):
         raise UnbatchableError("a batch has no single value", self.level)
 
     __array__ = __array_function__ = __getitem__ = __bool__ = _has_no_value
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _has_no_value
+    __array_ufunc__ = __iter__ = __len__ = __int__ = __float__ = __index__ = _has_no_value
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _has_no_value
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _has_no_value
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __matmul__ = _has_no_value
+    __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = __abs__ = _has_no_value
     __hash__ = object.__hash__
 
+    @property
+    def example(self) -> Any:
+        """The array of one example, for questions about its memory layout."""
+        held = self.value.array
+        array = held.example if isinstance(held, Batch) else held
+        if self.shared:
+            return array
+        return array[0] if len(array) else np.empty(self.shape, self.dtype)
+
     def __getattr__(self, name: str) -> Any:
+        if name in LAYOUT:
+            return getattr(self.example, name)
         raise UnbatchableError(f"a batch has no single {name!r}", self.level)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -217,7 +251,7 @@ def run(
     op: Op, size: int, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]
 ) -> tuple[Tensor, ...]:
     """The outputs of `op` for all examples, each with the batch axis in front."""
-    rule = op.batch
+    rule: Any = op.batch
     result = None
     if rule == "elementwise":
         result = elementwise(op, inputs, flags, params)
@@ -300,13 +334,27 @@ def shifted(
     """Run an op that names dimensions: they count one up, past the batch axis."""
     rank = rank_of(inputs, flags)
     named = [params[key] for key in DIMS if key in params]
-    if rank is None or None in named:
-        return None
+    if rank is None or None in named or (rank and params.get("shape") == ()):
+        return None  # the last: of a number, which counts as a line of one
     if not rank and not all(isinstance(d, tuple) and d for d in named):  # but for `unsqueeze`
-        return None
+        return numbers(op, everywhere(inputs, flags, size), size, params)
     moved = {key: SHIFTS[key](value, size) if key in SHIFTS else value
              for key, value in params.items()}  # fmt: skip
     return op.call(*everywhere(inputs, flags, size), **moved)
+
+
+def numbers(op: Op, inputs: Sequence[Any], size: int, params: Mapping[str, Any]) -> Any:
+    """Run an op that names dimensions on examples that have none: each becomes a line of one."""
+    if not {"shape", "size"}.isdisjoint(params):
+        return None
+    lines = [t if t is None else recorded.reshape(t, shape=(size, 1)) for t in inputs]
+    moved = {
+        key: ((1,) if isinstance(value, tuple) else 1) if key in DIMS else value
+        for key, value in params.items()
+    }
+    result = op.call(*lines, **moved)
+    results = result if isinstance(result, tuple) else (result,)
+    return tuple([recorded.reshape(r, shape=(size,)) for r in results])
 
 
 def _up(dim: Any, size: int) -> Any:

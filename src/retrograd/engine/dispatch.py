@@ -97,6 +97,11 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
             "under no_grad()."
         )
+    if modes.state.levels and any(isinstance(t, Tensor) and t.tangents for t in (*inputs, out)):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {function.__name__}_out that does not support it "
+            "because it is an out= function. Leave out= away."
+        )
     before = modes.change(grad=False)
     try:
         result = function(*inputs, **params)

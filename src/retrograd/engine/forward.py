@@ -9,6 +9,10 @@ NOTE [Levels] A dual number x + t·e_k keeps its tangent t beside its value, und
    saves an output keeps that output's tangents; leaving the level drops them (they may hold the
    node in turn, and nothing here may cycle for longer).
 
+NOTE [Roots] A view shares the tangent of its base, as it shares its memory. But what `make_dual`
+returns is a view whose base has no part in the derivative, and the value that `unpack_dual` returns
+is a view that has no part in its base's. At its level, either is the root of the views of it.
+
 NOTE [Four ways] In this order, whichever the record offers:
 1. `tangent`: an explicit formula, `tangent(xp, t, ...)`, whose further names are as in `op`; `t` is
    the input's tangent, or a tuple for an op with several differentiable inputs (zeros filled in);
@@ -31,8 +35,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import modes
-from .backward import fit, run
+from .. import dtypes, modes
+from .backward import run
+from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
 from .op import parameters_of, recorded
 from .tensor import Tensor, alias, new_tensor, set_requires_grad
@@ -42,11 +47,13 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["Level", "jvp", "tangent_of"]
+__all__ = ["Level", "jvp", "make_root", "set_tangent", "tangent_of"]
 
 
 class Level:
     """One forward derivative in progress, entered as a context: NOTE [Levels]."""
+
+    writes_tangents = False  # whether in-place ops write to the tangents that were given
 
     def __init__(self) -> None:
         self.nodes: list[weakref.ref[Node]] = []
@@ -96,28 +103,65 @@ class Level:
             source.tangents = saved
             self.nodes.append(weakref.ref(source))
 
+    def was_given(self, root: Tensor) -> bool:
+        """Whether a tensor's tangent is one that a user gave, and wants to see written."""
+        view = root.view_of
+        own = view is not None and any(r is None and at is self for at, r, _ in view.roots)
+        return self.writes_tangents and own
+
     def rewrite(self, target: Tensor, result: Tensor) -> None:
         """Let a tensor that was written in place have the tangent of what was written.
 
-        A view shares the tangent of its base as it shares its memory.
+        A view shares the tangent of its root as it shares its memory: NOTE [Roots].
         """
+        if not dtypes.is_differentiable(target.array.dtype):
+            return
         t = tangent_of(result, self)
-        view = target.view_of
-        base = target if view is None else view.base
-        old = tangent_of(base, self)
+        root, path = root_of(target, self)
+        old = tangent_of(root, self)
         if t is None and old is None and tangent_of(target, self) is None:
             return
         with self.hidden():
-            if view is not None:
+            if root is not target:
                 region = recorded.zeros_like(target) if t is None else t
-                whole = recorded.zeros_like(base) if old is None else old
-                t = recorded.splice(whole, region, path=view.path, layout=None)
-            set_tangent(base, self, t)
+                whole = recorded.zeros_like(root) if old is None else old
+                t = recorded.splice(whole, region, path=path, layout=None)
+            if self.was_given(root) and may_take(old, t):
+                t = old.copy_(t)
+            set_tangent(root, self, t)
+            base = root if root.view_of is None else root.view_of.base
             for ref in base.views or ():
                 each = ref()
-                if each is not None:
-                    part = None if t is None else _walk(t, each.view_of.path)
-                    set_tangent(each, self, part)
+                if each is not None and each is not root:
+                    other, path = root_of(each, self)
+                    if other is root:
+                        set_tangent(each, self, None if t is None else _walk(t, path))
+
+
+def make_root(tensor: Tensor, level: Level) -> None:
+    """Let `tensor`, a view perhaps, have a tangent of its own at a level: NOTE [Roots]."""
+    view = tensor.view_of
+    if view is not None:
+        view.roots = (*view.roots, (level, None, len(view.path)))
+
+
+def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
+    """The tensor whose tangent this one shares at a level, and the path from there."""
+    view = tensor.view_of
+    if view is None:
+        return tensor, ()
+    for where, root, steps in reversed(view.roots):
+        if where is level:
+            return tensor if root is None else root, view.path[steps:]
+    return view.base, view.path
+
+
+def may_take(old: Tensor | None, new: Tensor | None) -> bool:
+    """Whether the values of a new tangent may be written into the old one: neither has history."""
+    if old is None or new is None or old is new or old.node is not None or new.node is not None:
+        return False
+    arrays = isinstance(old.array, np.ndarray) and isinstance(new.array, np.ndarray)
+    return arrays and old.array.flags.writeable
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:

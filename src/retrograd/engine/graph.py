@@ -32,7 +32,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
-from ..locks import LEAVES, counter, structure
+from ..locks import LEAVES, ONE_AT_A_TIME, counter, structure
 from .trace import located
 
 if TYPE_CHECKING:
@@ -91,10 +91,23 @@ class Cell:
         """Count one write by the op or method called `writer`."""
         if modes.special:
             writer = located(writer)
-        with structure:  # threads may write one piece of memory: no write goes uncounted
-            self.last = number = tick()
+        number = tick()
+        if ONE_AT_A_TIME:  # no call comes between the next lines, so no other thread does
             self.version += 1
-            self.writes.append((number, writer))
+            if number > self.last:  # noqa: PLR1730 (max would be a call)
+                self.last = number
+        else:
+            with structure:
+                self.version += 1
+                self.last = max(self.last, number)
+        self.writes.append((number, writer))
+
+    def note(self, writer: str) -> None:
+        """Let values that were saved be refused, as after a write, without counting one."""
+        number = tick()
+        with structure:
+            self.last = max(self.last, number)
+        self.writes.append((number, writer))
 
     def state(self) -> tuple[Any, ...]:
         """What `restore` takes to make the writes from now on unseen."""
@@ -107,7 +120,7 @@ class Cell:
 
     def writes_after(self, seq: int) -> list[tuple[int, str]]:
         """The remembered writes that came after the node numbered `seq`, oldest first."""
-        return [write for write in self.writes if write[0] > seq]
+        return sorted([write for write in self.writes if write[0] > seq])
 
 
 class Kind:

@@ -164,7 +164,10 @@ class NodeHooks:
         with Running(task):
             for hook in list(self.accumulated.values()):
                 if hook(leaf) is not None:
-                    raise RuntimeError("post accumulate grad hooks must return None")
+                    raise RuntimeError(
+                        "Tensor post accumulate grad hooks should return None. To change the "
+                        "gradient, write to tensor.grad in the hook."
+                    )
 
 
 @node_method

@@ -71,7 +71,7 @@ REASONS = {
 }
 REASONS["no_grad"] = REASONS["inference"] = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the {mode} block (if you "
+    "code by moving both the view and the inplace either both inside the {block} block (if you "
     "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
     " For example, make the view anew before the write: view = base[...]; view.{plain}_(...)"
 )
@@ -99,12 +99,17 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
 def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
     """Whether a write to `target` that reads `others` goes into the graph.
 
-    A view counts as its base does, so one that was made under no_grad is found out.
+    A view counts as its base does, so one that was made under no_grad is found out. Integers have
+    no derivative, whatever is written to them.
     """
     state = modes.state
     if not state.grad or state.inference:
         return False
-    if target.node is not None or any(t.node is not None for t in others):
+    if target.node is not None:
+        return True
+    if target.array.dtype.kind in "biu":
+        return False
+    if any(t.node is not None for t in others):
         return True
     return target.view_of is not None and target.view_of.base.node is not None
 
@@ -197,17 +202,16 @@ def exchange(target: Tensor, array: Any) -> None:
     if not isinstance(array, Interpreted):
         array = target.array.alike(new_tensor(array))
     array.check_room(base)
-    with modes.Changed(levels=(), grad=False):
-        value = new_tensor(array)
-        if array.dtype != target.array.dtype:
-            value = OPS["cast"].call(value, dtype=target.array.dtype)
-        if view is not None:
-            value = OPS["splice"].call(new_tensor(base.array), value, path=view.path, layout=None)
-        base.array = value.array
-        for ref in base.views or ():
-            each = ref()
-            if each is not None:
-                each.array = walk(new_tensor(base.array), each.view_of.path).array
+    value = new_tensor(array)
+    if array.dtype != target.array.dtype:
+        value = OPS["cast"].call(value, dtype=target.array.dtype)
+    if view is not None:
+        value = OPS["splice"].call(new_tensor(base.array), value, path=view.path, layout=None)
+    base.array = value.array
+    for ref in base.views or ():
+        each = ref()
+        if each is not None:
+            each.array = walk(new_tensor(base.array), each.view_of.path).array
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
@@ -248,6 +252,7 @@ def turn(
     the tensor's own views begin with it from now on.
     """
     tracked = is_tracked(target, ())
+    about_to_write(target)
     if tracked:
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
@@ -278,8 +283,10 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
 
     `tracked` says whether the write goes into the graph: `is_tracked`. `uniform` is as in `write`.
     """
+    if tracked and target.view_of is None:
+        check_tracked(target, name)
     about_to_write(target)
-    if tracked:
+    if tracked and target.view_of is not None:
         check_tracked(target, name)
     array = target.array
     if isinstance(array, Interpreted):  # it is replaced, not written
@@ -318,14 +325,15 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     maker = None if node is None or node.op is LEAF else shown_target(node)
     start = "" if maker is None else f"Output {maker[1]} of {forward_name(maker[0])} is a view"
     if view.origin in ("no_grad", "inference") or maker is None:
-        mode = "inference" if view.origin == "inference" else "no_grad"
+        inference = view.origin == "inference"
+        made = "inference" if inference else "no_grad"
+        written = "in normal mode" if inference else "with grad mode enabled"
         start = f"{start} of a view which was" if start else "A view was"
-        start = (
-            f"{start} created in {mode} mode and {what} modified inplace with grad mode enabled."
-        )
+        start = f"{start} created in {made} mode and {what} modified inplace {written}."
     else:
         start = f"{start} and {what} modified inplace."
-    reason = REASONS[view.origin].format(mode=view.origin, plain=plain)
+    block = "inference_mode" if view.origin == "inference" else "no_grad"
+    reason = REASONS[view.origin].format(block=block, plain=plain)
     return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import modes
-from .graph import Node, new_node, output_node
+from .. import dtypes, modes
+from .graph import Node, leaf_node, new_node, output_node
 from .saved import Packed
 from .tensor import Interpreted, Tensor, add_view, as_array, cell_of, new_tensor
 from .trace import where
@@ -27,6 +27,10 @@ INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
     "normal tensor and use it in autograd: x = x.clone()"
 )
+
+
+# Views made where nothing is recorded: leaves that require grad if their base does, as in PyTorch.
+UNRECORDED = ("inference", "no_grad")
 
 
 def finish(
@@ -167,11 +171,21 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
         if output.node is not None:
             output.node.cell = cell
         add_view(base, output, (*before, step), origin)
-        if state.anomaly and output.view_of is not None:
-            output.view_of.trace = where()
+        made = output.view_of
+        assert made is not None
+        if origin in UNRECORDED and base.node is not None:
+            dtype = output.array.dtype
+            if output.node is None and dtypes.is_differentiable(dtype):
+                output.node = leaf_node(output, output.array.shape, dtype)
+        if parent is not None and parent.roots:
+            made.roots = tuple(
+                [(level, source if root is None else root, n) for level, root, n in parent.roots]
+            )
+        if state.anomaly:
+            made.trace = where()
 
 
 def _shares(x: Any, y: Any) -> bool:
-    if isinstance(y, Interpreted):  # nobody knows, so it counts as a view
-        return True
+    if isinstance(y, Interpreted):
+        return y.shares(x)
     return x.size == 0 or bool(np.may_share_memory(x, y))

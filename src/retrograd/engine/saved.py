@@ -76,6 +76,11 @@ HOOKS_AFTER_FREE = (
 )
 
 
+# By op, further names of what its nodes save: names of its record, or functions of a node. Entered
+# by `ops`.
+PYTORCH_NAMES: dict[str, dict[str, Any]] = {}
+
+
 class Packed:
     """What a pack hook made of a saved value, in that value's place in `node.saved`."""
 
@@ -159,6 +164,15 @@ def saved_properties(op: Op) -> dict[str, property]:
             of = name.removesuffix("_shape")
             of = "self" if of == op.inputs[0] else of
             found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
+    for name, source in PYTORCH_NAMES.get(op.name, {}).items():
+        if not isinstance(source, str):
+            found[f"_saved_{name}"] = property(source)
+        elif source in op.saves:
+            place = op.saves.index(source)
+            found[f"_saved_{name}"] = property(partial(_saved, place=place))
+            found[f"_raw_saved_{name}"] = property(partial(handle, place=place))
+        elif source in op.facts:
+            found[f"_saved_{name}"] = property(partial(_fact, place=op.facts.index(source)))
     return found
 
 
@@ -290,7 +304,7 @@ def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError
             what={"`out`": "its result"}.get(name, name),
             node=node.name(),
             now=cell.version,
-            then=cell.version - len(later),
+            then=max(cell.version - len(later), 0),
             writer=", then ".join(writer for _, writer in later),
             hint=trace if node.trace else HINT,
         )

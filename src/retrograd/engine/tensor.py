@@ -21,17 +21,20 @@ import numpy as np
 from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
+from .interpreted import Interpreted, concrete
 
 if TYPE_CHECKING:
     pass
 
 __all__ = [
+    "Interpreted",
     "Size",
     "Tensor",
     "View",
     "add_grad",
     "alias",
     "cell_of",
+    "concrete",
     "device",
     "method",
     "new_tensor",
@@ -133,16 +136,18 @@ class View:
     A step is (op, params, output): `op.forward(array, **params)`, then `[output]` if that is not
     None. `origin` says what later writes must know: "plain", "multi" (one of several views made by
     one call), "no_grad", "inference" or "custom" (returned by a user's Function); `trace` is where
-    it was made, in anomaly mode.
+    it was made, in anomaly mode. `roots` names, for some forward derivatives, a tensor on the way
+    whose tangent this one shares, instead of the base's: `engine.forward`.
     """
 
-    __slots__ = ("base", "origin", "path", "trace")
+    __slots__ = ("base", "origin", "path", "roots", "trace")
 
     def __init__(self, base: Tensor, path: tuple[Any, ...], origin: str) -> None:
         self.base = base
         self.path = path
         self.origin = origin
         self.trace: Any = None
+        self.roots: tuple[Any, ...] = ()
 
 
 class Tensor:
@@ -241,6 +246,11 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value is True and not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. This one was computed "
+                "from tensors that require grad, so it does, too"
+            )
         set_requires_grad(self, value)
 
     @requires_grad.deleter
@@ -325,7 +335,7 @@ class Tensor:
         if self.node is not None:
             self.node.shape, self.node.dtype = value.array.shape, value.array.dtype
         if self.cell is not None:
-            self.cell.bump("the assignment to .data")
+            self.cell.note("the assignment to .data")
 
     @data.deleter
     def data(self) -> None:
@@ -346,27 +356,6 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     if modes.special and modes.state.inference:
         tensor.is_inference_tensor = True
     return tensor
-
-
-class Interpreted:
-    """What stands for an array and carries out ops itself, such as a batch of arrays.
-
-    It tells shape and dtype like an array; whatever else is asked of it raises, and the op that
-    asked hands itself over to `interpret(op, inputs, params)`: see `engine.dispatch`.
-    """
-
-    __slots__ = ()
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    def alike(self, made: Tensor) -> Interpreted:
-        """What stands for `made` in the same way, so that values like this may be written to it."""
-        raise NotImplementedError
-
-    def check_room(self, target: Tensor) -> None:
-        """Raise unless `target` may have this for its array from now on."""
-        raise NotImplementedError
 
 
 def as_array(value: Any) -> Any:

@@ -4,6 +4,7 @@ They nest to any depth. What they stand on is in `engine.forward` (levels of dua
 `engine.batch` (batches) and, for reverse mode, in the engine's ordinary graph.
 """
 
+from .batch_norm import replace_all_batch_norm_modules_
 from .batching import vmap
 from .calls import functional_call, stack_module_state
 from .forward import jvp, linearize
@@ -19,6 +20,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example, on many at once. How is in NOTE [Batches] of `engine.batch`."""
+"""`vmap`: a function of one example, on many at once; see NOTE [Batches] of `engine.batch`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import pytree
 from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.op import recorded
-from ..engine.tensor import Tensor
-from ..ops.generator import default_generator
+from ..engine.tensor import Tensor, concrete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ __all__ = ["vmap"]
 
 LOOPED = (
     "vmap: {name} asks for the value of a single example ({error}), so it runs once per example. "
-    "Write it without control flow on values, .item() or indices from a batch to run it at once."
+    "Write it without control flow on values and without .item() to run it at once."
 )
 
 
@@ -49,6 +50,7 @@ def vmap(
     tensor([[2., 4.],
             [6., 8.]])
     """
+    check_out_dims(out_dims, func)
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
             f"Only allowed values for randomness are 'error', 'different', or 'same'. Got "
@@ -69,21 +71,33 @@ def vmap(
         step = size if chunk_size is None else chunk_size
         call = functools.partial(_at_once, func, args, kwargs, dims, randomness)
         if step >= size:
-            results, like = call(examples, size)
+            results, shared, like = call(examples, size)
         else:
-            pieces = []
+            pieces, differ = [], set()
             for start in range(0, size, step):
                 part = slice(start, min(start + step, size))
                 given = [
                     leaf if dim is None else leaf[part]
                     for leaf, dim in zip(examples, dims, strict=True)
                 ]
-                piece, like = call(given, part.stop - start)
+                piece, shared, like = call(given, part.stop - start)
                 pieces.append(piece)
+                differ |= {place for place, same in enumerate(shared) if not same}
             results = [recorded.cat(*column, dim=0) for column in zip(*pieces, strict=True)]
-        return _placed(results, like, out_dims, func)
+            shared = [place not in differ for place in range(len(results))]
+        return _placed(results, shared, like, out_dims, func)
 
     return wrapped
+
+
+def check_out_dims(out_dims: Any, func: Any) -> None:
+    """Raise unless `out_dims` holds nothing but integers and None."""
+    if not all(dim is None or isinstance(dim, int) for dim in pytree.flatten(out_dims)):
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
+            "python collection of ints representing where in the outputs the vmapped dimension "
+            "should appear."
+        )
 
 
 def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
@@ -103,7 +117,7 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
         dims = pytree.broadcast(in_dims if isinstance(in_dims, int) else tuple(in_dims), args)
     except ValueError as error:
         raise ValueError(
-            f"{start}in_dims is not compatible with the structure of inputs: {error}. `in_dims` "
+            f"{start}in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` "
             f"has one entry for each of {len(args)} arguments, or is a single number."
         ) from None
     return [_dim_of(leaf, dim, start) for leaf, dim in zip(pytree.flatten(args), dims, strict=True)]
@@ -137,8 +151,8 @@ def size_of(leaves: list[Any], dims: list[int | None]) -> int:
         leaf.array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
     ]
     if not sizes:
-        raise ValueError("vmap: at least one input must be batched (have an in_dim that is not "
-                         "None)")  # fmt: skip
+        raise ValueError("vmap: Expected at least one Tensor to vmap over: an argument whose "
+                         "in_dim is not None")  # fmt: skip
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
@@ -160,8 +174,11 @@ def _at_once(
     randomness: str,
     examples: list[Any],
     size: int,
-) -> tuple[list[Any], Any]:
-    """The outputs with the batch dimension in front, and a container built like the result."""
+) -> tuple[list[Any], list[bool], Any]:
+    """The outputs with the batch dimension in front, which of them all examples share, the result.
+
+    Where the function writes to its arguments, so does this.
+    """
     level = BatchLevel(size, randomness)
     try:
         with level:
@@ -169,8 +186,14 @@ def _at_once(
                 leaf if dim is None else batched(leaf, level)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
+            arrays = [leaf.array if isinstance(leaf, Tensor) else None for leaf in given]
             like = func(*pytree.unflatten(args, given), **kwargs)
-            return [split(checked(leaf, func), level) for leaf in pytree.flatten(like)], like
+            leaves = [checked(leaf, func) for leaf in pytree.flatten(like)]
+            results = [split(leaf, level) for leaf in leaves]
+        for leaf, whole, before in zip(given, examples, arrays, strict=True):
+            if level.holds(leaf) and leaf.array is not before:
+                whole.copy_(split(leaf, level))
+        return results, [not level.holds(leaf) or leaf.array.shared for leaf in leaves], like
     except UnbatchableError as error:
         if error.level not in (None, level):
             raise  # it is for an outer batched call to run once per example
@@ -188,15 +211,13 @@ def _singly(
     randomness: str,
     examples: list[Any],
     size: int,
-) -> tuple[list[Any], Any]:
+) -> tuple[list[Any], list[bool], Any]:
     """The same, by a call for each example."""
     level = BatchLevel(size, randomness)
     level.singly = True
-    start = default_generator.get_state()
     rows: list[Any] = []
     for k in range(size):
-        if randomness == "same":
-            default_generator.set_state(start)
+        level.rewind()
         given = [
             leaf if dim is None else recorded.select(leaf, index=(k,))
             for leaf, dim in zip(examples, dims, strict=True)
@@ -204,7 +225,17 @@ def _singly(
         with level:
             like = func(*pytree.unflatten(args, given), **kwargs)
         rows.append([checked(leaf, func) for leaf in pytree.flatten(like)])
-    return [recorded.stack(*column, dim=0) for column in zip(*rows, strict=True)], like
+    columns = list(zip(*rows, strict=True))
+    shared = [all(_alike(row, column[0]) for row in column) for column in columns]
+    return [recorded.stack(*column, dim=0) for column in columns], shared, like
+
+
+def _alike(x: Tensor, y: Tensor) -> bool:
+    """Whether two outputs are the same tensor, or constants of equal value."""
+    if x is y or x.node is not None or y.node is not None:
+        return x is y
+    a, b = concrete(x.array), concrete(y.array)
+    return a.shape == b.shape and bool(np.array_equal(a, b))
 
 
 def checked(leaf: Any, func: Any) -> Tensor:
@@ -212,20 +243,27 @@ def checked(leaf: Any, func: Any) -> Tensor:
     if not isinstance(leaf, Tensor):
         raise ValueError(
             f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type "
-            f"{type(leaf)} as a return. Did you mean to return a tensor of it?"
+            f"{type(leaf)}. Return a tensor of it, or leave it away: grad(..., has_aux=True) and "
+            "its like pass other things on"
         )
     return leaf
 
 
-def _placed(results: list[Any], like: Any, out_dims: Any, func: Any) -> Any:
+def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, func: Any) -> Any:
     """The outputs with the batch dimension where `out_dims` wants it."""
     try:
         places = pytree.broadcast(out_dims, like)
     except ValueError as error:
         raise ValueError(
             f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
-            f"with the structure of outputs: {error}."
+            f"with the structure of `outputs`: {error}."
         ) from None
+    for place, same in zip(places, shared, strict=True):
+        if place is None and not same:
+            raise ValueError(
+                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when "
+                "out_dim is None: this output differs between examples. Give it a dimension"
+            )
     return pytree.unflatten(
         like, [_moved(t, place) for t, place in zip(results, places, strict=True)]
     )

@@ -28,9 +28,9 @@ def functional_call(
 
     The values come in one dictionary by name, or several; what is missing stays as it is, unless
     `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
-    `args` is a tuple, or the only argument. Raises RuntimeError for names that the module lacks
-    (with `strict`, for any difference), ValueError for a name in two dictionaries. Source:
-    PyTorch's `func.functional_call`.
+    `args` is a tuple, or the only argument. Names that the module lacks are ignored, unless
+    `strict`: then RuntimeError. Raises ValueError for a name in two dictionaries, and for different
+    values under several names of one parameter. Source: PyTorch's `func.functional_call`.
 
     >>> import retrograd as rg
     >>> line = rg.nn.Linear(1, 1)
@@ -41,14 +41,16 @@ def functional_call(
     given = _merged(parameter_and_buffer_dicts)
     own = dict(_named(module))
     unknown = [name for name in given if name not in own]
-    missing = [name for name in own if name not in given]
-    if unknown or (strict and missing):
-        raise RuntimeError(
-            f"functional_call: unexpected key(s): {', '.join(unknown) or 'none'}; missing key(s): "
-            f"{', '.join(missing) or 'none'} of {type(module).__name__}"
-        )
     if tie_weights:
         given = _tied(own, given)
+    missing = [name for name in own if name not in given]
+    if strict and (unknown or missing):
+        listed = [f"{what} key(s): {', '.join(map(repr, names))}." for what, names in
+                  (("Unexpected", unknown), ("Missing", missing)) if names]  # fmt: skip
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}: {' '.join(listed)} With "
+            "strict=False, other names are ignored, and what is missing stays as it is"
+        )
     before = _exchange(module, given)
     try:
         args = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -69,8 +71,8 @@ def _merged(dicts: Any) -> dict[str, Any]:
     for each in dicts:
         for name, value in each.items():
             if name in merged:
-                raise ValueError(f"{name} appears in multiple dictionaries; behavior of functional "
-                                 "call is ambiguous")  # fmt: skip
+                raise ValueError(f"['{name}'] appeared in multiple dictionaries; behavior of "
+                                 "functional call is ambiguous")  # fmt: skip
             merged[name] = value
     return merged
 
@@ -82,7 +84,14 @@ def _named(module: Any) -> Iterator[tuple[str, Any]]:
 
 def _tied(own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """`given`, also under the other names of each tensor that the module holds several times."""
-    by_tensor = {id(own[name]): value for name, value in given.items()}
+    by_tensor: dict[int, Any] = {}
+    for name, value in given.items():
+        if name in own and by_tensor.setdefault(id(own[name]), value) is not value:
+            names = [each for each in given if own.get(each) is own[name]]
+            raise ValueError(
+                f"functional_call got multiple values for keys {names}, which are tied. Consider "
+                "using tie_weights=False"
+            )
     return {
         name: given.get(name, by_tensor.get(id(tensor)))
         for name, tensor in own.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import modes, pytree
+from .. import dtypes, modes, pytree
 from ..autograd.forward_ad import dual, parts
 from ..engine.forward import Level
 from ..engine.op import recorded
@@ -37,28 +37,46 @@ def jvp(
     """
     if not isinstance(primals, tuple) or not primals:
         raise RuntimeError(
-            f"jvp(f, primals, tangents): Expected primals to be a non-empty tuple, got {primals!r}"
+            "jvp(f, primals, tangents): Expected primals to be a tuple that contains at least one "
+            f"Tensor, got {type(primals).__name__}. It should be valid to call f(*primals)."
         )
     xs, ts = pytree.flatten(primals), pytree.flatten(tangents)
-    if not isinstance(tangents, tuple) or len(xs) != len(ts):
+    if not pytree.alike(tangents, primals):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
-            f"structure: {len(xs)} tensors and {len(ts)}"
+            f"structure, got {len(xs)} tensors in {type(primals).__name__} and {len(ts)} in "
+            f"{type(tangents).__name__}. For example, if primals is a tuple of 3 tensors, tangents "
+            "also must be."
         )
-    for value in (*xs, *ts):
-        if not isinstance(value, Tensor):
-            raise RuntimeError(
-                "jvp(f, primals, tangents): Expected primals and tangents to be Tensors, got "
-                f"{type(value).__name__}"
-            )
+    for name, values in (("primals", xs), ("tangents", ts)):
+        for value in values:
+            if not isinstance(value, Tensor):
+                raise RuntimeError(
+                    f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got "
+                    f"{type(value)}"
+                )
+            if not dtypes.is_differentiable(value.array.dtype):
+                raise ValueError(
+                    f"Expected {name[:-1]} to be floating point or complex, but got: {value.dtype}"
+                )
     with Level() as level:
         duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
         result = func(*pytree.unflatten(primals, duals))
         output, aux = unpacked(result, has_aux, "jvp")
-        pairs = [parts(out, level) for out in pytree.flatten(output)]
+        pairs = [parts(checked(out), level) for out in pytree.flatten(output)]
     values = pytree.unflatten(output, [value for value, _ in pairs])
     moved = pytree.unflatten(output, [_filled(*pair, strict) for pair in pairs])
     return (values, moved, aux) if has_aux else (values, moved)
+
+
+def checked(out: Any) -> Tensor:
+    """An output, which must be a tensor."""
+    if not isinstance(out, Tensor):
+        raise RuntimeError(
+            "jvp(f, primals, tangents): expected f(*primals) to return only tensors, got "
+            f"unsupported type {type(out)}"
+        )
+    return out
 
 
 def _filled(value: Tensor, tangent: Any, strict: bool) -> Tensor:

@@ -1,8 +1,8 @@
 """Jacobians and Hessians of whole functions, real and complex.
 
 For complex arguments: NOTE [Complex Jacobians] of `autograd.pairs`. Without `wirtinger=True` the
-plain matrix ∂f/∂z is returned, and a function that is not holomorphic where it was evaluated (∂f/∂z*
-is not 0 up to rounding) raises, for that matrix alone would be half of the truth.
+plain matrix ∂f/∂z is returned, and a function that is not holomorphic where it was evaluated
+(∂f/∂z* is not 0 up to rounding) raises, for that matrix alone would be half of the truth.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
+
 
 def jacrev(
     func: Callable[..., Any],
@@ -53,6 +54,7 @@ def jacrev(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        check_chunk(chunk_size, "jacrev")
         chosen = select(args, argnums, "jacrev")
 
         def of_chosen(*given: Any) -> Any:
@@ -71,6 +73,12 @@ def jacrev(
         return _built(blocks, output, chosen, argnums, aux)
 
     return wrapped
+
+
+def check_chunk(size: int | None, caller: str) -> None:
+    """Raise unless rows can be computed `size` at a time."""
+    if size is not None and size <= 0:
+        raise ValueError(f"{caller}: `chunk_size` should be greater than 0, got {size}.")
 
 
 def _rows(
@@ -141,6 +149,7 @@ def jacfwd(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        check_chunk(chunk_size, "jacfwd")
         chosen = select(args, argnums, "jacfwd")
         xs = pytree.flatten(chosen)
         kept: list[Any] = []

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes, pytree
-from ..engine.backward import reachable, run
+from ..engine.backward import run
 from ..engine.batch import variable
 from ..engine.graph import LEAF, new_node
 from ..engine.op import OPS, recorded
+from ..engine.search import reachable
 from ..engine.tensor import Tensor, alias, new_tensor
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
     leaves = pytree.flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise TypeError(
-                f"{caller}: expected every differentiated argument to be a Tensor or a container "
-                f"of Tensors, got {type(leaf).__name__}. Name the others with argnums."
+            raise ValueError(
+                f"{caller}: Thing passed to transform API must be Tensor, got {type(leaf)}. Name "
+                "the arguments to differentiate with argnums."
             )
         if leaf.array.dtype.kind not in "fc":
             raise RuntimeError(
@@ -128,22 +129,31 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     for out in outs:
         if not isinstance(out, Tensor):
             raise RuntimeError(
-                f"vjp(f, *primals): Expected f to be a function that has non-empty output with "
-                f"Tensors, got {type(out).__name__}"
+                "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported "
+                f"type {type(out)}"
             )
+    if not outs:
+        raise RuntimeError(
+            "vjp(f, *primals): Expected f to be a function that has non-empty output (got output "
+            f"= {output!r})"
+        )
     keep = is_wanted([out.node for out in outs if out.node is not None], ())
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = pytree.flatten(cotangents)
-        if len(given) != len(outs):
+        if not pytree.alike(cotangents, output):
             raise RuntimeError(
-                f"Expected cotangents built like the output, with {len(outs)} tensors, got "
-                f"{len(given)}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function: {len(outs)} tensors in {type(output).__name__}, got "
+                f"{len(given)} in {type(cotangents).__name__}"
             )
-        for g, out in zip(given, outs, strict=True):
+        for place, (g, out) in enumerate(zip(given, outs, strict=True)):
+            if not isinstance(g, Tensor):
+                raise TypeError(f"vjp: expected cotangents to be Tensors, got {type(g).__name__}")
             if g.array.shape != out.array.shape:
                 raise RuntimeError(
-                    f"Expected a cotangent of shape {list(out.shape)}, got {list(g.shape)}"
+                    f"Mismatch in shape: grad_output[{place}] has a shape of {g.shape} and "
+                    f"output[{place}] has a shape of {out.shape}."
                 )
         with modes.Changed(grad=modes.state.grad if create_graph is None else create_graph):
             found = pull_back(outs, given, fresh, retain_graph)
@@ -203,9 +213,9 @@ def check_scalar(output: Any) -> None:
         )
     if output.array.ndim:
         raise RuntimeError(
-            "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor "
-            f"with {output.array.ndim} dims. Did you mean f(*args).sum()? For all derivatives: "
-            "jacrev(f)"
+            "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
+            f"with {output.array.ndim} dims. Did you mean f(*args).sum()? Maybe you wanted to use "
+            "the vjp or jacrev APIs instead?"
         )
     if output.array.dtype.kind != "f":
         raise RuntimeError(
@@ -249,7 +259,7 @@ def select(args: tuple[Any, ...], argnums: int | tuple[int, ...], caller: str) -
             raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(number)}")
         if not -len(args) <= number < len(args):
             raise RuntimeError(
-                f"{caller}: got argnum={number}, but only {len(args)} positional inputs"
+                f"{caller}: Got argnum={number}, but only {len(args)} positional inputs"
             )
     if len({number % len(args) for number in numbers}) != len(numbers):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
 from ..engine.dispatch import as_tensor
 from ..engine.tensor import Interpreted, Tensor, new_tensor
 from ..ops.convert import convert
@@ -269,9 +269,8 @@ def arrays_in(value: Any) -> Any:
 def loses(value: Any) -> bool:
     """Whether NumPy, computing with an argument, would lose a gradient, a tangent or a batch."""
     if isinstance(value, Tensor):
-        return (
-            value.node is not None or bool(value.tangents) or isinstance(value.array, Interpreted)
-        )
+        recorded = value.node is not None and modes.state.grad and not modes.state.inference
+        return recorded or bool(value.tangents) or isinstance(value.array, Interpreted)
     if isinstance(value, dict):
         return any(loses(part) for part in value.values())
     return isinstance(value, (list, tuple)) and any(loses(part) for part in value)

@@ -97,9 +97,8 @@ from .loss import (
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
 )
+from .triplet import TripletMarginLoss, TripletMarginWithDistanceLoss
 from .module import Module
 from .normalization import (
     BatchNorm1d,

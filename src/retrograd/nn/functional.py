@@ -58,10 +58,8 @@ from ..ops.conv import (
     conv1d,
     conv2d,
     conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
 )
+from ..ops.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.distance import pdist
 from ..ops.dropout import (
     alpha_dropout,

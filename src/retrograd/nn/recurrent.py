@@ -1,24 +1,12 @@
-"""Recurrent layers over whole sequences: RNN, LSTM and GRU.
-
-NOTE [How a layer runs]
-1. What the input adds to the gates is one product for all steps; each step adds the hidden state's.
-2. Padded and packed input take one path: a step reads as many rows as there are sequences that
-   long, so a finished sequence leaves the batch, or, backwards in time, joins it.
-3. States are tuples: (h,) for RNN and GRU, (h, c) for LSTM.
-"""
+"""Recurrent layers over whole sequences: RNN, LSTM and GRU; how they run is in the ops."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from functools import partial
 from typing import Any
 
-from ..ops import recurrent
-from ..ops.activation import relu
-from ..ops.join import cat, stack
-from ..ops.trigonometry import tanh
-from . import functional as F
+from ..ops.recurrent_layers import Layers, run_layers
 from . import init
 from .module import Module
 from .settings import empty_parameter
@@ -218,43 +206,8 @@ class RNNBase(Module):
 
     def _layers(self, data: Any, sizes: list[int], states: list[Any]) -> tuple[Any, list[Any]]:
         """All layers one after another: the last one's output, and every layer's last state."""
-        last = []
-        weights = iter(self.all_weights)
-        starts = iter(zip(*[state.unbind(0) for state in states], strict=True))
-        for layer in range(self.num_layers):
-            if layer and self.dropout:
-                data = F.dropout(data, self.dropout, self.training)
-            outputs = []
-            for backwards in range(1 + self.bidirectional):
-                out, end = self._direction(data, sizes, next(starts), next(weights), backwards)
-                outputs.append(out)
-                last.append(end)
-            data = cat(outputs, -1) if self.bidirectional else outputs[0]
-        return data, [stack(column, 0) for column in zip(*last, strict=True)]
-
-    def _direction(
-        self, data: Any, sizes: list[int], start: Any, weights: list[Any], backwards: int
-    ) -> tuple[Any, Any]:
-        """One layer in one direction."""
-        b_ih, b_hh = weights[2:4] if self.bias else (None, None)
-        added = F.linear(data, weights[0], b_ih)
-        steps = added.split(sizes, 0) if sizes else added.unbind(0)
-        step = self._step(weights[1], b_hh, weights[-1] if self.proj_size else None)
-        run = _run_back if backwards else _run
-        outputs, end = run(step, steps, start)
-        if not outputs:
-            return data.new_zeros((*added.shape[:-1], start[0].shape[-1])), end
-        return (cat(outputs, 0) if sizes else stack(outputs, 0)), end
-
-    def _step(self, w_hh: Any, b_hh: Any, w_hr: Any) -> Any:
-        """The function (what the input adds, state) -> next state."""
-        if self.mode == "LSTM":
-            return lambda x, state: recurrent.lstm_step(x, state, w_hh, b_hh, w_hr)
-        if self.mode == "GRU":
-            step = recurrent.gru_step
-        else:
-            step = partial(recurrent.simple_step, tanh if self.mode == "RNN_TANH" else relu)
-        return lambda x, state: (step(x, state[0], w_hh, b_hh),)
+        made = Layers(self.mode, self.bias, self.dropout, self.training, self.bidirectional)
+        return run_layers(made, data, sizes, states, self.all_weights)
 
     def extra_repr(self) -> str:
         """The settings that are not the default ones."""
@@ -267,37 +220,6 @@ class RNNBase(Module):
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
         return text
-
-
-def _run(step: Any, steps: Any, state: Any) -> tuple[list[Any], Any]:
-    """All steps forwards in time; sequences that have ended leave the batch."""
-    outputs: list[Any] = []
-    ended: list[Any] = []
-    for x in steps:
-        rows, before = x.shape[0], state[0].shape[0]
-        if rows < before:
-            ended.append([s[rows:] for s in state])
-            state = [s[:rows] for s in state]
-        state = step(x, state)
-        outputs.append(state[0])
-    if ended:
-        state = [cat(parts, 0) for parts in zip(state, *reversed(ended), strict=True)]
-    return outputs, state
-
-
-def _run_back(step: Any, steps: Any, start: Any) -> tuple[list[Any], Any]:
-    """All steps backwards in time; sequences join the batch where they end."""
-    outputs: list[Any] = []
-    state = [s[:0] for s in start] if len(steps) else start
-    for x in reversed(steps):
-        rows, before = x.shape[0], state[0].shape[0]
-        if not before:
-            state = start if rows == start[0].shape[0] else [s[:rows] for s in start]
-        elif rows > before:
-            state = [cat([s, s0[before:rows]], 0) for s, s0 in zip(state, start, strict=True)]
-        state = step(x, state)
-        outputs.append(state[0])
-    return outputs[::-1], state
 
 
 class RNN(RNNBase):

@@ -1,25 +1,14 @@
-"""Declarations of operations and the public functions over them, one family per file."""
+"""Declarations of operations and the public functions over them, one family per file.
 
+The families of `later` load when one of their names is asked for, or one of their methods
+(`stubs`).
+"""
+
+import importlib
 from types import ModuleType
+from typing import Any
 
-from . import (
-    activation,
-    along,
-    classify,
-    conv,
-    copying,
-    draw,
-    eigen,
-    fft,
-    history,
-    loss,
-    normalization,
-    norms,
-    pool,
-    structure,
-    unpool,
-    windows,
-)
+from . import activation, along, copying, draw, history, saved_names, structure, stubs
 from .arithmetic import *
 from .complex import *
 from .elementwise import *
@@ -30,71 +19,48 @@ from .comparison import *
 from .choice import *
 from .logic import *
 from .special import *
-from .incomplete import *
-from .logarithmic import *
-from .bessel import *
-from .polynomials import *
-from .digits import *
-from .tapers import *
-from .spectrogram import *
 from .shape import *
 from .permute import *
 from .expand import *
 from .region import *
 from .split import *
-from .copies import *
-from .replace import *
 from .reduce import *
 from .cumulative import *
 from .exponential import *
 from .extrema import *
 from .positions import *
 from .statistics import *
-from .covariance import *
 from .index import *
 from .join import *
 from .arrange import *
 from .assign import *
 from .scatter import *
 from .masks import *
-from .segments import *
 from .pad import *
 from .ordering import *
-from .lookup import *
-from .bins import *
-from .quantiles import *
-from .gradient import *
 from .linalg import *
-from .contract import *
-from .matrices import *
-from .solve import *
-from .determinant import *
-from .cholesky import *
-from .lu import *
-from .orthogonal import *
-from .conv import *
-from .pool import *
-from .adaptive import *
-from .distance import *
-from .indexed import *
-from .native import *
-from .recurrent import *
 from .create import *
 from .fill import *
-from .layouts import *
+from .formats import *
+from .like import *
 from .methods import *
+from .storage import *
 from .convert import *
-from .dlpack import *
 from .random import *
-from .singular import *
-from .pseudoinverse import *
-from .matrix_functions import *
-from .older_linalg import *
 from .printing import *
 from .activation import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
 
 __all__ = [
     name
     for name, value in globals().items()
-    if not (name.startswith("_") or value is ModuleType or isinstance(value, ModuleType))
+    if not (name.startswith("_") or value in (Any, ModuleType) or isinstance(value, ModuleType))
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A name of the families that load later."""
+    if not name.startswith("__"):
+        later = importlib.import_module(f"{__name__}.later")
+        if name in later.__all__:
+            return getattr(later, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

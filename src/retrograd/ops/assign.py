@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.dispatch import as_tensor, check_broadcast
+from ..engine.dispatch import about_to_write, as_tensor, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, cell_of, method, new_tensor
@@ -297,6 +297,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     retrograd.Size([2, 2])
     """
     shape = integers(sizes, "resize_", "size")
+    about_to_write(self)
     if self.node is not None:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self.array.shape:
@@ -327,6 +328,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     >>> rg.zeros(3).set_(rg.ones(2))
     tensor([1., 1.])
     """
+    about_to_write(self)
     if self.node is not None and (modes.state.grad or not self.is_leaf):
         raise RuntimeError(
             "set_() on a tensor that requires grad would lose its history. Work on x.detach(), or, "

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.op import recorded
+from ..engine.tensor import Interpreted, Tensor, new_tensor
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
@@ -64,4 +65,7 @@ def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
     """A boolean mask as what to add to the scores: 0 where True, -inf where False."""
     if mask.array.dtype != np.bool_:
         return mask
+    if isinstance(mask.array, Interpreted):
+        hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
+        return recorded.where(mask, hidden, hidden - math.inf)  # type: ignore[no-any-return]
     return new_tensor(np.where(mask.array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

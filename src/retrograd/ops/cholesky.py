@@ -16,7 +16,7 @@ from ..backends import lapack
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
-from . import returns
+from . import returns, rules
 from .matrix_parts import (
     check_same_dtype,
     check_square,
@@ -211,6 +211,7 @@ _ldl_solve = declare(
     input=refused,
     other=ldl_other,
     linear="other",
+    batch=rules.aligned("ldl_solve", 0, 1, 0),
     examples=[example("0x0:int<5, 0:int<5, 0x2", hermitian=False)],
     node_name="LinalgLdlSolveBackward0",
 )

@@ -209,6 +209,8 @@ def nll_loss(
     check_floating("nll_loss", input)
     _check_sizes(input, target)
     _check_indices(target)
+    if isinstance(target.array, Interpreted) and weight is None:
+        return _unseen_losses(input, target, ignore_index, reduction)
     if input.array.ndim == 1:
         loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
         return loss.reshape(()) if reduction == "none" else loss
@@ -308,17 +310,21 @@ def cross_entropy(
     return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
 
 
-def _unseen_targets(
-    input: Tensor, target: Tensor, ignore_index: int, reduction: str
-) -> Tensor:
+def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
     """Cross-entropy for targets whose values cannot be looked at: they are a batch."""
     if target.array.dtype.kind == "f":
         return _soft_targets(input, target, None, ignore_index, reduction, 0.0)
     _check_sizes(input, target)
-    dim = min(1, input.array.ndim - 1)
+    log_p = input.log_softmax(min(1, input.array.ndim - 1))
+    return _unseen_losses(log_p, target, ignore_index, reduction)
+
+
+def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    """The negative log-probabilities at such targets, reduced."""
+    dim = min(1, log_p.array.ndim - 1)
     counts = target != ignore_index
     index = recorded.where(counts, target, recorded.zeros_like(target)).unsqueeze(dim)
-    loss = -input.log_softmax(dim).gather(dim, index).squeeze(dim)
+    loss = -log_p.gather(dim, index).squeeze(dim)
     loss = recorded.where(counts, loss, recorded.zeros_like(loss))
     if reduction == "mean":
         return loss.sum() / counts.sum()  # type: ignore[no-any-return]

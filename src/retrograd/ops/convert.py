@@ -9,6 +9,7 @@ from ..engine.dispatch import LEGACY
 from ..engine.tensor import Tensor, method
 from ..engine.tensor import device as Device
 from . import create
+from .formats import in_format
 from .structure import cast, clone
 
 __all__ = ["can_cast", "result_type"]
@@ -33,10 +34,12 @@ def to(
     device: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """The tensor with another dtype or device: `to(dtype)`, `to(device, dtype)`, `to(other)`.
 
-    Returns the tensor itself where nothing changes, unless `copy`. Differentiable; complex to real
+    Returns the tensor itself where nothing changes, unless `copy`. `memory_format` is the order of
+    the result in memory, by default that of the tensor. Differentiable; complex to real
     takes the real part. Raises TypeError for what is neither dtype, device nor tensor. Source:
     PyTorch's `Tensor.to`.
 
@@ -65,7 +68,8 @@ def to(
         )
     create.check_device(device)
     target = self.dtype.numpy if dtype is None else create.check_dtype(dtype, "to")
-    return convert(self, target, flags[1] if len(flags) > 1 else copy)
+    found = convert(self, target, flags[1] if len(flags) > 1 else copy)
+    return found if memory_format is None else in_format(found, memory_format, "to")
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -84,9 +88,11 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return f"retrograd.{LEGACY.get(self.dtype.name, self.dtype.name)}Tensor"
     if isinstance(dtype, str):
         for name, legacy in LEGACY.items():
-            if dtype == f"retrograd.{legacy}Tensor":
+            if dtype in (f"retrograd.{legacy}Tensor", f"torch.{legacy}Tensor"):
                 return convert(self, dtypes.by_name(name).numpy)
         raise ValueError(f"invalid type: {dtype!r}")
+    if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
+        dtype = dtype.dtype
     return convert(self, create.check_dtype(dtype, "type"))
 
 
@@ -139,7 +145,8 @@ def short_form(name: str, target: dtypes.dtype) -> Any:
     """The method called `name` that converts to `target`."""
 
     def call(self: Tensor, memory_format: Any = None) -> Tensor:
-        return convert(self, target.numpy)
+        found = convert(self, target.numpy)
+        return found if memory_format is None else in_format(found, memory_format, name)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The tensor as {target.name}: `to({target})`."

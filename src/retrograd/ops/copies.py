@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..engine.tensor import Tensor, method
+from .complex import view_as_complex, view_as_real
+from .dims import normalize_dim
 from .expand import expand, squeeze, unsqueeze
 from .outs import write_value
 from .permute import permute, t, transpose
-from .region import as_strided, diagonal, narrow, unfold
+from .region import as_strided, diagonal, narrow, select, unfold
 from .shape import view
-from .split import split_with_sizes, unbind
+from .split import split, split_with_sizes, unbind
 from .structure import clone
 
 if TYPE_CHECKING:
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
 __all__ = [
     "alias_copy",
     "as_strided_copy",
+    "detach_copy",
     "diagonal_copy",
     "expand_copy",
     "narrow_copy",
     "permute_copy",
+    "select_copy",
+    "slice_copy",
+    "split_copy",
     "split_with_sizes_copy",
     "squeeze_copy",
     "t_copy",
@@ -33,6 +39,8 @@ __all__ = [
     "unbind_copy",
     "unfold_copy",
     "unsqueeze_copy",
+    "view_as_complex_copy",
+    "view_as_real_copy",
     "view_copy",
 ]
 
@@ -84,6 +92,16 @@ def as_strided_copy(
     return _copied(as_strided_copy, as_strided(input, size, stride, storage_offset), out)
 
 
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy without history. Source: PyTorch's `detach_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.detach_copy(rg.ones(1, requires_grad=True))
+    tensor([1.])
+    """
+    return _copied(detach_copy, input.detach(), out)
+
+
 def diagonal_copy(
     input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
 ) -> Tensor:
@@ -130,6 +148,47 @@ def permute_copy(input: Tensor, dims: Any, *, out: Tensor | None = None) -> Tens
             [2, 4]])
     """
     return _copied(permute_copy, permute(input, dims), out)
+
+
+def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
+    """`select` as a copy; errors as there. Source: PyTorch's `select_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.select_copy(rg.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([3, 4])
+    """
+    return _copied(select_copy, select(input, dim, index), out)
+
+
+def slice_copy(
+    input: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The entries `start:end:step` of a dimension as a copy. Source: PyTorch's `slice_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.slice_copy(rg.tensor([1, 2, 3, 4]), 0, 1, None, 2)
+    tensor([2, 4])
+    """
+    key = (*[slice(None)] * normalize_dim(dim, input.ndim), slice(start, end, step))
+    return _copied(slice_copy, input[key], out)
+
+
+def split_copy(input: Tensor, split_size: int, dim: int = 0, *, out: Any = None) -> Any:
+    """`split` as copies; with `out`, a list of tensors, they are written there.
+
+    Errors as there. Source: PyTorch's `split_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.split_copy(rg.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return _all_copied(split_copy, split(input, split_size, dim), out)
 
 
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0, *, out: Any = None) -> Any:
@@ -209,6 +268,26 @@ def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Ten
     tensor([[1, 2]])
     """
     return _copied(unsqueeze_copy, unsqueeze(input, dim), out)
+
+
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`view_as_complex` as a copy; errors as there. Source: PyTorch's `view_as_complex_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.view_as_complex_copy(rg.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+    return _copied(view_as_complex_copy, view_as_complex(input), out)
+
+
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`view_as_real` as a copy; errors as there. Source: PyTorch's `view_as_real_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.view_as_real_copy(rg.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    return _copied(view_as_real_copy, view_as_real(input), out)
 
 
 def view_copy(

@@ -20,7 +20,7 @@ from ..engine.dispatch import write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
-from . import returns
+from . import returns, rules
 from .axes import rank, wrap_dim
 from .names import renamed
 from .outs import write_each
@@ -90,6 +90,7 @@ shift = declare(
     _shift,
     input=lambda xp, g, dim, by: xp.shift(g, dim=dim, by=-by),
     linear="input",
+    batch=rules.along_lines("shift"),
     examples=[example(e.specs[0], dim=e.params["dim"], by=b) for e in LINES for b in (1, -1)],
     doc="""Entries moved `by` places along `dim` (not 0), zeros moving in.""",
 )
@@ -123,6 +124,7 @@ recur = declare(
         * xp.conj(xp.shift(out, dim=dim, by=-1 if reverse else 1))
     ),
     linear="input",
+    batch=rules.along_lines("recur"),
     examples=[example(f"{e.specs[0]}, {e.specs[0]}", **e.params) for e in BOTH],
     doc="""`out[k] = input[k] + factor[k] * out[k-1]` along `dim`; from the end if `reverse`.""",
 )
@@ -146,6 +148,7 @@ cumprod_before = declare(
             by=1 if reverse else -1,
         )
     ),
+    batch=rules.along_lines("cumprod_before"),
     examples=BOTH,
     doc="""The product of all entries before each one along `dim`; of all after if `reverse`.""",
 )

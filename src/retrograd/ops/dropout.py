@@ -13,8 +13,7 @@ import numpy as np
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, new_tensor
-from . import rules
-from .generator import default_generator
+from .generator import default_generator, examples
 
 __all__ = [
     "alpha_dropout",
@@ -52,7 +51,10 @@ masked_scale = declare(
 
 def _keep(shape: tuple[int, ...], p: float) -> Tensor:
     """A mask that is True with probability 1 - p."""
-    return new_tensor(np.asarray(default_generator.uniform(shape, np.dtype(np.float32)) >= p))
+    kind = np.dtype(np.float32)
+    return new_tensor(
+        examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
+    )
 
 
 def _check(p: float) -> None:

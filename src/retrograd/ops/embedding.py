@@ -8,8 +8,8 @@ import numpy as np
 
 from ..engine.dispatch import LEGACY
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, cell_of, new_tensor
-from . import rules
+from ..engine.tensor import Interpreted, Tensor, cell_of, concrete, new_tensor
+from . import index_rules
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -61,7 +61,7 @@ _embedding = declare(
     weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
         g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
     ),
-    batch=rules.embedding,
+    batch=index_rules.embedding("embedding"),
     examples=[
         example("3x2, 4:int<3", skip=None, by_frequency=False),
         example("3x2, 2x2:int<3", skip=None, by_frequency=False),
@@ -79,6 +79,7 @@ _sum_rows = declare(
         g, indices, skip=skip, by_frequency=by_frequency
     ),
     linear="values",
+    batch=index_rules.add_rows,
     examples=[example("4x2, 4:int<3", rows=3, **options) for options in _OPTIONS]
     + [example("2, :int<3", rows=3, skip=None, by_frequency=False)],
     node_name="EmbeddingDenseBackward0",
@@ -93,6 +94,7 @@ declare(
         g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
     ),
     linear="weight",
+    batch=index_rules.embedding("weighted_rows"),
     examples=[example("3x2, 4:int<3", **options) for options in _OPTIONS],
     doc="""The adjoint of `add_rows`.""",
 )
@@ -105,6 +107,7 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
         )
+    indices = concrete(indices)
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
         raise IndexError(
             f"index out of range in self: indices run from {indices.min()} to {indices.max()}, and "
@@ -277,13 +280,16 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor. Convert: x.long()"
         )
+    values = concrete(indices)
     if indices.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if indices.size and indices.min() < 0:
-        raise RuntimeError(f"Class values must be non-negative. Got {indices.min()}")
-    classes = int(indices.max()) + 1 if num_classes == -1 else num_classes
-    if indices.size and indices.max() >= classes:
+    if values.size and values.min() < 0:
+        raise RuntimeError(f"Class values must be non-negative. Got {values.min()}")
+    classes = int(values.max()) + 1 if num_classes == -1 else num_classes
+    if values.size and values.max() >= classes:
         raise RuntimeError(
-            f"Class values must be smaller than num_classes. Got {indices.max()} for {classes}"
+            f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
         )
+    if isinstance(indices, Interpreted):
+        return (input.unsqueeze(-1) == new_tensor(np.arange(classes))).long()  # type: ignore[no-any-return]
     return new_tensor((indices[..., None] == np.arange(classes)).astype(np.int64))

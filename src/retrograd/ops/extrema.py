@@ -82,6 +82,7 @@ tie_share = declare(
     "tie_share(input, out, *, dim, keepdim)",
     _tie_share,
     complex=False,
+    batch=rules.tie_share,
     examples=[example("3x4, 3", dim=(1,), keepdim=False), example("3, ", dim=None, keepdim=False)],
     doc="""1 / their number for the elements that equal the extremum `out` over `dim`, 0 else.""",
 )

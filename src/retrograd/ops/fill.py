@@ -18,7 +18,7 @@ from ..engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ..errors import OutOfMemoryError
 from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish
 from .create import fill_value as as_fill_value
-from .methods import check_tensor
+from .formats import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,18 +26,14 @@ if TYPE_CHECKING:
 __all__ = [
     "arange",
     "empty",
-    "empty_like",
     "eye",
     "full",
-    "full_like",
     "get_default_device",
     "linspace",
     "logspace",
     "ones",
-    "ones_like",
     "set_default_device",
     "zeros",
-    "zeros_like",
 ]
 
 
@@ -160,8 +156,11 @@ def empty(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """A tensor with whatever its memory holds; arguments as for `zeros`.
+
+    `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
 
     >>> import retrograd as rg
     >>> rg.empty(2, 3).shape
@@ -171,6 +170,8 @@ def empty(
         check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "empty")
     array = allocate(np.empty, sized(given, size, "empty"), target)
+    if memory_format is not None:
+        array = arranged(array, memory_format)
     return deliver(array, requires_grad, out, empty)
 
 
@@ -402,73 +403,6 @@ def logspace(
     exponents = between(start, end, steps, "logspace")
     array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
     return deliver(array, requires_grad, out, logspace)
-
-
-def _like(make: Any, input: Tensor, dtype: Any, device: Any, requires_grad: bool, name: str) -> Any:
-    check_device(device)
-    array = check_tensor(input, name).array
-    target = array.dtype if dtype is None else check_dtype(dtype, name)
-    if isinstance(array, Interpreted):
-        made = make(np.empty(array.shape, array.dtype), target)
-        return finish(array.alike(new_tensor(made)), requires_grad)
-    return finish(make(array, target), requires_grad)
-
-
-def zeros_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Zeros of the shape and, unless `dtype` is given, the dtype of `input`.
-
-    >>> import retrograd as rg
-    >>> rg.zeros_like(rg.tensor([1, 2]))
-    tensor([0, 0])
-    """
-    return _like(np.zeros_like, input, dtype, device, requires_grad, "zeros_like")  # type: ignore[no-any-return]
-
-
-def ones_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """Ones of the shape and, unless `dtype` is given, the dtype of `input`.
-
-    >>> import retrograd as rg
-    >>> rg.ones_like(rg.tensor([5, 6]))
-    tensor([1, 1])
-    """
-    return _like(np.ones_like, input, dtype, device, requires_grad, "ones_like")  # type: ignore[no-any-return]
-
-
-def empty_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """A tensor like `input` with whatever its memory holds.
-
-    >>> import retrograd as rg
-    >>> rg.empty_like(rg.tensor([[5, 6]])).shape
-    retrograd.Size([1, 2])
-    """
-    return _like(np.empty_like, input, dtype, device, requires_grad, "empty_like")  # type: ignore[no-any-return]
-
-
-def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A tensor like `input` with every element `fill_value`, as for `full`.
-
-    >>> import retrograd as rg
-    >>> rg.full_like(rg.tensor([1.0, 2.0]), 7)
-    tensor([7., 7.])
-    """
-
-    def make(array: Any, target: Any) -> Any:
-        return np.full_like(array, constant(fill_value, target, "full_like"), target)
-
-    return _like(make, input, dtype, device, requires_grad, "full_like")  # type: ignore[no-any-return]
 
 
 def set_default_device(device: Any) -> None:

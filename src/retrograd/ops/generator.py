@@ -3,7 +3,7 @@
 Numbers come from NumPy's PCG64, so the same seed gives the same numbers on every platform, and
 other numbers than in PyTorch. Each draw holds the generator's lock: threads that share a generator
 share one stream. A forked child goes on at the parent's place, so both draw the same numbers until
-one of them is seeded. NumPy's random module is loaded at the first draw, since importing it is slow.
+one of them is seeded. NumPy's random module is loaded at the first draw: importing it is slow.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..engine.batch import Batch
 from ..engine.tensor import Tensor, device, new_tensor
 from ..locks import new_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "Generator",
@@ -139,7 +140,7 @@ class Generator:
 
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers from 0 to 1, exclusive; of a complex dtype, for each of both parts."""
-        check_batches()
+        check_batches(self)
         if target.kind == "c":
             return _paired(self.uniform((*shape, 2), dtypes.real_of(target)), target)
         with self._lock:
@@ -149,7 +150,7 @@ class Generator:
 
     def normal(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts."""
-        check_batches()
+        check_batches(self)
         if target.kind == "c":
             parts = self.normal((*shape, 2), dtypes.real_of(target))
             return _paired(parts * parts.dtype.type(0.5**0.5), target)
@@ -160,7 +161,7 @@ class Generator:
 
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Positive numbers of density exp(-x)."""
-        check_batches()
+        check_batches(self)
         wide = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
         with self._lock:
             drawn = np.asarray(self.stream.standard_exponential(shape, wide))
@@ -168,23 +169,40 @@ class Generator:
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> Any:
         """Integers from `low` to `high`, exclusive, as int64 (uint64 above its range)."""
-        check_batches()
+        check_batches(self)
         kind = np.int64 if high <= 2**63 else np.uint64
         with self._lock:
             return np.asarray(self.stream.integers(low, high, shape, kind))
 
     def call(self, name: str, *args: Any) -> Any:
         """What the method `name` of NumPy's generator gives."""
-        check_batches()
+        check_batches(self)
         with self._lock:
             return np.asarray(getattr(self.stream, name)(*args))
 
 
-def check_batches() -> None:
+def check_batches(source: Generator) -> None:
     """Ask the batched calls in progress whether a number may be drawn."""
     if modes.special:
         for level in modes.state.batches:
-            level.draw()
+            level.draw(source)
+
+
+def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
+    """What `draw(shape)` gives: a batch, where each example of a batched call draws its own."""
+    levels = [
+        level
+        for level in (modes.state.batches if modes.special else ())
+        if level.randomness == "different" and not level.singly
+    ]
+    if not levels:
+        return draw(shape)
+    others = tuple([level for level in modes.state.batches if level not in levels])
+    with modes.Changed(batches=others):
+        made = new_tensor(np.asarray(draw((*[level.size for level in levels], *shape))))
+    for level in levels:
+        made = new_tensor(Batch(made, level))
+    return made.array
 
 
 def make_device(spec: Any) -> device:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.dispatch import write_out
-from ..engine.op import declare, example
-from ..engine.tensor import Interpreted, Tensor, method, new_tensor
+from ..engine.op import declare, example, recorded
+from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from . import index_rules
 from .dims import normalize_dim
 from .region import _select, basic, new_axis, out_of_bounds
@@ -264,7 +264,7 @@ def read_item(item: Any) -> Any:
                 "tensors used as indices must be long, int, byte or bool tensors, got "
                 f"{item.dtype}. Convert first: index.long()"
             )
-        return array.item() if array.ndim == 0 else item
+        return item if array.ndim or isinstance(array, Interpreted) else array.item()
     try:
         return bool(item) if isinstance(item, np.bool_) else operator.index(item)
     except TypeError:
@@ -304,6 +304,10 @@ def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
     if len(tensors) == 1:
         return tensors[0][1], dims
     arrays = [part.array for _, part in tensors]
+    if any(isinstance(array, Interpreted) for array in arrays):
+        shape = np.broadcast_shapes(*[array.shape for array in arrays])
+        wide = [recorded.expand(part, shape=shape) for _, part in tensors]
+        return recorded.stack(*wide, dim=0), dims
     try:
         return new_tensor(np.stack(np.broadcast_arrays(*arrays))), dims
     except ValueError:
@@ -316,7 +320,9 @@ def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
 def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> None:
     """Raise for the first index that lies outside its dimension; a batch shows no values."""
     if isinstance(found.array, Interpreted):
-        return
+        if len(dims) > 1:
+            return  # NumPy finds it
+        found = new_tensor(concrete(found.array))
     parts = (found.array,) if len(dims) == 1 else tuple(found.array)
     for dim, part in zip(dims, parts, strict=True):
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
@@ -385,7 +391,7 @@ def check_vector(found: Any, name: str) -> None:
 
 def check_range(found: Any, dim: int, size: int, name: str) -> None:
     """Raise unless all indices lie in [0, size): these functions do not count from the end."""
-    array = found.array
+    array = concrete(found.array)
     if array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         if name == "index_select":

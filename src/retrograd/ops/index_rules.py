@@ -18,7 +18,18 @@ from .rules import spread
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["blank", "index", "index_put", "indexed_alike", "splice", "strided", "unstrided"]
+__all__ = [
+    "add_rows",
+    "blank",
+    "embedding",
+    "index",
+    "index_add",
+    "index_put",
+    "splice",
+    "strided",
+    "unstrided",
+    "valued",
+]
 
 
 # -- integer indices at some dimensions --------------------------------------------------------
@@ -37,13 +48,13 @@ def index(name: str) -> Callable[..., Any]:
             x = spread(xp, size, x, batched[0])
             if len(dims) == 1 and name != "index_blank":
                 return (_spread_each if shape else _index_each)(xp, size, x, at, dims[0], shape)
-            key, moved = everywhere(xp, size, at, batched[1], dims)
+            key, places = everywhere(xp, size, at, batched[1], dims)
             if name == "index_blank":
-                return xp.index_blank(x, key, dims=moved)
+                return xp.index_blank(x, key, dims=places)
             if shape:
                 x = inner_first(xp, x, at, dims, batched[1])
-                return xp.index_spread(x, key, dims=moved, shape=(size, *shape))
-            return inner_back(xp, xp.index(x, key, dims=moved), at, dims, batched[1])
+                return xp.index_spread(x, key, dims=places, shape=(size, *shape))
+            return inner_back(xp, xp.index(x, key, dims=places), at, dims, batched[1])
         up = tuple([d + 1 for d in dims])
         moved = {**params, **({"dims": up} if "dims" in params else {"dim": up[0]})}
         if shape:
@@ -151,18 +162,78 @@ def _spread_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> A
     return xp.permute(out, dims=(0, *range(2, 2 + dim), 1, *range(2 + dim, out.array.ndim)))
 
 
-def indexed_alike(name: str) -> Callable[..., Any]:
-    """The rule of an op that writes values of the input's rank at one index for all examples."""
+def index_add(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
+    """One index for all examples, or what is added is put in its places first."""
+    x, source, at = inputs
+    ranks = [t.array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
+    if ranks[0] != ranks[1] or not ranks[0]:
+        return None
+    x, source = spread(xp, size, x, batched[0]), spread(xp, size, source, batched[1])
+    if not batched[2]:
+        return xp.index_add(x, source, at, dim=dim + 1)
+    added = _spread_each(xp, size, source, at, dim, x.array.shape[1:])
+    return x + (
+        added if added.array.dtype == x.array.dtype else xp.cast(added, dtype=x.array.dtype)
+    )
 
-    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int, **params: Any) -> Any:
-        x, values, at = inputs
-        ranks = [t.array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
-        if batched[2] or ranks[0] != ranks[1] or not ranks[0]:
+
+def valued(name: str) -> Callable[..., Any]:
+    """The rule of an op `(input, src, index)` along one dimension, where `src` may be 0-d."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
+        x, src, at = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        if x.array.ndim == 1 or at.array.ndim != x.array.ndim:
             return None
-        x, values = spread(xp, size, x, batched[0]), spread(xp, size, values, batched[1])
-        return getattr(xp, name)(x, values, at, dim=dim + 1, **params)
+        if src.array.ndim == 1:
+            src = xp.expand(
+                xp.reshape(src, shape=(size, *(1,) * (at.array.ndim - 1))), shape=at.array.shape
+            )
+        return getattr(xp, name)(x, src, at, dim=dim + 1 if dim >= 0 else dim)
 
     return rule
+
+
+# -- rows of a table ---------------------------------------------------------------------------
+
+
+def embedding(name: str) -> Callable[..., Any]:
+    """The rule of looking up rows: one table has indices of any shape, several are put in one."""
+
+    def rule(
+        xp: Any, size: int, inputs: Any, batched: Any, /, *, skip: Any, by_frequency: bool
+    ) -> Any:
+        table, at = inputs
+        op = getattr(xp, name)
+        if not batched[0] and not by_frequency:
+            return op(table, at, skip=skip, by_frequency=False)
+        if skip is not None:
+            return None
+        table, at = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        count, width = table.array.shape[1:]
+        rows = xp.reshape(table, shape=(size * count, width))
+        at = _rows_of_examples(xp, size, at, count)
+        return op(rows, at, skip=None, by_frequency=by_frequency)
+
+    return rule
+
+
+def add_rows(
+    xp: Any,
+    size: int,
+    inputs: Any,
+    batched: Any,
+    /,
+    *,
+    rows: int,
+    skip: Any,
+    by_frequency: bool,
+) -> Any:
+    """The rule of the adjoint: every example has rows of its own in one table."""
+    values, at = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    at = _rows_of_examples(xp, size, at, rows)
+    out = xp.add_rows(values, at, rows=size * rows, skip=None, by_frequency=by_frequency)
+    out = xp.reshape(out, shape=(size, rows, out.array.shape[1]))
+    return out if skip is None else xp.index_blank(out, new_index([skip]), dims=(1,))
 
 
 # -- flat positions ----------------------------------------------------------------------------
@@ -184,9 +255,7 @@ def region_of(walk: Any, path: Any, shape: tuple[int, ...]) -> Any:
 def blank(walk: Any) -> Callable[..., Any]:
     """The rule of `blank`; `walk` is how a path is followed."""
 
-    def rule(
-        xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any
-    ) -> Any:
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any) -> Any:
         (x,) = inputs
         shape = x.array.shape
         region = region_of(walk, path, shape[1:])
@@ -202,9 +271,7 @@ def blank(walk: Any) -> Callable[..., Any]:
 def splice(walk: Any) -> Callable[..., Any]:
     """The rule of `splice`; `walk` is how a path is followed."""
 
-    def rule(
-        xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any
-    ) -> Any:
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any) -> Any:
         x, values = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
         shape = x.array.shape
         region = region_of(walk, path, shape[1:])

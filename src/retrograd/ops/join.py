@@ -29,7 +29,6 @@ __all__ = [
     "concatenate",
     "dstack",
     "hstack",
-    "kron",
     "meshgrid",
     "repeat_interleave",
     "row_stack",
@@ -84,6 +83,7 @@ _stack_op = declare(
         xp.select(g, index=(*[slice(None)] * dim, place)) for place in range(len(tensors_shape))
     ],
     linear="tensors",
+    batch=rules.stack,
     examples=[example("2x3, 2x3", dim=0), example(", , ", dim=0), example("2, 2", dim=1)],
     doc="""Tensors of one shape along a new dimension.""",
 )
@@ -463,25 +463,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return cat(rows, 0)
 
 
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: every element of `input` times the whole of `other`.
-
-    Source: PyTorch's `kron`.
-
-    >>> import retrograd as rg
-    >>> rg.kron(rg.tensor([1, 10]), rg.tensor([1, 2]))
-    tensor([ 1,  2, 10, 20])
-    """
-    ndim = max(input.array.ndim, other.array.ndim)
-    a = (*[1] * (ndim - input.array.ndim), *input.array.shape)
-    b = (*[1] * (ndim - other.array.ndim), *other.array.shape)
-    left = reshape(input, tuple(itertools.chain(*[(n, 1) for n in a])))
-    right = reshape(other, tuple(itertools.chain(*[(1, n) for n in b])))
-    product: Tensor = left * right
-    return reshape(product, tuple([n * m for n, m in zip(a, b, strict=True)]))
-
-
 method(repeat)
 method(repeat_interleave)
 method(tile)
-method(kron)

@@ -9,7 +9,6 @@ import numpy as np
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor
-from . import rules
 from .expand import broadcast_tensors
 from .index import check_mask, index_put_op
 from .region import basic

@@ -17,6 +17,7 @@ from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, new_tensor
 from ..errors import LinAlgError
+from . import rules
 from .dims import broadcast_shapes
 from .pointwise import legacy_name
 
@@ -203,7 +204,7 @@ declare(
     other=lambda xp, g, other, source, out: -xp.quotient(g * xp.conj(out), xp.conj(other), source),
     linear="input",
     domain=(0.5, 2.0),
-    batch="leading",
+    batch=rules.aligned("quotient"),
     examples=[example("3x3, 3x3, 3x3"), example("2x2x3, 1x3, 2x1x1"), example("0x0, 0x0, 0x0")],
     doc="""`input / other`, and 0 for matrices whose `source` is 0: NOTE [Undefined or zero].""",
 )

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
 from ..engine.tensor import Size, Tensor, device, method
+from . import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,6 @@ __all__ = [
     "is_nonzero",
     "is_same_size",
     "is_signed",
-    "is_storage",
     "is_tensor",
     "layout",
     "numel",
@@ -134,9 +134,21 @@ def data_ptr(self: Tensor) -> int:
     return _address(self.array)
 
 
-def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in memory in order, without gaps."""
-    return self.array.flags.c_contiguous  # type: ignore[no-any-return]
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in order, without gaps.
+
+    The order is row-major, or that of `memory_format`; RuntimeError for `preserve_format`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).t().is_contiguous()
+    False
+    """
+    if memory_format is None:
+        return self.array.flags.c_contiguous  # type: ignore[no-any-return]
+    if memory_format is formats.preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    formats.check_format(memory_format, memory_format.ndim, "is_contiguous")
+    return formats.lies_in(self.array, memory_format)
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -165,16 +177,6 @@ def is_tensor(obj: Any) -> bool:
     (True, False)
     """
     return isinstance(obj, Tensor)
-
-
-def is_storage(obj: Any) -> bool:
-    """Whether `obj` is a storage object: never, since memory is a NumPy array here.
-
-    >>> import retrograd as rg
-    >>> rg.is_storage(rg.zeros(2))
-    False
-    """
-    return False
 
 
 def is_floating_point(input: Tensor) -> bool:
@@ -290,14 +292,14 @@ def tolist(self: Tensor) -> Any:
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The elements as a NumPy array on the same memory.
 
-    Raises RuntimeError for a tensor that requires grad, unless `force`. Writing to the array is not
-    noticed by the version check of saved values.
+    Raises RuntimeError for a tensor that requires grad, unless `force`, or where nothing is
+    recorded. Writing to the array is not noticed by the version check of saved values.
 
     >>> import retrograd as rg
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """
-    if self.node is not None and not force:
+    if self.node is not None and not force and modes.state.grad and not modes.state.inference:
         raise RuntimeError(NO_NUMPY)
     return self.array.view()
 
@@ -409,7 +411,8 @@ FIXED: dict[str, Any] = {
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
 }
-for name in ("cuda", "meta", "mkldnn", "mps", "nested", "quantized", "sparse", "sparse_csr", "xpu"):
+ABSENT = "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu"
+for name in ABSENT.split():
     FIXED[f"is_{name}"] = False
 for name, value in FIXED.items():
     method(value, name)

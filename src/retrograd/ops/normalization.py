@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
 from ..engine.dispatch import write_out
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
 from .standardize import native_batch_norm, native_layer_norm
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ __all__ = [
     "normalize",
     "rms_norm",
 ]
+
+
+UNBATCHED = (
+    "{name}: Batch norm got a batched tensor as input while the running_mean or running_var, which "
+    "will be updated in place, were not batched. Batch the statistics too (stack_module_state), "
+    "use eval mode, or set track_running_stats=False"
+)
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -62,18 +69,32 @@ def _check_channels(channels: int, **tensors: Tensor | None) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {t.array.size}")
 
 
-def _track(running: Tensor | None, found: Any, momentum: float, name: str) -> None:
-    """Move a running statistic towards what this batch gave, outside the graph."""
+def _track(
+    running: Tensor | None, found: Tensor, factor: float, momentum: float, name: str
+) -> None:
+    """Move a running statistic towards `factor` times what this batch gave, outside the graph."""
     if running is None:
         return
-    if found.dtype.kind == "c" and running.array.dtype.kind != "c":
+    if found.array.dtype.kind == "c" and running.array.dtype.kind != "c":
         raise RuntimeError(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}"
         )
+    if is_batched(found, running):
+        if not is_batched(running):
+            raise RuntimeError(UNBATCHED.format(name=name))
+        share = found.detach().reshape(running.shape) * (factor * momentum)
+        with modes.Changed(grad=False):
+            running.mul_(1.0 - momentum).add_(share)
+        return
     running.array *= 1.0 - momentum
-    running.array += momentum * found.reshape(running.array.shape)
+    running.array += (momentum * factor) * found.array.reshape(running.array.shape)
     if not running.is_inference_tensor:
         cell_of(running).bump(name)
+
+
+def is_batched(*tensors: Tensor) -> bool:
+    """Whether one of the tensors stands for many, so that its array cannot be computed with."""
+    return any(isinstance(t.array, Interpreted) for t in tensors)
 
 
 def batch_norm(
@@ -121,9 +142,8 @@ def batch_norm(
     scale, shift = _per_channel(weight, len(shape)), _per_channel(bias, len(shape))
     out, mean, var = native_batch_norm(input, scale, shift, dim=dim, eps=eps)
     if count:
-        unbiased = var.array * (count / (count - 1))
-        _track(running_mean, mean.array, momentum, "batch_norm")
-        _track(running_var, unbiased, momentum, "batch_norm")
+        _track(running_mean, mean, 1.0, momentum, "batch_norm")
+        _track(running_var, var, count / (count - 1), momentum, "batch_norm")
     return out  # type: ignore[no-any-return]
 
 
@@ -132,10 +152,13 @@ def _with_running(
 ) -> Tensor:
     """`input * scale + shift` per channel, by given statistics."""
     ndim = input.array.ndim
-    scale: Any = new_tensor(np.asarray(1.0 / np.sqrt(var.array + eps), var.array.dtype))
+    if is_batched(mean, var):
+        scale: Any = (var.detach() + eps).rsqrt()
+    else:
+        scale = new_tensor(np.asarray(1.0 / np.sqrt(var.array + eps), var.array.dtype))
     if weight is not None:
         scale = weight * scale
-    shift = -scale * new_tensor(mean.array)
+    shift = -scale * mean.detach()
     if bias is not None:
         shift = shift + bias
     return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)  # type: ignore[no-any-return]
@@ -182,9 +205,9 @@ def instance_norm(
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     out, mean, var = native_batch_norm(input, scale, shift, dim=tuple(range(2, ndim)), eps=eps)
     if count and shape[0]:
-        unbiased = var.array * (count / (count - 1))
-        _track(running_mean, mean.array.mean(0), momentum, "instance_norm")
-        _track(running_var, unbiased.mean(0), momentum, "instance_norm")
+        average, spread = mean.detach().mean(0), var.detach().mean(0)
+        _track(running_mean, average, 1.0, momentum, "instance_norm")
+        _track(running_var, spread, count / (count - 1), momentum, "instance_norm")
     return out  # type: ignore[no-any-return]
 
 

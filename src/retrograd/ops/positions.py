@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
+from . import rules
 from .axes import wrap_dim
 from .extrema import check_elements, ordered
 from .names import renamed
@@ -32,6 +33,7 @@ _place = {
         f"{name}(input, *, dim, keepdim)",
         place(choose, name),
         complex=False,
+        batch=rules.position(name),
         examples=[example("3x4", dim=1, keepdim=False), example("3", dim=None, keepdim=True)],
     )
     for name, choose in (("argmax", np.argmax), ("argmin", np.argmin))

@@ -20,6 +20,7 @@ from .generator import (
     Generator,
     chosen,
     default_generator,
+    examples,
     fork_rng,
     get_rng_state,
     initial_seed,
@@ -58,6 +59,7 @@ def declare_drawn(name: str, node_name: str) -> Any:
         f"{name}(input, values)",
         lambda input, values: np.array(values),
         input=lambda xp, g: xp.zeros_like(g),
+        batch="leading",
         examples=[example("3x2, 3x2"), example(", ")],
         node_name=node_name,
         doc="""Drawn numbers in the place of `input`; the derivative is 0.""",
@@ -105,7 +107,8 @@ def rand(
     check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "rand")
     refuse("check_uniform_bounds", target, "fc")
-    array = chosen(generator, "rand").uniform(sized(given, size, "rand"), target)
+    source = chosen(generator, "rand")
+    array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
     return deliver(array, requires_grad, out, rand)
 
 
@@ -129,7 +132,8 @@ def randn(
     check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "randn")
     refuse("normal_kernel_cpu", target, "fc")
-    array = chosen(generator, "randn").normal(sized(given, size, "randn"), target)
+    source = chosen(generator, "randn")
+    array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
     return deliver(array, requires_grad, out, randn)
 
 

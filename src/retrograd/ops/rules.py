@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
+    "aligned",
+    "along_lines",
     "as_matmul",
     "channel_fill",
     "channel_sum",
     "conv",
     "cross_entropy",
     "cross_entropy_slope",
-    "embedding",
+    "dot_to",
     "expanded",
+    "folded",
     "like_input",
     "linear",
     "linear_weight",
@@ -29,10 +32,15 @@ __all__ = [
     "mse_loss",
     "pad",
     "permuted",
+    "position",
     "regions",
     "repeat",
     "reshape",
+    "solve_ex",
+    "stack",
+    "standardized",
     "sum_to",
+    "tie_share",
     "transposed",
     "whole",
 ]
@@ -291,6 +299,122 @@ def cross_entropy_slope(xp: Any, size: int, inputs: Any, batched: Any, /, *, sca
     return out if share is None else xp.where(share != 0, out * share, xp.zeros_like(out))
 
 
-def embedding(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
-    """Indices of any shape for one table."""
-    return None if batched[0] else xp.embedding(*inputs, **params)
+def aligned(name: str, *less: int) -> Callable[..., Any]:
+    """The rule of an op whose inputs broadcast in leading dimensions, those of the first included.
+
+    `less` says how many dimensions fewer than the first one an input has when it has all of them.
+    """
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        short = [*less, *[0] * (len(inputs) - len(less))]
+        ndim = max(
+            t.array.ndim - flag + fewer
+            for t, flag, fewer in zip(inputs, batched, short, strict=True)
+            if t is not None
+        )
+        made = [
+            t if t is None else raised(xp, spread(xp, size, t, flag), ndim - fewer)
+            for t, flag, fewer in zip(inputs, batched, short, strict=True)
+        ]
+        return getattr(xp, name)(*made, **params)
+
+    return rule
+
+
+def solve_ex(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
+    """The right sides may have dimensions that the matrices lack, and that `info` lacks too."""
+    x = inputs[0]
+    out, info = aligned("solve_ex")(xp, size, inputs, batched)
+    return out, xp.reshape(info, shape=(size, *x.array.shape[batched[0] : -2]))
+
+
+def dot_to(name: str) -> Callable[..., Any]:
+    """The rule of a product that is summed to `shape`; see `sum_to`."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
+        ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
+        x, y = [
+            raised(xp, spread(xp, size, t, flag), ndim)
+            for t, flag in zip(inputs, batched, strict=True)
+        ]
+        extra = ndim - len(shape)
+        found = getattr(xp, name)(x, y, shape=(size, *(1,) * extra, *shape))
+        return xp.reshape(found, shape=(size, *shape)) if extra else found
+
+    return rule
+
+
+def standardized(name: str) -> Callable[..., Any]:
+    """The rule of a normalisation over `dim`, whose weight and bias broadcast to its input."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
+        x = spread(xp, size, inputs[0], batched[0])
+        ndim = x.array.ndim - 1
+        others = [
+            raised(xp, t, ndim) if flag else t
+            for t, flag in zip(inputs[1:], batched[1:], strict=True)
+        ]
+        return getattr(xp, name)(x, *others, dim=tuple([d + 1 for d in dim]), **params)
+
+    return rule
+
+
+def tie_share(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, keepdim: bool) -> Any:
+    """The extremum is one of each example."""
+    x, out = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    ndim = x.array.ndim
+    if dim is None:
+        dim, keepdim = tuple(range(1, ndim)), False
+    else:
+        dim = tuple([d % (ndim - 1) + 1 for d in dim])
+    return xp.tie_share(x, out, dim=dim, keepdim=keepdim)
+
+
+def folded(name: str) -> Callable[..., Any]:
+    """The rule of an op that takes any number of independent samples `(N, ...)`."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        (x,) = inputs
+        _, count, *rest = x.array.shape
+        out = getattr(xp, name)(xp.reshape(x, shape=(size * count, *rest)), **params)
+        return xp.reshape(out, shape=(size, count, *out.array.shape[1:]))
+
+    return rule
+
+
+def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
+    """The new dimension comes after the batch axis."""
+    made = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
+
+
+def along_lines(name: str) -> Callable[..., Any]:
+    """The rule of an op along `dim`, where None means that all elements are one line."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
+        op = getattr(xp, name)
+        made = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        shape = made[0].array.shape
+        if dim is None or len(shape) == 1:
+            flat = [xp.reshape(t, shape=(size, math.prod(shape[1:]))) for t in made]
+            return xp.reshape(op(*flat, dim=1, **params), shape=shape)
+        return op(*made, dim=dim + 1 if dim >= 0 else dim, **params)
+
+    return rule
+
+
+def position(name: str) -> Callable[..., Any]:
+    """The rule of `argmax` and `argmin`, which without `dim` number an example's elements."""
+
+    def rule(
+        xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int | None, keepdim: bool
+    ) -> Any:
+        (x,) = inputs
+        shape = x.array.shape
+        op = getattr(xp, name)
+        if dim is not None and len(shape) > 1:
+            return op(x, dim=dim + 1 if dim >= 0 else dim, keepdim=keepdim)
+        out = op(xp.reshape(x, shape=(size, math.prod(shape[1:]))), dim=1, keepdim=False)
+        return xp.reshape(out, shape=(size, *(1,) * (len(shape) - 1))) if keepdim else out
+
+    return rule

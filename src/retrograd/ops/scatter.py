@@ -9,7 +9,7 @@ import numpy as np
 from ..engine.dispatch import as_tensor, write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
-from ..engine.tensor import Interpreted, Tensor, method, new_tensor
+from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from . import index_rules
 from .along import lead, take_along
 from .assign import region_shape
@@ -65,6 +65,7 @@ _scatter_op = declare(
     input=lambda xp, g, index, dim: xp.scatter_blank(g, index, dim=dim),
     src=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
     linear="input, src",
+    batch=index_rules.valued("scatter"),
     examples=[
         example("3x4, 1x4, 1x4:int<3", dim=0),
         example("3x4, , 3x1:int<4", dim=1),
@@ -101,6 +102,7 @@ _scatter_add_op = declare(
 _scatter_multiply_op = declare(
     "scatter_multiply(input, src, index, *, dim)",
     _scatter_multiply,
+    batch=index_rules.valued("scatter_multiply"),
     examples=[example("3x4, 2x4, 2x4:int<3", dim=0), example("3, , 4:int<3", dim=0)],
     doc="""A copy with `src` multiplied in at the indices along `dim`; has no derivative.""",
 )
@@ -137,9 +139,10 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
             f"Expected index {list(found)} to be no larger than self {list(shape)} apart from "
             f"dimension {place} and to be no larger size than src {list(src.shape)}"
         )
-    if isinstance(index.array, Interpreted):  # it shows no values
+    values = concrete(index.array)
+    if not values.size:
         return place
-    low, high = index.array.min(), index.array.max()
+    low, high = values.min(), values.max()
     if low < 0 or high >= shape[place]:
         raise RuntimeError(
             f"index {low if low < 0 else high} is out of bounds for dimension {place} with size "
@@ -301,7 +304,7 @@ _index_add_op = declare(
     input=lambda xp, g: g,
     source=lambda xp, g, index, dim: xp.index(g, index, dims=(dim,)),
     linear="input, source",
-    batch=index_rules.indexed_alike("index_add"),
+    batch=index_rules.index_add,
     examples=[example("3x2, 4x2, 4:int<3", dim=0), example("2x3, 2x2, 2:int<3", dim=1)],
     doc="""A copy with the entries of `source` added at the indices of one dimension.""",
 )
@@ -397,7 +400,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         return as_vector(index_fill, input, dim, index, value)
     place, vector = entries(input, dim, index, None, "index_fill")
     filler = zero_dim(input, value, "index_fill")
-    once = new_tensor(np.unique(vector.array))  # an index that repeats is filled once all the same
+    once = vector  # an index that repeats is filled once all the same, which the gradient sees
+    if not isinstance(vector.array, Interpreted) or isinstance(value, Tensor):
+        once = new_tensor(np.unique(vector.array))
     return index_put_op(input, filler, once, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
 
 

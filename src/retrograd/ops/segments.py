@@ -1,4 +1,4 @@
-"""`scatter_reduce` and `index_reduce`: sums, means, products and extrema of what meets in a place.
+"""`scatter_reduce`, `index_reduce`, `segment_reduce`: sums, products, extrema of groups.
 
 NOTE [Segments]
 Sums and means are `scatter_add`. For the others, the tensor's own elements and the scattered ones
@@ -25,7 +25,7 @@ from .extrema import ordered
 from .join import cat
 from .scatter import as_vector, check_along, cut, entries, scatter_add
 
-__all__ = ["index_reduce", "scatter_reduce"]
+__all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]
 
 LINES = [example("4, 4:int<1"), example("1, 1:int<1"), example("0, 0:int<1")]
 
@@ -212,6 +212,86 @@ def index_reduce(
     lined = [-1 if d == place else 1 for d in range(input.array.ndim)]
     wide = vector.reshape(lined).expand(source.array.shape)
     return _reduce(input, place, wide, source, reduce, include_self)
+
+
+EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+
+
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Tensor:
+    """The sum, mean, product, maximum or minimum of consecutive entries along `axis`.
+
+    `reduce` is "sum", "mean", "prod", "max" or "min". lengths: how many entries each segment has,
+    of shape (*data.shape[:axis], segments); or offsets, where each begins and the last one ends.
+    `initial` takes part in each segment; an empty one gives it, else 0, NaN, 1, -inf or inf. Equal
+    extrema share the cotangent evenly. Raises RuntimeError for segments that do not cover the axis,
+    unless `unsafe`, NotImplementedError for integers and extrema of complex numbers. Source:
+    PyTorch's `segment_reduce`.
+
+    >>> import retrograd as rg
+    >>> rg.segment_reduce(rg.tensor([1.0, 2.0, 4.0]), "max", lengths=rg.tensor([2, 0, 1]))
+    tensor([2., -inf, 4.])
+    """
+    sizes = _segment_sizes(data, lengths, indices, offsets, axis, unsafe)
+    if reduce not in EMPTY:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, max or min, got {reduce}"
+        )
+    if data.array.dtype.kind not in "fc":
+        raise NotImplementedError(f"segment_reduce() of {data.dtype}: convert first, x.float()")
+    rows, count = sizes.reshape(-1, sizes.shape[-1]), data.array.shape[axis]
+    covered = rows.sum(-1)
+    places = [start * count + np.arange(n) for start, n in enumerate(covered)]
+    flat = data.flatten(0, axis) if axis else data
+    if any(covered != count):
+        flat = flat[new_tensor(np.concatenate(places))]
+    number = new_tensor(np.repeat(np.arange(rows.size), rows.reshape(-1)))
+    start = EMPTY[reduce] if initial is None else initial
+    shape = (rows.size, *flat.array.shape[1:])
+    first = new_tensor(np.full(shape, start, data.array.dtype))
+    if reduce in ("sum", "mean"):
+        found = first.index_add(0, number, flat)
+    else:
+        kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+        found = index_reduce(first, 0, number, flat, kind)
+    if reduce == "mean":  # an initial value counts in the sum, not in the number
+        divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
+        lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data.array.real.dtype)
+        found = found / new_tensor(lined)
+    return found.reshape(*sizes.shape, *shape[1:])  # type: ignore[no-any-return]
+
+
+def _segment_sizes(
+    data: Tensor, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool
+) -> Any:
+    """The number of entries in each segment, as an array; errors as `segment_reduce`."""
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    sizes = np.diff(offsets.array) if lengths is None else lengths.array
+    if sizes.ndim != axis + 1 or sizes.shape[:-1] != data.array.shape[:axis]:
+        raise RuntimeError(
+            f"segment_reduce(): expected lengths of shape {[*data.shape[:axis], 'segments']} for "
+            f"data of shape {list(data.shape)} along axis {axis}, got {list(sizes.shape)}"
+        )
+    if sizes.size and sizes.min() < 0:
+        raise RuntimeError("lengths contains negative value!")
+    if lengths is not None and not unsafe and (sizes.sum(-1) != data.array.shape[axis]).any():
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to "
+            f"data.size({axis}) when !unsafe."
+        )
+    return sizes
 
 
 for function in (index_reduce, scatter_reduce):

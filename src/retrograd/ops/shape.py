@@ -15,10 +15,9 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, alias, method
-from . import rules
+from ..engine.tensor import Interpreted, Tensor, alias, method
+from . import formats, rules, structure
 from .dims import integers, normalize_dim, resolve_shape
-from .structure import clone
 
 __all__ = [
     "clone",
@@ -51,6 +50,7 @@ _view_dtype = declare(
     "view_dtype(input, *, dtype)",
     lambda input, *, dtype: input.view(dtype),
     view=True,
+    batch="leading",
     examples=[example("2x3:real", dtype=np.dtype(np.int32)), example("", dtype=np.dtype(np.int64))],
     doc="""The same bytes read as another dtype; not differentiable.""",
 )
@@ -204,9 +204,36 @@ def ravel(input: Tensor) -> Tensor:
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """`self` if its elements lie in row-major order, else a copy in which they do.
 
-    Source: PyTorch's `Tensor.contiguous`.
+    With `memory_format`, the same for that order: `channels_last` for four dimensions. Raises
+    RuntimeError for other dimensions and for `preserve_format`. Source: `Tensor.contiguous`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(1, 2, 3, 4).contiguous(memory_format=rg.channels_last).stride()
+    (24, 1, 8, 2)
     """
-    return self if self.array.flags.c_contiguous else _contiguous(self)
+    if memory_format is None or memory_format is formats.contiguous_format:
+        return self if self.array.flags.c_contiguous else _contiguous(self)
+    if memory_format is formats.preserve_format:
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator. Leave it out"
+        )
+    return formats.in_format(self, memory_format, "contiguous")
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with its own memory; the cotangent passes through.
+
+    Its elements lie in memory as those of the tensor, or in the order of `memory_format`. Source:
+    PyTorch's `clone`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> rg.clone(x).sum().backward(); x.grad
+    tensor([1., 1.])
+    """
+    if memory_format is None:
+        return structure.clone(input)  # type: ignore[no-any-return]
+    return formats.copied_in(input, memory_format, "clone")
 
 
 def detach(input: Tensor) -> Tensor:
@@ -219,7 +246,10 @@ def detach(input: Tensor) -> Tensor:
     >>> rg.detach(rg.ones(2, requires_grad=True)).requires_grad
     False
     """
-    return alias(input, None)
+    found = alias(input, None)
+    if isinstance(found.array, Interpreted):
+        found.array = found.array.detached()
+    return found
 
 
 def detach_(self: Tensor) -> Tensor:
@@ -231,6 +261,9 @@ def detach_(self: Tensor) -> Tensor:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")
     self.node = None
     self._parked = None
+    self.tangents = None
+    if isinstance(self.array, Interpreted):
+        self.array = self.array.detached()
     return self
 
 

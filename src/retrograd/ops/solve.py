@@ -13,7 +13,7 @@ from ..backends import lapack
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
-from . import returns
+from . import returns, rules
 from .dims import normalize_dim
 from .matrix_parts import (
     check_matrix,
@@ -48,7 +48,7 @@ _solve_ex = declare(
     other=lambda xp, g, input: xp.solve_ex(xp.adjoint(input), g)[0],
     nondiff=["info"],
     linear="other",
-    batch="leading",
+    batch=rules.solve_ex,
     examples=[
         example("3x3, 3x2"),
         example("2x2x2, 2x1"),
@@ -90,7 +90,7 @@ _solve_triangular = declare(
     ),
     linear="other",
     domain=(0.5, 2.0),
-    batch="leading",
+    batch=rules.aligned("solve_triangular"),
     examples=[
         example("3x3, 3x2", upper=True, unit=False),
         example("3x3, 3x2", upper=False, unit=True),

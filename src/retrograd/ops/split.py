@@ -1,6 +1,7 @@
 """Cutting a tensor into several views by one call: split, chunk, unbind and relatives.
 
-All pieces of a call come from one node, so the cotangents of the pieces are joined by one copy.
+All pieces of a `split`, `chunk` or `unbind` come from one node, so the cotangents of the pieces are
+joined by one copy.
 """
 
 from __future__ import annotations
@@ -190,8 +191,9 @@ def tensor_split(
 ) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: a number of them, as equal as possible, or cut at indices.
 
-    Raises RuntimeError for a 0-d tensor and where the number is not positive. Source:
-    PyTorch's `tensor_split`.
+    Unlike those of `split`, each is a view of its own, and may be written in place. Raises
+    RuntimeError for a 0-d tensor and where the number is not positive. Source: PyTorch's
+    `tensor_split`.
 
     >>> import retrograd as rg
     >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), 3)]
@@ -219,13 +221,9 @@ def tensor_split(
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         each, more = divmod(size, sections)
         cuts = [each * i + min(i, more) for i in range(1, sections)]
-    edges = [0, *cuts, size]
-    if sorted(edges) != edges:  # cuts that overlap give empty pieces, and are no partition
-        before = (slice(None),) * place
-        pairs = itertools.pairwise(edges)
-        return tuple(input[(*before, slice(a, max(a, b)))] for a, b in pairs)
-    sizes = tuple([b - a for a, b in itertools.pairwise(edges)])
-    return _split_op(input, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+    before = (slice(None),) * place
+    pairs = itertools.pairwise([0, *cuts, size])  # cuts that overlap give empty pieces
+    return tuple([basic(input, index=(*before, slice(a, max(a, b)))) for a, b in pairs])
 
 
 def unbind(input: Tensor, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:

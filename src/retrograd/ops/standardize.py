@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.op import declare, example
+from . import rules
 from .structure import _sum_to as sum_to_arrays
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ declare(
     x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
     y=lambda xp, g, x: xp.conj(g) * x,
     linear="x",
+    batch=rules.dot_to("dot_to"),
     examples=[
         example("3x4, 3x4", shape=(3, 1)),
         example("2x3x2x2, 2x3x2x2", shape=(1, 3, 1, 1)),
@@ -62,6 +64,7 @@ declare(
     lambda x, y, *, shape: _dot_to(x, y, shape=shape).real,
     x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
     y=lambda xp, g, x: g * x,
+    batch=rules.dot_to("real_dot_to"),
     examples=[
         example("3x4, 3x4", shape=(3, 1)),
         example("2x3x2x2, 2x3x2x2", shape=(1, 3, 1, 1)),
@@ -86,6 +89,7 @@ declare(
     a=lambda xp, g, x, a_shape: xp.dot_to(g, x, shape=a_shape),
     b=lambda xp, g, y, b_shape: xp.dot_to(g, y, shape=b_shape),
     c=lambda xp, g: g,
+    batch=rules.like_input("blend"),
     examples=[example("2x3, 2x3, 2x1, 1x3, 1x1"), example("2x3x2, 2x3x2, 1x3x1, 1x3x1, 1x3x1")],
     doc="""`x*a + y*b + c` in place on one buffer; `a`, `b`, `c` broadcast to `x`, of y's shape.""",
 )
@@ -184,6 +188,7 @@ native_batch_norm = declare(
     input=batch_input,
     weight=batch_weight,
     bias=lambda xp, g: g[0],
+    batch=rules.standardized("native_batch_norm"),
     examples=[
         example("4x3, 3, 3", dim=(0,), eps=0.1),
         example("2x2x3, 1x2x1, 1x2x1", dim=(0, 2), eps=0.1),
@@ -199,6 +204,7 @@ native_layer_norm = declare(
     input=layer_input,
     weight=layer_weight,
     bias=lambda xp, g: g[0],
+    batch=rules.standardized("native_layer_norm"),
     examples=[
         example("3x4, 4, 4", dim=(1,), eps=0.1),
         example("2x2x3, 2x3, none", dim=(1, 2), eps=0.1),

@@ -106,15 +106,7 @@ clone = declare(
     elementwise=True,
     inplace=False,
     examples=[example("3x2")],
-    doc="""A copy with its own memory; the cotangent passes through.
-
-    Source: PyTorch's `clone`.
-
-    >>> import retrograd as rg
-    >>> x = rg.ones(2, requires_grad=True)
-    >>> rg.clone(x).sum().backward(); x.grad
-    tensor([1., 1.])
-    """,
+    doc="""A copy with its own memory; the cotangent passes through.""",
 )
 
 
@@ -174,5 +166,6 @@ splice = declare(
         example("3x2, 3x2", path=(), layout=None),
         example("3x2, 3x2", path=(), layout=(1, 0)),
     ],
+    node_name="CopySlices",
     doc="""A copy in which the region at the end of a view's path is replaced by `values`.""",
 )

@@ -11,6 +11,7 @@ from typing import Any
 from ..backends import convolution
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
+from . import rules
 from .conv import Pairs, Sizes, geometry, per_dim
 
 __all__: list[str] = []  # PyTorch has these under nn.functional alone
@@ -24,6 +25,7 @@ im2col = declare(
         g, size=input_shape[2:], kernel=kernel, stride=stride, padding=padding, dilation=dilation
     ),
     linear="input",
+    batch=rules.folded("im2col"),
     examples=[
         example("1x2x3x4", **geometry(2, kernel=(2, 2))),
         example("1x1x3x3", **geometry(2, kernel=(3, 2), stride=2, padding=1)),
@@ -41,6 +43,7 @@ col2im = declare(
         g, kernel=kernel, stride=stride, padding=padding, dilation=dilation
     ),
     linear="input",
+    batch=rules.folded("col2im"),
     examples=[
         example("1x4x4", **geometry(2, size=(3, 3), kernel=(2, 2))),
         example("1x2x6", **geometry(2, size=(3, 3), kernel=(2, 1), stride=2, padding=1)),

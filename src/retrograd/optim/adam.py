@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, cell_of, new_tensor
-from .optimizer import (
-    Optimizer,
+from ..engine.tensor import cell_of, new_tensor
+from .optimizer import Optimizer
+from .rules import (
+    check_betas,
     check_implementation,
     check_settings,
     constants,
@@ -51,7 +52,7 @@ class Adam(Optimizer):
         self,
         params: Any,
         lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
@@ -64,14 +65,12 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_settings(lr=lr, eps=eps)
-        for index, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+        betas = check_betas(betas)
         check_settings(weight_decay=weight_decay)
         check_implementation(differentiable, foreach=foreach, fused=fused)
         defaults = {
             "lr": lr,
-            "betas": tuple(float(b) if isinstance(b, Tensor) else b for b in betas),
+            "betas": betas,
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,

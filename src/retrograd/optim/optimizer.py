@@ -1,15 +1,4 @@
-"""`Optimizer`: parameter groups, state, saving and loading, hooks; and the tools of update rules.
-
-NOTE [Update rules]
-1. A rule works on arrays, in place, with NumPy's functions and `out`: no graph, no grad mode.
-2. It is written for one parameter. Large arrays come to it in blocks (`pieces`): the temporaries
-   of a block stay in the cache, where whole arrays would travel to memory and back once per call.
-3. A parameter's version counts the write, so a graph that saved its old value raises.
-4. Constants are 0-d arrays of the parameter's dtype (`constants`): NumPy takes those twice as fast
-   as Python numbers.
-
-This module knows no rule by name.
-"""
+"""`Optimizer`: parameter groups, state, saving and loading, hooks. It knows no rule by name."""
 
 from __future__ import annotations
 
@@ -17,23 +6,26 @@ import functools
 import warnings
 from collections import defaultdict
 from copy import deepcopy
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import modes
-from ..dtypes import default_numpy, real_of, scalar_array
+from ..dtypes import default_numpy, real_of
 from ..engine.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Mapping
 
     from ..engine.hooks import RemovableHandle
 
-__all__ = ["Optimizer", "required"]
-
-BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
 
 DUPLICATES = (
     "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
@@ -72,8 +64,7 @@ class Optimizer:
 
     param_groups: list[dict[str, Any]]
     state: defaultdict[Any, Any]
-    _step_pre_hooks: HookTable | None = None
-    _step_post_hooks: HookTable | None = None
+    _hooks: Mapping[str, HookTable] = MappingProxyType({})  # by what they watch
     _stepped: bool = False  # for learning-rate schedulers
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -175,6 +166,8 @@ class Optimizer:
         >>> rg.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
         [0]
         """
+        for hook in self._at("save"):
+            hook(self)
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -186,14 +179,21 @@ class Optimizer:
             numbers[id(key)] if isinstance(key, Tensor) else key: value
             for key, value in self.state.items()
         }
-        return {"state": state, "param_groups": groups}
+        found = {"state": state, "param_groups": groups}
+        for hook in self._at("saved"):
+            changed = hook(self, found)
+            found = found if changed is None else changed
+        return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that `state_dict` gave; tensors are copied.
 
-        State of a floating dtype takes its parameter's dtype, except "step". Raises ValueError if
-        the numbers of groups or of parameters differ.
+        State of a floating dtype takes its parameter's dtype, except "step" and such numbers.
+        Raises ValueError if the numbers of groups or of parameters differ.
         """
+        for hook in self._at("load"):
+            changed = hook(self, dict(state_dict))
+            state_dict = state_dict if changed is None else changed
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -220,6 +220,8 @@ class Optimizer:
                 kept["param_names"] = mine["param_names"]
             mine.clear()
             mine.update({**deepcopy({k: v for k, v in theirs.items() if k != "params"}), **kept})
+        for hook in self._at("loaded"):
+            hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("defaults", "state", "param_groups")
@@ -242,17 +244,79 @@ class Optimizer:
 
     # -- hooks ---------------------------------------------------------------------------------
 
+    def _register(self, place: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+        tables = self.__dict__.setdefault("_hooks", {})
+        table = tables.setdefault(place, HookTable())
+        handle: RemovableHandle = table.add(hook)
+        if prepend:
+            table.move_to_end(handle.id, last=False)
+        return handle
+
+    def _at(self, place: str) -> list[Callable[..., Any]]:
+        return list(self._hooks.get(place, {}).values())
+
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before `step`; it may return (args, kwargs)."""
-        if self._step_pre_hooks is None:
-            self._step_pre_hooks = HookTable()
-        return self._step_pre_hooks.add(hook)
+        return self._register("step", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after `step`."""
-        if self._step_post_hooks is None:
-            self._step_post_hooks = HookTable()
-        return self._step_post_hooks.add(hook)
+        return self._register("stepped", hook, False)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict`; before all other such hooks if `prepend`."""
+        return self._register("save", hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another one."""
+        return self._register("saved", hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before loading; it may return another state."""
+        return self._register("load", hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` after `load_state_dict`."""
+        return self._register("loaded", hook, prepend)
+
+
+before_any, after_any = HookTable(), HookTable()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before `step` of any optimizer, and before its own.
+
+    >>> import retrograd as rg
+    >>> def show(optimizer, args, kwargs):
+    ...     print(type(optimizer).__name__)
+    >>> handle = rg.optim.optimizer.register_optimizer_step_pre_hook(show)
+    >>> rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=0.1).step()
+    SGD
+    >>> handle.remove()
+    """
+    return before_any.add(hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after `step` of any optimizer, and after its own.
+
+    >>> import retrograd as rg
+    >>> def show(optimizer, args, kwargs):
+    ...     print(type(optimizer).__name__)
+    >>> handle = rg.optim.optimizer.register_optimizer_step_post_hook(show)
+    >>> rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=0.1).step()
+    SGD
+    >>> handle.remove()
+    """
+    return after_any.add(hook)
 
 
 def _hooked(step: Any) -> Any:
@@ -261,9 +325,9 @@ def _hooked(step: Any) -> Any:
     @functools.wraps(step)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if self._step_pre_hooks is None and self._step_post_hooks is None:
+        if not (self._hooks or before_any or after_any):
             return step(self, *args, **kwargs)
-        for hook in list((self._step_pre_hooks or {}).values()):
+        for hook in [*before_any.values(), *self._at("step")]:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not isinstance(changed, tuple) or len(changed) != 2:
@@ -273,7 +337,7 @@ def _hooked(step: Any) -> Any:
                     )
                 args, kwargs = changed
         result = step(self, *args, **kwargs)
-        for hook in list((self._step_post_hooks or {}).values()):
+        for hook in [*self._at("stepped"), *after_any.values()]:
             hook(self, args, kwargs)
         return result
 
@@ -289,102 +353,11 @@ def _loaded(value: Any, param: Tensor) -> dict[str, Any]:
         if not isinstance(item, Tensor):
             state[name] = deepcopy(item)
             continue
-        array = item.array
-        if name != "step" and array.dtype.kind in "fc" and param.array.dtype.kind in "fc":
-            array = array.astype(param.array.dtype)
+        array, target = item.array, param.array.dtype
+        if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
+            target = real_of(target)
+        own = name == "step" or array.ndim < min(1, param.array.ndim)  # a number of the rule's own
+        if array.dtype.kind in "fc" and target.kind in "fc" and not own:
+            array = array.astype(target)
         state[name] = new_tensor(array.copy())
     return state
-
-
-# -- tools of the rules ------------------------------------------------------------------------
-
-
-def evaluate(closure: Callable[[], Any] | None) -> Any:
-    """What `closure` returns, run with gradients on; None without one."""
-    if closure is None:
-        return None
-    before = modes.change(grad=True)
-    try:
-        return closure()
-    finally:
-        modes.change(**before)
-
-
-def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
-    """Numbers that stay the same from step to step, as 0-d arrays of the components' dtype."""
-    real = real_of(dtype)
-    return [scalar_array(float(value), real) for value in values]
-
-
-def passing(dtype: np.dtype[Any], *values: float) -> list[Any]:
-    """Numbers that belong to one step; like `constants`, but not remembered."""
-    real = real_of(dtype)
-    return [np.array(value, real) for value in values]
-
-
-def is_small(array: Any) -> bool:
-    """Whether a rule may run on the whole array at once: NOTE [Update rules], 2."""
-    return array.ndim > 0 and array.size <= BLOCK
-
-
-def pieces(*arrays: Any) -> Iterator[Any]:
-    """Arrays of one shape, in blocks; the results of 0-d arithmetic would be no arrays."""
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]  # the gradient
-    if not all(a.flags.c_contiguous for a in whole):
-        yield arrays
-        return
-    flat = [a.reshape(-1) for a in whole]
-    for start in range(0, flat[0].size, BLOCK):
-        yield [a[start : start + BLOCK] for a in flat]
-
-
-def real_pieces(*arrays: Any) -> Iterator[Any]:
-    """The same for a rule that treats real and imaginary parts as separate real numbers."""
-    if arrays[0].dtype.kind != "c":
-        yield from pieces(*arrays)
-        return
-    real = real_of(arrays[0].dtype)
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]
-    if all(a.flags.c_contiguous for a in whole):
-        yield from pieces(*[a.reshape(-1).view(real) for a in whole])
-        return
-    for part in ("real", "imag"):
-        yield from pieces(*[np.atleast_1d(getattr(a, part)) for a in arrays])
-
-
-def count_step(state: dict[str, Any]) -> float:
-    """Add one to a parameter's "step", and return it as a number."""
-    array = state["step"].array
-    np.add(array, 1, array)
-    return array.item()  # type: ignore[no-any-return]
-
-
-def first_step() -> Tensor:
-    """The "step" of a new state: 0."""
-    return new_tensor(np.zeros((), default_numpy()))
-
-
-def check_settings(**settings: Any) -> None:
-    """Raise ValueError for a negative setting, as PyTorch words it."""
-    names = {"lr": "learning rate", "eps": "epsilon value"}
-    for name, value in settings.items():
-        if isinstance(value, Tensor) and value.array.size != 1:
-            raise ValueError(f"Tensor {name} must be 1-element")
-        if not value >= 0.0:
-            raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
-
-
-def check_implementation(differentiable: bool, **choices: Any) -> None:
-    """Raise for settings that ask for another way of updating than in place on arrays.
-
-    `foreach`, `fused` and `capturable` choose among PyTorch's implementations; here there is one,
-    and they are kept in the groups only so that states can be exchanged.
-    """
-    if differentiable:
-        raise ValueError(
-            "differentiable=True is not supported: the update is written into the parameters' "
-            "arrays. Write the step as operations: w = w - lr * g, with g from autograd.grad(..., "
-            "create_graph=True)"
-        )
-    if choices.get("fused") and choices.get("foreach"):
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

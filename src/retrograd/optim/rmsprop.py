@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import cell_of, new_tensor
-from .optimizer import (
-    Optimizer,
+from .optimizer import Optimizer
+from .rules import (
     check_implementation,
     check_settings,
     constants,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import cell_of, new_tensor
-from .optimizer import (
+from .optimizer import Optimizer
+from .rules import (
     BLOCK,
-    Optimizer,
     check_implementation,
     check_settings,
     constants,

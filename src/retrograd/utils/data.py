@@ -1,4 +1,4 @@
-"""Data sets, samplers and the loader that makes batches of them, in the calling process.
+"""Data sets and the loader that makes batches of them, in the calling process.
 
 A loader draws indices from a sampler, in batches, fetches the samples and collates them. A data set
 of tensors gives a whole batch with one indexing instead.
@@ -17,13 +17,22 @@ import numpy as np
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.create import tensor
 from ..ops.join import stack
-from ..ops.random import randint, randperm
+from ..ops.random import randperm
+from .samplers import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "BatchSampler",
+    "ChainDataset",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
@@ -31,10 +40,14 @@ __all__ = [
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
+    "StackDataset",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
     "default_collate",
+    "default_convert",
+    "get_worker_info",
     "random_split",
 ]
 
@@ -54,6 +67,33 @@ class IterableDataset(Dataset):
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other: Any) -> Any:
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset):
+    """Iterable data sets one after the other: what `+` of two of them gives.
+
+    >>> from retrograd.utils.data import ChainDataset, IterableDataset
+    >>> class Numbers(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(Numbers() + Numbers())
+    [1, 2, 1, 2]
+    """
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self.datasets)
 
 
 class TensorDataset(Dataset):
@@ -88,6 +128,36 @@ class TensorDataset(Dataset):
             new_tensor(t.array[rows]) if t.node is None else t[new_tensor(rows)]
             for t in self.tensors
         ]
+
+
+class StackDataset(Dataset):
+    """Data sets side by side: sample i is the tuple, or dictionary, of their samples i.
+
+    Raises ValueError for no data set, for both kinds at once, and for lengths that differ.
+
+    >>> from retrograd.utils.data import StackDataset
+    >>> StackDataset([1, 2], "ab")[1], StackDataset(x=[1, 2], y="ab")[0]
+    ((2, 'b'), {'x': 1, 'y': 'a'})
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                "input, and at least one dataset should be passed"
+            )
+        self.datasets: Any = args or kwargs
+        if len({len(dataset) for dataset in (*args, *kwargs.values())}) > 1:
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        sets = self.datasets
+        return len(next(iter(sets.values())) if isinstance(sets, dict) else sets[0])
 
 
 class Subset(Dataset):
@@ -166,105 +236,6 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     ]
 
 
-class Sampler:
-    """Indices, or lists of them, in the order in which a loader is to fetch them."""
-
-    def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
-
-
-class SequentialSampler(Sampler):
-    """0, 1, 2, ..."""
-
-    def __init__(self, data_source: Any) -> None:
-        self.data_source = data_source
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
-
-    def __len__(self) -> int:
-        return len(self.data_source)
-
-
-class RandomSampler(Sampler):
-    """A new random order each time; with `replacement`, independent draws."""
-
-    def __init__(
-        self,
-        data_source: Any,
-        replacement: bool = False,
-        num_samples: int | None = None,
-        generator: Any = None,
-    ) -> None:
-        if num_samples is not None and num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
-            )
-        self.data_source, self.replacement = data_source, replacement
-        self._num_samples, self.generator = num_samples, generator
-
-    @property
-    def num_samples(self) -> int:
-        """How many indices one pass gives."""
-        return len(self.data_source) if self._num_samples is None else self._num_samples
-
-    def __iter__(self) -> Iterator[int]:
-        total = len(self.data_source)
-        if self.replacement:
-            drawn = randint(0, total, (self.num_samples,), generator=self.generator)
-            return iter(drawn.tolist())
-        return islice(self._orders(total), self.num_samples)
-
-    def _orders(self, total: int) -> Iterator[int]:
-        while total:
-            yield from randperm(total, generator=self.generator).tolist()
-
-    def __len__(self) -> int:
-        return self.num_samples
-
-
-class SubsetRandomSampler(Sampler):
-    """The given indices in a new random order each time."""
-
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
-        self.indices, self.generator = indices, generator
-
-    def __iter__(self) -> Iterator[int]:
-        order = randperm(len(self.indices), generator=self.generator).tolist()
-        return iter([self.indices[i] for i in order])
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-
-class BatchSampler(Sampler):
-    """Lists of `batch_size` indices of another sampler; the last may be shorter.
-
-    >>> from retrograd.utils.data import BatchSampler, SequentialSampler
-    >>> list(BatchSampler(SequentialSampler(range(5)), 2, drop_last=False))
-    [[0, 1], [2, 3], [4]]
-    """
-
-    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
-            raise ValueError(
-                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
-            )
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
-
-    def __iter__(self) -> Iterator[list[int]]:
-        indices = iter(self.sampler)
-        while batch := list(islice(indices, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield batch
-
-    def __len__(self) -> int:
-        whole, rest = divmod(len(self.sampler), self.batch_size)
-        return whole + (rest > 0 and not self.drop_last)
-
-
 def default_collate(batch: Sequence[Any]) -> Any:
     """One batch from samples: tensors and arrays are stacked, numbers become tensors.
 
@@ -305,8 +276,9 @@ class DataLoader:
     batch_size: samples per batch, None for single samples; shuffle: a new random order in every
     pass, drawn from `generator`; sampler or batch_sampler: the indices, or lists of them, instead;
     drop_last: leave out a last batch that is shorter; collate_fn: makes a batch of a list of
-    samples (`default_collate`). `num_workers` and `pin_memory` are accepted; loading happens in the
-    calling process. Raises ValueError for options that exclude each other.
+    samples (`default_collate`). Loading happens in the calling process: `num_workers`, and what
+    else is about workers and pinned memory, is accepted and makes no difference. Raises ValueError
+    for options that exclude each other.
     Source: PyTorch's `DataLoader`.
 
     >>> import retrograd as rg
@@ -329,8 +301,15 @@ class DataLoader:
         collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
-        *,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
         generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
     ) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative")
@@ -366,7 +345,7 @@ class DataLoader:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.sampler, self.batch_sampler = sampler, batch_sampler
         batched = batch_size is not None or batch_sampler is not None
-        self.collate_fn = collate_fn or (default_collate if batched else _convert)
+        self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
@@ -413,13 +392,27 @@ def _batches(dataset: Any) -> Callable[[Sequence[int]], Any] | None:
     return None
 
 
-def _convert(sample: Any) -> Any:
-    """A sample that is not batched: arrays as tensors, the rest as it is."""
+def default_convert(sample: Any) -> Any:
+    """A sample that is not batched: arrays as tensors, the rest as it is.
+
+    >>> import numpy, retrograd as rg
+    >>> rg.utils.data.default_convert({"x": numpy.zeros(1), "y": "label"})
+    {'x': tensor([0.], dtype=retrograd.float64), 'y': 'label'}
+    """
     if isinstance(sample, np.ndarray):
         return new_tensor(sample)
     if isinstance(sample, Mapping):
-        return {key: _convert(value) for key, value in sample.items()}
+        return {key: default_convert(value) for key, value in sample.items()}
     if isinstance(sample, tuple):
-        parts = [_convert(part) for part in sample]
+        parts = [default_convert(part) for part in sample]
         return type(sample)(*parts) if hasattr(sample, "_fields") else parts
-    return [_convert(part) for part in sample] if isinstance(sample, list) else sample
+    return [default_convert(part) for part in sample] if isinstance(sample, list) else sample
+
+
+def get_worker_info() -> None:
+    """What a worker process knows of itself: None, for samples are fetched in the calling process.
+
+    >>> import retrograd as rg
+    >>> rg.utils.data.get_worker_info() is None
+    True
+    """

@@ -1,0 +1,94 @@
+"""Why some names of PyTorch are not here: what an AttributeError for them says.
+
+The page on ops lists the same reasons: docs/ops_template.md.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__: list[str] = []
+
+# (pattern of whole names, why, and what to write instead)
+REASONS = [
+    (
+        r"(hs|ss|s|ds|sp|sadd|sspadd|hsp)(pmm|mm|addmm)|saddmm|sspaddmm|sparse\w*|\w*_indices_copy"
+        r"|indices_copy|values_copy|resize_as_sparse_|to_sparse\w*|coalesce|indices|values"
+        r"|sparse_mask|sparse_resize\w*|nested|jagged|to_padded_tensor|crow_indices|col_indices"
+        r"|ccol_indices|row_indices|SparseAdam",
+        "there are no sparse or jagged tensors: an array is one strided block of memory, as "
+        "NumPy's are. Keep the data dense; sums over groups are scatter_add and segment_reduce",
+    ),
+    (
+        r"q(u?int|scheme|_)\w*|quint\w*|quanti[sz]\w*|dequantize|fake_quant\w*|fbgemm\w*|per_channel\w*"
+        r"|per_tensor\w*|int_repr|choose_qparams\w*|fused_moving\w*|empty_quantized|ao",
+        "NumPy has no quantized dtypes. Compute in float32, or in an integer dtype with a scale",
+    ),
+    (
+        r"float8\w*|float4\w*|bits\w*|u?int[1-7]|bit|complex32|chalf|scaled_(grouped_)?mm|grouped_mm",
+        "NumPy has no such dtype. Use float16, uint8 or complex64",
+    ),
+    (
+        r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|mps|xpu|mtia"
+        r"|accelerator|Stream|Event|cpu|to_mkldnn|record_stream|ipu",
+        "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
+        "nn.functional, and leave devices out",
+    ),
+    (
+        r"jit|fx|export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop|compiler?"
+        r"|Script\w*|\w+Type|Graph|library|dynamo|package",
+        "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
+        "the function without compiling it",
+    ),
+    (
+        r"\w*autocast\w*|amp|GradScaler",
+        "there is no automatic mixed precision. Convert where it is wanted: x.half(), model.half()",
+    ),
+    (
+        r"distributed|multiprocessing|futures|\w*init_num_threads|DistributedSampler|hub",
+        "there are no processes that work together. Use threads: the engine runs in several",
+    ),
+    (
+        r"\w+Storage|Storage|StorageBase|from_file|storage_type|set_storage",
+        "a tensor's memory is a NumPy array: x.numpy(), numpy.memmap and retrograd.from_numpy",
+    ),
+    (
+        r"distributions|quasirandom",
+        "there are no distribution objects. Draw with normal, multinomial, bernoulli, ...; "
+        "log-probabilities are short formulas",
+    ),
+    (
+        r"overrides|DisableTorchFunction\w*",
+        "there is no __torch_function__: write functions of tensors, or a subclass with methods",
+    ),
+    (
+        r"\w*masked_tensor|MaskedTensor",
+        "masked tensors are no class: functions of retrograd.masked take the mask as an argument",
+    ),
+    (
+        r"\w*DataPipe|DataChunk|functional_datapipe|runtime_validation\w*|non_deterministic"
+        r"|guaranteed_datapipes_determinism",
+        "there are no data pipes. Use utils.data.IterableDataset and generators",
+    ),
+    (
+        r"functionalize|debug_unwrap|rearrange|enforce_grad_layout_policy"
+        r"|region_activation_memory_budget|\w*torch_function\w*|is_tensor_like",
+        "it serves PyTorch's compiler. Leave it out; functions run as they are written",
+    ),
+    (
+        r"module_load|swap_in_optimizer_params_and_state|grad_dtype|slice_inverse|hash_tensor|index"
+        r"|[gs]et_device_states",
+        "it is for PyTorch's own use",
+    ),
+    (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
+    (r"BFloat16Tensor", "write x.bfloat16()"),
+    (r"profiler", "it is at retrograd.autograd.profiler"),
+]
+
+
+def reason(name: str) -> str:
+    """Why the package has no `name`, as the end of a sentence; empty where nothing is known."""
+    for pattern, why in REASONS:
+        if re.fullmatch(pattern, name):
+            return f": {why}"
+    return ""

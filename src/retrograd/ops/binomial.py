@@ -1,0 +1,46 @@
+"""Random numbers from binomial distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.dispatch import LEGACY, check_broadcast
+from ..engine.tensor import Tensor, new_tensor
+from .generator import Generator, chosen
+from .methods import check_tensor
+from .random import declare_drawn
+
+__all__ = ["binomial"]
+
+_drawn = declare_drawn("drawn_binomial", "BinomialBackward0")
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with the probability `prob`; the derivative is 0.
+
+    The two broadcast. Of a probability below 0 or above 1, none or all do; NaN gives NaN. Raises
+    ValueError for integer and complex tensors. Source: PyTorch's `binomial`.
+
+    >>> import retrograd as rg
+    >>> rg.binomial(rg.tensor([3.0, 4.0]), rg.tensor([1.0, 0.0]))
+    tensor([3., 0.])
+    """
+    for name, t in (("count", count), ("prob", prob)):
+        array: Any = check_tensor(t, "binomial").array
+        if array.dtype.kind != "f":
+            found = dtypes.of_numpy(array.dtype).name
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: "
+                f"{LEGACY.get(found, found)}"
+            )
+    check_broadcast(count.array.shape, prob.array.shape, "binomial")
+    trials, p = np.broadcast_arrays(count.array.astype(np.float64), prob.array.astype(np.float64))
+    known = ~(np.isnan(trials) | np.isnan(p))
+    whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
+    chance = np.where(known, np.clip(p, 0, 1), 0)
+    values = chosen(generator, "binomial").call("binomial", whole, chance)
+    array = np.where(known, values, np.nan).astype(count.array.dtype)
+    return _drawn(count.expand(array.shape), new_tensor(array))  # type: ignore[no-any-return]

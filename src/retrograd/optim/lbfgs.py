@@ -1,0 +1,183 @@
+"""`LBFGS`: a quasi-Newton method that learns curvature from its last steps.
+
+All parameters are one flat vector of real numbers, a complex one giving two per element. What the
+method remembers lies in the state of the first parameter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..engine.tensor import cell_of, new_tensor
+from .line_search import strong_wolfe
+from .optimizer import Optimizer
+from .rules import check_settings, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["LBFGS"]
+
+
+class LBFGS(Optimizer):
+    """L-BFGS: `p <- p - t * H @ g`, `H` an inverse Hessian made of the last `history_size` steps.
+
+    One `step(closure)` makes up to `max_iter` iterations and about `max_eval` evaluations; the
+    closure clears the gradients, computes the loss, calls `backward` and returns the loss. `t` is
+    `lr`, or with `line_search_fn="strong_wolfe"` what a search along the line finds. It ends when
+    no element of the gradient exceeds `tolerance_grad`, or step or loss change by less than
+    `tolerance_change`. There is one group only. Complex parameters are pairs of real numbers.
+
+    State: that of PyTorch, at the first parameter. Raises ValueError for several groups, TypeError
+    without a closure, RuntimeError for another line search. Source: PyTorch's `optim.LBFGS`;
+    Nocedal and Wright, Numerical Optimization, 2006.
+
+    >>> import retrograd as rg
+    >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = rg.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 3) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure), w.detach().round()
+    (tensor(5., grad_fn=<SumBackward0>), tensor([3., 3.]))
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        check_settings(lr=lr)
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Iterate until an end is met; returns the loss at the start."""
+        if closure is None:
+            raise TypeError(
+                "LBFGS.step() missing 1 required positional argument: 'closure', a function that "
+                "clears the gradients, computes the loss, calls backward() and returns the loss"
+            )
+        group = self.param_groups[0]
+        lr, most, tolerance = float(group["lr"]), group["max_iter"], group["tolerance_change"]
+        own = self.state[group["params"][0]]
+        own.setdefault("func_evals", 0)
+        own.setdefault("n_iter", 0)
+        first = evaluate(closure)
+        loss, g, evaluations = float(first), self._gradient(), 1
+        own["func_evals"] += 1
+        if abs(g).max(initial=0.0) <= group["tolerance_grad"]:
+            return first
+        for iteration in range(1, most + 1):
+            own["n_iter"] += 1
+            d = _direction(own, g, group["history_size"])
+            t = min(1.0, 1.0 / float(abs(g).sum())) * lr if own["n_iter"] == 1 else lr
+            before, slope = loss, float(g @ d)
+            own.update(d=new_tensor(d), t=t, prev_flat_grad=new_tensor(g), prev_loss=before)
+            if slope > -tolerance:
+                break
+            if group["line_search_fn"] is not None:
+                limit = max(group["max_eval"] - evaluations, 0)
+                loss, g, t, count = self._search(closure, t, d, (loss, g, slope), limit)
+                self._move(t, d)
+            else:
+                self._move(t, d)
+                count = 0
+                if iteration != most:  # after the last step nobody asks for the gradient
+                    loss, g, count = float(evaluate(closure)), self._gradient(), 1
+            own["t"] = t
+            own["func_evals"] += count
+            evaluations += count
+            done = abs(g).max() <= group["tolerance_grad"] or abs(loss - before) < tolerance
+            if evaluations >= group["max_eval"] or done or abs(d * t).max() <= tolerance:
+                break
+        return first
+
+    def _search(
+        self, closure: Any, t: float, d: Any, start: tuple[float, Any, float], limit: int
+    ) -> tuple[float, Any, float, int]:
+        """Loss, gradient, step and number of evaluations of a search along `d`."""
+        name = self.param_groups[0]["line_search_fn"]
+        if name != "strong_wolfe":
+            raise RuntimeError(f"only 'strong_wolfe' is supported, not {name!r}")
+        params = self.param_groups[0]["params"]
+        origin = [p.array.copy() for p in params]
+
+        def at(step: float) -> tuple[float, Any]:
+            self._move(step, d)
+            found = float(evaluate(closure)), self._gradient()
+            for p, values in zip(params, origin, strict=True):
+                p.array[...] = values
+                cell_of(p).bump("LBFGS.step")
+            return found
+
+        return strong_wolfe(at, t, d, start, limit)
+
+    def _gradient(self) -> Any:
+        """All gradients as one vector; zeros for a parameter that has none."""
+        flat = []
+        for p in self.param_groups[0]["params"]:
+            x = p.array if p._grad is None else p._grad.array
+            line = np.ascontiguousarray(x).reshape(-1)
+            line = line.view(line.real.dtype)
+            flat.append(np.zeros_like(line) if p._grad is None else line)
+        return np.concatenate(flat)
+
+    def _move(self, t: float, d: Any) -> None:
+        """Add `t * d` to the parameters."""
+        start = 0
+        for p in self.param_groups[0]["params"]:
+            x = p.array
+            stop = start + x.size * (2 if x.dtype.kind == "c" else 1)
+            part = (d[start:stop] * t).astype(x.real.dtype, copy=False)
+            x += part.view(x.dtype).reshape(x.shape)
+            cell_of(p).bump("LBFGS.step")
+            start = stop
+
+
+def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
+    """Where to go from the gradient `g`, after the last step has been remembered."""
+    if own["n_iter"] == 1:
+        own.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
+        return -g
+    changes, steps, inverse = own["old_dirs"], own["old_stps"], own["ro"]
+    y, s = g - own["prev_flat_grad"].array, own["d"].array * own["t"]
+    curvature = float(y @ s)
+    if curvature > 1e-10:
+        if len(changes) == size:
+            for kept in (changes, steps, inverse):
+                kept.pop(0)
+        changes.append(new_tensor(y))
+        steps.append(new_tensor(s))
+        inverse.append(1.0 / curvature)
+        own["H_diag"] = curvature / float(y @ y)
+    q = -g
+    weights = []
+    memory = [(a.array, b.array, ro) for a, b, ro in zip(changes, steps, inverse, strict=True)]
+    for y, s, ro in reversed(memory):
+        weights.append(float(s @ q) * ro)
+        q = q - y * weights[-1]
+    q = q * own["H_diag"]
+    for (y, s, ro), weight in zip(memory, reversed(weights), strict=True):
+        q = q + s * (weight - float(y @ q) * ro)
+    return q

@@ -1,0 +1,124 @@
+"""`Muon`: momentum whose matrix is made orthogonal before the step."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..engine.tensor import Tensor, cell_of, new_tensor
+from .optimizer import Optimizer
+from .rules import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Muon"]
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+
+class Muon(Optimizer):
+    """Muon, for matrices: `p <- (1 - lr * weight_decay) * p - lr' * orthogonal(b)`.
+
+    `b` is the momentum (with `nesterov`, a mean of it and the gradient); `ns_steps` of a polynomial
+    iteration with `ns_coefficients` take its singular values near 1. `lr'` is `lr` times
+    sqrt(max(1, rows / columns)), or, with `adjust_lr_fn="match_rms_adamw"`, times
+    0.2 * sqrt(max(rows, columns)). The iteration runs in the parameter's dtype, where PyTorch
+    rounds to bfloat16; complex matrices, which PyTorch refuses, become unitary. State:
+    "momentum_buffer". Raises ValueError for settings out of range and for what is no matrix.
+    Source: PyTorch's `optim.Muon`; Jordan et al., 2024.
+
+    >>> import retrograd as rg
+    >>> w = rg.zeros(2, 2, requires_grad=True)
+    >>> (w * rg.tensor([[0.0, 4.0], [1.0, 0.0]])).sum().backward()
+    >>> rg.optim.Muon([w], lr=1.0).step()
+    >>> (w.detach() < -0.5).tolist()
+    [[False, True], [True, False]]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = COEFFICIENTS,
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.array.size != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        settings = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
+        for name, value in settings.items():
+            if not value >= 0.0:
+                raise ValueError(f"{name} should be >= 0 but is: {value}")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        if len(ns_coefficients) != 3:
+            raise ValueError("Coefficients must be a tuple of exactly 3 values")
+        if ns_steps >= 100:
+            raise ValueError("Number of steps must be less than 100 for computational efficiency")
+        defaults = {
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients,
+            "eps": eps,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.array.ndim != 2:
+                    raise ValueError(
+                        "Muon only supports 2D parameters whereas we found a parameter with size: "
+                        f"{list(p.shape)}. Give biases and the like to another optimizer, AdamW"
+                    )
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p._grad is None:
+                    continue
+                x, own = p.array, self.state[p]
+                if not own:
+                    own["momentum_buffer"] = new_tensor(np.zeros(x.shape, x.dtype))
+                _muon(x, p._grad.array, own["momentum_buffer"].array, group)
+                cell_of(p).bump("Muon.step")
+        return loss
+
+
+def _muon(x: Any, g: Any, buffer: Any, group: dict[str, Any]) -> None:
+    """The rule for one matrix."""
+    lr, momentum, (rows, columns) = float(group["lr"]), group["momentum"], x.shape
+    buffer += (g - buffer) * (1 - momentum)
+    update = g + (buffer - g) * momentum if group["nesterov"] else buffer
+    step = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+    ratio = math.sqrt(max(1, rows / columns))
+    if group["adjust_lr_fn"] == "match_rms_adamw":
+        ratio = 0.2 * math.sqrt(max(rows, columns))
+    x *= 1 - lr * group["weight_decay"]
+    x -= step * (lr * ratio)
+
+
+def orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
+    """A matrix with the same singular vectors and singular values near 1, by Newton and Schulz.
+
+    Each step takes a singular value s to `a * s + b * s ** 3 + c * s ** 5`.
+    """
+    a, b, c = coefficients
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.conj().T if tall else matrix
+    x = x / max(float(np.linalg.norm(x)), eps)
+    for _ in range(steps):
+        gram = x @ x.conj().T
+        x = a * x + (b * gram + c * (gram @ gram)) @ x
+    return x.conj().T if tall else x

@@ -1,0 +1,267 @@
+"""What tests of programs need: `assert_close`, and random tensors of every dtype by `make_tensor`.
+
+This module knows tensors only from outside.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .engine.tensor import Tensor, new_tensor, set_requires_grad
+from .ops.random import rand
+
+__all__ = ["assert_close", "make_tensor"]
+
+# (rtol, atol) by dtype; every other dtype must agree exactly.
+TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
+
+Number = (bool, int, float, complex, np.generic)
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: Any = None,
+) -> None:
+    """Raise AssertionError unless |actual - expected| <= atol + rtol·|expected| everywhere.
+
+    actual, expected: tensors or arrays of one shape and dtype, numbers, or nested sequences and
+    mappings of them. Without `rtol` and `atol` (give both or none) the tolerances are the dtype's:
+    1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, none for integers. NaN equals NaN with
+    `equal_nan`. `check_dtype=False` promotes both to one dtype; `check_stride` compares strides,
+    too. `msg` replaces the error's text, or makes one from it. Devices and layouts are the same
+    always. Source: PyTorch's `testing.assert_close`.
+
+    >>> import retrograd as rg
+    >>> rg.testing.assert_close(rg.tensor([1.0, 2.0]) / 3 * 3, rg.tensor([1.0, 2.0]))
+    """
+    if (rtol is None) is not (atol is None):
+        raise ValueError(
+            "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+            f"{'rtol' if rtol is None else 'atol'}."
+        )
+    how = {"equal_nan": equal_nan, "check_dtype": check_dtype, "check_stride": check_stride}
+    text = difference(actual, expected, rtol, atol, how, "", allow_subclasses)
+    if text is not None:
+        raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+
+def difference(
+    actual: Any,
+    expected: Any,
+    rtol: float | None,
+    atol: float | None,
+    how: dict[str, bool],
+    where: str,
+    subclasses: bool,
+) -> str | None:
+    """What differs first, as a text, or None where the two are close."""
+    place = f"\n\nThe failure occurred for item {where}" if where else ""
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if actual.keys() != expected.keys():
+            missing = sorted(map(str, expected.keys() - actual.keys()))
+            more = sorted(map(str, actual.keys() - expected.keys()))
+            return (
+                "The keys of the mappings do not match:\nMissing keys in the actual mapping: "
+                f"{missing}\nAdditional keys in the actual mapping: {more}{place}"
+            )
+        pairs = [(f"{where}[{key!r}]", actual[key], expected[key]) for key in expected]
+    elif is_sequence(actual) and is_sequence(expected):
+        if len(actual) != len(expected):
+            return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}{place}"
+        both = enumerate(zip(actual, expected, strict=True))
+        pairs = [(f"{where}[{index}]", a, e) for index, (a, e) in both]
+    else:
+        text = unlike(actual, expected, rtol, atol, how, subclasses)
+        return None if text is None else text + place
+    for name, a, e in pairs:
+        text = difference(a, e, rtol, atol, how, name, subclasses)
+        if text is not None:
+            return text
+    return None
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether the value is compared item by item."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def unlike(
+    actual: Any,
+    expected: Any,
+    rtol: float | None,
+    atol: float | None,
+    how: dict[str, bool],
+    subclasses: bool,
+) -> str | None:
+    """What differs between two tensors, numbers or other things."""
+    if actual is None or expected is None:
+        same = actual is expected
+        return None if same else f"None mismatch: {actual!r} is not {expected!r}"
+    if isinstance(actual, Number) and isinstance(expected, Number):
+        if isinstance(actual, bool) or isinstance(expected, bool):
+            same = actual == expected
+            return None if same else f"Booleans mismatch: {actual} is not {expected}"
+        return scalars(actual, expected, rtol, atol, how)
+    if not all(isinstance(value, (Tensor, np.ndarray)) for value in (actual, expected)):
+        raise TypeError(
+            f"No comparison pair was able to handle inputs of type {type(actual)} and "
+            f"{type(expected)}. Give tensors, arrays, numbers, or containers of them."
+        )
+    if not subclasses and type(actual) is not type(expected):
+        raise TypeError(f"{type(actual)} and {type(expected)} differ, with allow_subclasses=False")
+    return arrays(raw(actual), raw(expected), rtol, atol, how)
+
+
+def raw(value: Any) -> Any:
+    """The array of a tensor, or an array itself."""
+    return value.array if isinstance(value, Tensor) else value
+
+
+def tolerances(*found: Any) -> tuple[float, float]:
+    """The larger of the dtypes' tolerances."""
+    known = [TOLERANCES.get(dtypes.of_numpy(d).name, (0.0, 0.0)) for d in found]
+    return max(r for r, _ in known), max(a for _, a in known)
+
+
+def scalars(
+    actual: Any, expected: Any, rtol: float | None, atol: float | None, how: dict[str, bool]
+) -> str | None:
+    """What differs between two numbers."""
+    if how["check_dtype"] and type(actual) is not type(expected):
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}"
+    if rtol is None or atol is None:
+        exact = isinstance(actual, int) and isinstance(expected, int)
+        rtol, atol = (0.0, 0.0) if exact else TOLERANCES["float64"]
+    gap = abs(actual - expected)
+    if actual == expected or (cmath.isfinite(gap) and gap <= atol + rtol * abs(expected)):
+        return None
+    if how["equal_nan"] and cmath.isnan(actual) and cmath.isnan(expected):
+        return None
+    relative = gap / abs(expected) if expected else math.inf
+    return (
+        f"Scalars are not close!\n\nExpected {expected} but got {actual}.\n"
+        f"Absolute difference: {gap} (up to {atol} allowed)\n"
+        f"Relative difference: {relative} (up to {rtol} allowed)"
+    )
+
+
+def arrays(
+    actual: Any, expected: Any, rtol: float | None, atol: float | None, how: dict[str, bool]
+) -> str | None:
+    """What differs between two arrays."""
+    if actual.shape != expected.shape:
+        return (
+            f"The values for attribute 'shape' do not match: {shown_size(actual)} != "
+            f"{shown_size(expected)}."
+        )
+    if how["check_dtype"] and actual.dtype != expected.dtype:
+        names = [str(dtypes.of_numpy(a.dtype)) for a in (actual, expected)]
+        return f"The values for attribute 'dtype' do not match: {names[0]} != {names[1]}."
+    if how["check_stride"] and actual.strides != expected.strides:
+        steps = [tuple(s // a.itemsize for s in a.strides) for a in (actual, expected)]
+        return f"The values for attribute 'stride()' do not match: {steps[0]} != {steps[1]}."
+    if rtol is None or atol is None:
+        rtol, atol = tolerances(actual.dtype, expected.dtype)
+    kind = complex if "c" in actual.dtype.kind + expected.dtype.kind else float
+    exact = not any(dtypes.is_differentiable(each.dtype) for each in (actual, expected))
+    a, e = (actual, expected) if exact else (actual.astype(kind), expected.astype(kind))
+    with np.errstate(all="ignore"):
+        gap = np.abs(a.astype(kind) - e.astype(kind))
+        close = (a == e) | (np.isfinite(gap) & (gap <= atol + rtol * np.abs(e)))
+        if how["equal_nan"] and not exact:
+            close |= np.isnan(a) & np.isnan(e)
+        if close.all():
+            return None
+        gap = np.where(close, 0.0, gap)
+        relative = np.where(close, 0.0, gap / np.abs(e))
+    wrong = int(close.size - np.count_nonzero(close))
+    title = "Scalars" if not actual.ndim else "Tensor-likes"
+    return (
+        f"{title} are not {'equal' if not rtol and not atol else 'close'}!\n\n"
+        f"Mismatched elements: {wrong} / {close.size} ({100 * wrong / close.size:.1f}%)\n"
+        f"Greatest absolute difference: {greatest(gap)} (up to {atol} allowed)\n"
+        f"Greatest relative difference: {greatest(relative)} (up to {rtol} allowed)"
+    )
+
+
+def shown_size(array: Any) -> str:
+    """A shape as PyTorch's texts show it."""
+    return f"retrograd.Size({list(array.shape)})"
+
+
+def greatest(gaps: Any) -> str:
+    """The greatest difference and its index."""
+    index = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+    return f"{float(gaps[index])} at index {tuple(int(i) for i in index)}"
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: dtypes.dtype,
+    device: Any = "cpu",
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of random values, uniform in [low, high), drawn from the default generator.
+
+    The range is [-9, 9) without limits, [0, 10) for uint8 and [0, 2) for booleans. With
+    `exclude_zero`, 0 is replaced by the smallest positive number (1 for integers); `noncontiguous`
+    leaves gaps in memory. Raises ValueError where `high` is not above `low`. Source: PyTorch's
+    `testing.make_tensor`.
+
+    >>> import retrograd as rg
+    >>> x = rg.testing.make_tensor(2, 3, dtype=rg.float64, low=1, high=2)
+    >>> x.shape, bool((x >= 1).all() and (x < 2).all())
+    (retrograd.Size([2, 3]), True)
+    """
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+    kind = dtype.numpy.kind
+    least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
+    low = least if low is None else low
+    high = most if high is None else high
+    if not low < high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    whole = kind in "bui"
+    if whole:
+        low, high = math.ceil(low), math.ceil(high)
+    values = low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64).array
+    if kind == "c":
+        values = values + 1j * (low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64).array)
+    values = (np.floor(values) if whole else values).astype(dtype.numpy)
+    if exclude_zero:
+        tiny = 1 if whole else float(dtypes.finfo(dtype).tiny)
+        values = np.where(values == 0, np.asarray(tiny, values.dtype), values)
+    if noncontiguous and values.size > 1:
+        room = np.repeat(values, 2, axis=-1)
+        values = room[..., ::2]
+    made = new_tensor(values)
+    if requires_grad:
+        set_requires_grad(made, True)
+    return made

@@ -1,0 +1,78 @@
+"""PyTorch's names for what nodes save: `grad_fn._saved_<name>`."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd.nn import functional
+
+HUGE = 2**63 - 1
+
+
+def matrix(*shape):
+    size = rg.Size(shape).numel()
+    return (rg.arange(float(size)) * 0.7).sin().reshape(shape).requires_grad_()
+
+
+def saved(tensor, *names):
+    return tuple(getattr(tensor.grad_fn, f"_saved_{name}") for name in names)
+
+
+A = matrix(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "facts"),
+    [
+        (A[0], {"dim": 0, "index": 0, "self_sym_sizes": (3, 4)}),
+        (A[:, -2], {"dim": 1, "self_sym_sizes": (3, 4)}),
+        (A[1:], {"dim": 0, "start": 1, "end": HUGE, "step": 1}),
+        (A[:, :3:2], {"dim": 1, "start": 0, "end": 3, "step": 2}),
+        (A[..., None], {"dim": 2}),
+        (A.unsqueeze(0), {"dim": 0}),
+        (A.max(1).values, {"dim": 1, "keepdim": False}),
+        (A.prod(0), {"dim": 0}),
+        (A.sum(1, keepdim=True), {"dim": (1,), "keepdim": True, "self_sym_sizes": (3, 4)}),
+        (A.unfold(1, 2, 1), {"dimension": 1, "size": 2, "step": 1}),
+        (A.as_strided((2, 2), (1, 2), 1), {"size": (2, 2), "stride": (1, 2), "storage_offset": 1}),
+        (functional.pad(A, (1, 2)), {"pad": (1, 2)}),
+        (functional.pad(A, (1, 2, 3, 4)), {"pad": (1, 2, 3, 4)}),
+        (2**A, {"self": 2}),
+        (functional.embedding(rg.tensor([0]), A), {"padding_idx": -1, "scale_grad_by_freq": False}),
+        (rg.stack([A, A], dim=1), {"dim": 1}),
+    ],
+    ids=lambda value: value.grad_fn.name() if isinstance(value, rg.Tensor) else "",
+)
+def test_parameters_have_pytorchs_names(tensor, facts):
+    assert dict(zip(facts, saved(tensor, *facts), strict=True)) == facts
+
+
+def test_indices_are_given_for_each_dimension():
+    rows = rg.tensor([0, 1])
+    none, second = A[:, rows].grad_fn._saved_indices
+    assert none is None
+    assert second.tolist() == [0, 1]
+    both = A[rows, rows + 1].grad_fn._saved_indices
+    assert [index.tolist() for index in both] == [[0, 1], [1, 2]]
+
+
+def test_values_have_pytorchs_names():
+    square = matrix(3, 3)
+    positive = square @ square.t() + rg.eye(3)
+    (condition,) = saved(rg.where(A > 0, A, A), "condition")
+    assert condition.dtype is rg.bool
+    for tensor, names in (
+        (rg.linalg.svd(square).S, ("U", "S", "Vh")),
+        (rg.linalg.eigh(positive).eigenvalues, ("eigenvalues", "eigenvectors")),
+        (rg.linalg.qr(square).Q, ("Q", "R")),
+        (rg.linalg.cholesky(positive), ("L",)),
+        (rg.linalg.det(square), ("A",)),
+        (rg.linalg.inv(square), ("inverse",)),
+        (A[0].dot(A[1]), ("tensor",)),
+        (functional.conv1d(matrix(1, 1, 4), matrix(1, 1, 2)), ("input", "weight")),
+    ):
+        for value in saved(tensor, *names):
+            assert isinstance(value, rg.Tensor)
+        for name in names:
+            getattr(tensor.grad_fn, f"_raw_saved_{name}").register_hooks(lambda t: t, lambda t: t)

@@ -1,0 +1,253 @@
+"""`grad`, `grad_and_value`, `vjp`: closed forms, nesting, containers, errors. See test_programs."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.func import grad, grad_and_value, hessian, jacrev, jvp, linearize, vjp, vmap
+
+X = rg.tensor([0.5, -1.0, 2.0], dtype=rg.float64)
+
+
+def close(found, expected, tolerance=1e-12):
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def test_derivatives_of_a_power_to_the_fifth_order():
+    f = lambda x: x**5
+    found, x = [], rg.tensor(2.0, dtype=rg.float64)
+    for _ in range(6):
+        found.append(f(x).item())
+        f = grad(f)
+    assert found == [32.0, 80.0, 160.0, 240.0, 240.0, 120.0]
+
+
+def test_nested_variables_are_not_confused():
+    one = rg.tensor(1.0)
+    assert grad(lambda x: x * grad(lambda y: x + y)(one))(one).item() == 1.0
+
+
+def test_the_same_tensor_as_argument_and_from_outside_is_two_variables():
+    x = rg.tensor(3.0)
+    assert grad(lambda y: x * y**2)(x).item() == 18.0
+    assert grad(lambda x: grad(lambda y: x * y**2)(x))(x).item() == 12.0
+
+
+def test_gradient_reaches_tensors_that_the_function_closes_over():
+    w = rg.tensor(3.0, requires_grad=True)
+    slope = grad(lambda x: w * x**2)(rg.tensor(5.0))
+    slope.backward()
+    assert (slope.item(), w.grad.item()) == (30.0, 10.0)
+
+
+def test_gradient_reaches_an_argument_that_requires_grad():
+    x = rg.tensor(2.0, requires_grad=True)
+    grad(lambda x: x**3)(x).backward()
+    assert x.grad.item() == 12.0
+
+
+def test_result_has_no_history_where_nobody_asks_for_it():
+    value, pull = vjp(rg.sin, X)
+    assert not value.requires_grad
+    assert not pull(X)[0].requires_grad
+    assert not any(t.requires_grad for t in grad_and_value(lambda x: x.sum())(X))
+
+
+def test_outer_no_grad_leaves_the_derivative_itself_alone():
+    with rg.no_grad():
+        found = grad(grad(lambda x: x**3))(rg.tensor(2.0))
+    assert found.item() == 12.0
+    assert not found.requires_grad
+
+
+def test_inner_no_grad_makes_a_constant():
+    def f(x):
+        with rg.no_grad():
+            c = x.sum()
+        return (x * c).sum()
+
+    close(grad(f)(X), [1.5, 1.5, 1.5])
+
+
+def test_autograd_grad_works_inside():
+    def f(x):
+        (g,) = rg.autograd.grad((x**3).sum(), x, create_graph=True)
+        return g.sum()
+
+    close(grad(f)(X), 6 * X.numpy())
+
+
+def test_gradient_of_a_complex_argument_is_pytorchs():
+    z = rg.tensor([3 + 4j, 1j], dtype=rg.complex128)
+    close(grad(lambda z: (z.abs() ** 2).sum())(z), 2 * z.numpy())
+    close(grad(lambda z: z.real.sum())(z), [1, 1])
+
+
+def test_gradient_passes_through_a_complex_middle():
+    close(grad(lambda x: (rg.exp(1j * x) ** 2).imag.sum())(X), 2 * np.cos(2 * X.numpy()))
+
+
+@pytest.mark.parametrize("number", [-1, 1, (0,), (1, 0)])
+def test_argnums_choose_and_keep_their_structure(number):
+    found = grad(lambda a, b: (a * b**2).sum(), argnums=number)(X, X + 1)
+    expected = [(X.numpy() + 1) ** 2, 2 * X.numpy() * (X.numpy() + 1)]
+    if isinstance(number, tuple):
+        assert isinstance(found, tuple)
+        for g, place in zip(found, number, strict=True):
+            close(g, expected[place])
+    else:
+        close(found, expected[number])
+
+
+def test_containers_come_back_as_they_were_given():
+    given = {"w": X, "more": [X * 2, (X,)]}
+    found = grad(lambda p: (p["w"] * p["more"][0]).sum() + p["more"][1][0].sum())(given)
+    assert list(found) == ["w", "more"]
+    close(found["w"], 2 * X.numpy())
+    close(found["more"][1][0], [1, 1, 1])
+
+
+def test_unused_argument_gets_zeros():
+    found = grad(lambda a, b: a.sum(), argnums=(0, 1))(X, X)
+    close(found[1], [0, 0, 0])
+
+
+def test_extra_output_is_passed_on_without_history():
+    w = rg.tensor(1.0, requires_grad=True)
+    g, (value, extra) = grad_and_value(
+        lambda x: ((x * w).sum(), {"y": x * w, "n": 3}), has_aux=True
+    )(X)
+    assert (extra["n"], value.item()) == (3, 1.5)
+    assert not extra["y"].requires_grad
+    close(g, [1, 1, 1])
+
+
+def test_vjp_may_be_pulled_several_times():
+    out, pull = vjp(lambda x, y: {"a": x * y, "b": [x.sum()]}, X, X + 1)
+    for scale in (1.0, 2.0):
+        gx, gy = pull({"a": rg.ones(3, dtype=rg.float64) * scale, "b": [out["b"][0] * 0]})
+        close(gx, scale * (X.numpy() + 1))
+        close(gy, scale * X.numpy())
+
+
+def test_vjp_is_linear_in_the_cotangent_and_differentiable_by_it():
+    _, pull = vjp(lambda x: x**2, X)
+    close(jacrev(lambda u: pull(u)[0])(X), np.diag(2 * X.numpy()))
+
+
+def test_all_hessian_vector_products_agree():
+    v = rg.tensor([1.0, -2.0, 0.5], dtype=rg.float64)
+
+    def f(x):
+        return (x.sin() * x.flip(0)).prod() + x.norm()
+
+    found = [
+        jvp(grad(f), (X,), (v,))[1],
+        grad(lambda x: (grad(f)(x) * v).sum())(X),
+        grad(lambda x: jvp(f, (x,), (v,))[1])(X),
+        vjp(grad(f), X)[1](v)[0],
+        linearize(grad(f), X)[1](v),
+        hessian(f)(X) @ v,
+        rg.autograd.functional.hvp(f, X, v)[1],
+        rg.autograd.functional.vhp(f, X, v)[1],
+    ]
+    for product in found[1:]:
+        close(product, found[0].numpy(), 1e-10)
+
+
+def test_writing_in_place_inside_is_differentiated():
+    def f(x):
+        y = x.clone()
+        y.mul_(x)
+        y[0] = x[1] * x[0]
+        return y.sum()
+
+    x = X.numpy()
+    close(grad(f)(X), [x[1], x[0] + 2 * x[1], 2 * x[2]])
+
+
+def test_leaves_no_cycles_behind():
+    def once():
+        hessian(lambda x: (x.exp() * x).sum())(X)
+        jvp(grad(lambda x: x.tanh().prod()), (X,), (X,))
+        vmap(grad(lambda x: x.softmax(0).prod()))(rg.ones(2, 3))
+
+    once()
+    gc.collect()
+    gc.disable()
+    try:
+        once()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_transforms_in_several_threads_do_not_see_each_other():
+    wrong, start = [], threading.Barrier(4)
+
+    def work(k):
+        x = rg.tensor(float(k + 1), dtype=rg.float64)
+        start.wait()
+        for _ in range(20):
+            found = vmap(grad(lambda t: jvp(lambda s: s**4, (t,), (t * 0 + 1,))[1]))(x.reshape(1))
+            if abs(found.item() - 12 * (k + 1) ** 2) > 1e-9:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: grad(lambda x: x)(X),
+            RuntimeError,
+            "a scalar Tensor, got tensor with 1 dims",
+        ),
+        (lambda: grad(lambda x: 3.0)(X), RuntimeError, "to return a Tensor, got <class 'float'>"),
+        (
+            lambda: grad(lambda x: (x.sum(),))(X),
+            RuntimeError,
+            "a Tensor, got <class 'tuple'>",
+        ),
+        (
+            lambda: grad(lambda x: x.sum())(rg.arange(3)),
+            RuntimeError,
+            "only Tensors of floating point",
+        ),
+        (lambda: grad(lambda x: x)(3.0), ValueError, "passed to transform API must be Tensor"),
+        (lambda: grad(lambda z: z.sum())(X + 1j), RuntimeError, "real"),
+        (
+            lambda: grad(lambda x: x.sum(), has_aux=True)(X),
+            RuntimeError,
+            "be a tuple: (output, aux)",
+        ),
+        (lambda: grad(lambda x: x.sum(), argnums=1)(X), RuntimeError, "Got argnum=1, but only 1"),
+        (lambda: grad(lambda x: x.sum(), argnums=())(X), RuntimeError, "argnums must be non-empty"),
+        (lambda: grad(lambda x: x.sum(), argnums=(0, 0))(X), RuntimeError, "must be unique"),
+        (lambda: grad(lambda x: x.sum(), argnums="a")(X), RuntimeError, "must be int or Tuple"),
+        (lambda: vjp(lambda x: 3.0, X), RuntimeError, "to return only tensors"),
+        (lambda: vjp(lambda x: (), X), RuntimeError, "non-empty output"),
+        (lambda: vjp(rg.sin, X)[1](rg.ones(2)), RuntimeError, "Mismatch in shape: grad_output[0]"),
+        (lambda: vjp(lambda x: (x, x), X)[1](X), RuntimeError, "pytree structure of cotangents"),
+        (
+            lambda: vjp(lambda x: (x, x), X)[1]([X, X]),
+            RuntimeError,
+            "pytree structure of cotangents",
+        ),
+    ],
+)
+def test_misuse_raises_what_pytorch_raises(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)

@@ -1,0 +1,472 @@
+"""`vmap`: dimensions, containers, chunks, randomness, in-place writes, loops, errors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.func import grad, jacfwd, jacrev, jvp, vmap
+
+F = rg.nn.functional
+X = rg.tensor(np.random.default_rng(0).standard_normal((2, 3, 4)))
+
+
+def close(found, expected, tolerance=1e-12):
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+# -- dimensions and containers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1, -3])
+@pytest.mark.parametrize("place", [0, 1, 2, -1, -2])
+def test_dimension_is_taken_from_in_dims_and_put_at_out_dims(dim, place):
+    found = vmap(lambda x: x * 2, in_dims=dim, out_dims=place)(X)
+    close(found, np.moveaxis(2 * X.numpy(), dim, place))
+
+
+def test_in_dims_of_containers_and_of_shared_arguments():
+    def f(p, c, k):
+        return p["w"] @ c + k
+
+    given = {"w": X, "unused": 3}
+    found = vmap(f, in_dims=({"w": 1, "unused": None}, None, None))(given, rg.ones(4).double(), 2)
+    close(found, np.moveaxis(X.numpy(), 1, 0).sum(-1) + 2)
+
+
+def test_out_dims_of_containers():
+    found = vmap(lambda x: (x, {"s": x.sum(), "n": x.t()}), out_dims=(1, {"s": 0, "n": -1}))(X)
+    assert [found[0].shape, found[1]["s"].shape, found[1]["n"].shape] == [
+        (3, 2, 4),
+        (2,),
+        (4, 3, 2),
+    ]
+
+
+def test_output_that_all_examples_share_is_repeated_or_given_once():
+    many, once = vmap(lambda x: (rg.arange(3.0), rg.arange(3.0)), out_dims=(1, None))(X)
+    close(many, np.repeat(np.arange(3.0)[:, None], 2, 1))
+    close(once, np.arange(3.0))
+
+
+def test_keywords_are_shared():
+    close(vmap(lambda x, *, k: x * k)(X, k=X[0]), X.numpy() * X.numpy()[0])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
+def test_chunks_change_nothing(size):
+    x = X.reshape(4, 6)
+    a, b = vmap(lambda r: (r.sin(), r.sum()), out_dims=(1, 0), chunk_size=size)(x)
+    close(a, np.sin(x.numpy()).T)
+    close(b, x.numpy().sum(1))
+
+
+def test_no_examples_and_no_elements():
+    assert vmap(lambda x: x * 2)(rg.ones(0, 3)).shape == (0, 3)
+    assert vmap(lambda x: x.sum())(rg.ones(3, 0)).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_nested_batches():
+    a, b = rg.arange(3.0), rg.arange(2.0)
+    found = vmap(vmap(lambda x, y: x * 10 + y, in_dims=(None, 0)), in_dims=(0, None))(a, b)
+    assert found.tolist() == [[0, 1], [10, 11], [20, 21]]
+
+
+def test_integers_and_booleans():
+    i = rg.arange(6).reshape(2, 3)
+    found = vmap(lambda r: ((r * 2 + 1) // 3, (r > 1) & (r < 5), r.sum(), r.argmax(), r & 1))(i)
+    n = i.numpy()
+    for t, expected in zip(
+        found, ((n * 2 + 1) // 3, (n > 1) & (n < 5), n.sum(1), [2, 2], n & 1), strict=True
+    ):
+        assert (t.numpy() == np.asarray(expected)).all()
+
+
+def test_result_dtype_is_that_of_one_example():
+    # a 0-d tensor does not widen, and the batch dimension must not make it count as 1-d
+    x = rg.ones(3, dtype=rg.float64)
+    assert vmap(lambda s: rg.ones(2) * s)(x).dtype is rg.float32
+    assert vmap(lambda s: s * rg.tensor([1, 2]))(x.float()).dtype is rg.float32
+
+
+# -- what it does at once ----------------------------------------------------------------------
+
+AT_ONCE = {
+    "reduction": lambda x: (x.sum(), x.mean(0), x.max(1).values, x.var(), x.norm(), x.logsumexp(0)),
+    "order": lambda x: (
+        x.sort(-1).values,
+        x.topk(2).values,
+        x.argsort(0),
+        x.cumsum(1),
+        x.cumprod(0),
+    ),
+    "shape": lambda x: (
+        x.t().reshape(-1),
+        x[1:],
+        x[..., 0],
+        x.flip(0),
+        x.roll(1),
+        x.unfold(1, 2, 1),
+    ),
+    "layout": lambda x: (x.t().contiguous().view(2, 6), x.as_strided((2, 2), (1, 2)), x.tril()),
+    "joining": lambda x: (rg.cat([x, x * 2]), rg.stack([x[0, 0], x.sum()]), x.split(2, 1)[1]),
+    "masks": lambda x: (rg.where(x > 0, x, -x), x.masked_fill(x > 0, 3.0), (x * (x > 0)).sum()),
+    "indexing": lambda x: (x[rg.tensor([0, 2])], x[rg.tensor([0, 2]), rg.tensor([[1], [2]])]),
+    "matrices": lambda x: (x @ x.t(), rg.linalg.svdvals(x), rg.linalg.pinv(x), rg.kron(x, x)),
+    "square": lambda x: (
+        rg.linalg.inv(x[:, :3]),
+        rg.linalg.det(x[:, :3]),
+        rg.linalg.matrix_exp(x[:, :3]),
+    ),
+    "solving": lambda x: (rg.linalg.solve(x[:, :3], x[:, 3]), rg.linalg.solve(x[:, :3], x)),
+    "fourier": lambda x: (rg.fft.fft(x).abs(), rg.fft.irfft(rg.fft.rfft(x)), rg.fft.fft2(x).real),
+    "norms": lambda x: (
+        F.layer_norm(x, (4,)),
+        F.batch_norm(x, None, None, training=True),
+        F.rms_norm(x, (4,)),
+    ),
+    "activation": lambda x: (F.softmax(x, -1), F.gelu(x), F.glu(x, 1), F.normalize(x, dim=0)),
+    "conv": lambda x: (
+        F.conv1d(x[None], x[:, :2].reshape(2, 3, 1)),
+        F.max_pool1d(x[None], 2),
+        F.unfold(x[None, None], 2),
+    ),
+    "interpolation": lambda x: (
+        F.interpolate(x[None, None], scale_factor=2, mode="bilinear"),
+        F.pad(x, (1, 1), mode="reflect"),
+    ),
+    "attention": lambda x: (
+        F.scaled_dot_product_attention(x[None], x[None] * 2, x[None]),
+        F.scaled_dot_product_attention(x, x * 2, x, attn_mask=x @ x.t() > -0.2),
+    ),
+    "losses": lambda x: (
+        F.mse_loss(x, x.flip(0)),
+        F.smooth_l1_loss(x, -x),
+        F.cosine_similarity(x, -x.flip(0)),
+    ),
+    "complex": lambda x: (rg.complex(x, -x).abs(), rg.view_as_complex(x.reshape(3, 2, 2)).angle()),
+}
+
+
+@pytest.mark.parametrize("kind", AT_ONCE)
+def test_common_operations_run_at_once_and_differentiate(kind):
+    # a warning, which a loop would give, is an error here
+    f = AT_ONCE[kind]
+    found = vmap(f)(X)
+    for place, out in enumerate(found):
+        close(out, np.stack([f(X[k])[place].numpy() for k in range(2)]), 1e-9)
+
+    def loss(x):
+        return sum((out.sin().sum() for out in f(x) if out.is_floating_point()), rg.tensor(0.0))
+
+    close(vmap(grad(loss))(X), np.stack([grad(loss)(X[k]).numpy() for k in range(2)]), 1e-9)
+    close(
+        grad(lambda x: vmap(loss)(x).sum())(X),
+        np.stack([grad(loss)(X[k]).numpy() for k in range(2)]),
+        1e-9,
+    )
+
+
+OWN_INDEX = {
+    "row": (lambda x, i: x[i], (2,)),
+    "number": (lambda x, i: x[i], ()),
+    "column": (lambda x, i: x[:, i], (2, 2)),
+    "two dimensions": (lambda x, i: x[i, i], (2,)),
+    "around a slice": (lambda x, i: x[None].expand(3, 3, 4)[i, :, i], (2,)),
+    "gather": (lambda x, i: x.gather(1, i), (3, 2)),
+    "scatter": (lambda x, i: x.scatter(1, i, 2.0), (3, 1)),
+    "scatter_add": (lambda x, i: x.scatter_add(1, i, i.double()), (3, 2)),
+    "index_fill": (lambda x, i: x.index_fill(0, i, 2.0), (2,)),
+    "index_select": (lambda x, i: x.index_select(0, i), (2,)),
+    "index_add": (lambda x, i: x.index_add(0, i, x[:2] * 3), (2,)),
+    "index_put": (lambda x, i: rg.index_put(x, (i, i), x[:2, 0], accumulate=True), (2,)),
+    "embedding": (lambda x, i: F.embedding(i, x), (2, 2)),
+    "embedding with padding": (lambda x, i: F.embedding(i, x, padding_idx=1), (2, 2)),
+    "cross_entropy": (lambda x, i: F.cross_entropy(x, i), (3,)),
+    "nll_loss": (lambda x, i: F.nll_loss(x, i, ignore_index=1), (3,)),
+    "one_hot": (lambda x, i: F.one_hot(i, 3).double() @ x, (2,)),
+}
+
+
+@pytest.mark.parametrize("kind", [k for k in OWN_INDEX if k != "embedding with padding"])
+def test_indices_of_their_own_for_each_example_run_at_once(kind):
+    f, shape = OWN_INDEX[kind]
+    i = rg.tensor(np.random.default_rng(1).integers(0, 3, (2, *shape)))
+    close(vmap(f)(X, i), np.stack([f(X[k], i[k]).numpy() for k in range(2)]))
+    loss = lambda x, i: f(x, i).sin().sum()
+    expected = np.stack([grad(loss)(X[k], i[k]).numpy() for k in range(2)])
+    close(vmap(grad(loss))(X, i), expected)
+    close(grad(lambda x: vmap(loss)(x, i).sum())(X), expected)
+    shared = vmap(grad(loss), in_dims=(None, 0))(X[0], i)
+    close(shared, np.stack([grad(loss)(X[0], i[k]).numpy() for k in range(2)]))
+
+
+def test_padding_row_of_an_embedding_gets_no_gradient_in_a_batch():
+    i = rg.tensor([[0, 1], [1, 2]])
+    found = vmap(grad(lambda w, i: F.embedding(i, w, padding_idx=1).sum()), in_dims=(None, 0))(
+        X[0], i
+    )
+    assert found.sum(-1).tolist() == [[4, 0, 0], [0, 0, 4]]
+
+
+def test_index_out_of_bounds_of_one_example_raises():
+    with pytest.raises(IndexError, match=r"out of bounds|out of range"):
+        vmap(lambda x, i: x[i])(X, rg.tensor([[0], [3]]))
+    with pytest.raises(IndexError, match="index out of range in self"):
+        vmap(lambda i: F.embedding(i, X[0]))(rg.tensor([[0], [-1]]))
+
+
+# -- writing in place --------------------------------------------------------------------------
+
+
+def test_writes_to_tensors_made_inside():
+    def f(x):
+        y = x.new_zeros(2, 4)
+        y[0] = x[0]
+        y[1].add_(x.sum())
+        y[:, 2:] *= 3
+        return y
+
+    close(vmap(f)(X), np.stack([f(X[k]).numpy() for k in range(2)]))
+    close(vmap(jacfwd(jacrev(f)))(X), np.zeros((2, 2, 4, 3, 4, 3, 4)))
+
+
+def test_write_through_a_view_is_seen_by_its_base_and_by_other_views():
+    def f(x):
+        y = x.clone()
+        row, corner = y[1], y[1:, :2]
+        row.mul_(2)
+        return y, corner, y.t()[0]
+
+    for found, place in zip(vmap(f)(X), range(3), strict=True):
+        close(found, np.stack([f(X[k])[place].numpy() for k in range(2)]))
+
+
+def test_write_to_an_argument_writes_to_all_of_it():
+    x = X.clone()
+    vmap(lambda c: c[0].mul_(2), in_dims=2)(x)
+    expected = X.numpy().copy()
+    expected[0] *= 2
+    close(x, expected)
+
+
+def test_values_per_example_do_not_fit_into_a_tensor_from_outside():
+    total = rg.zeros(3, 4).double()
+    with pytest.raises(RuntimeError, match="vmapped over but `self` not being vmapped over"):
+        vmap(lambda x: total.add_(x))(X)
+    assert total.sum().item() == 0
+
+
+def test_reshape_that_copies_is_no_view():
+    def f(x):
+        y = x.t().reshape(-1)
+        y.zero_()
+        return x + y.sum()
+
+    close(vmap(f)(X.clone()), X.numpy())
+
+
+# -- history -----------------------------------------------------------------------------------
+
+
+def test_gradients_flow_to_arguments_and_closures():
+    w = rg.tensor([1.0, 2.0, 3.0, 4.0], dtype=rg.float64, requires_grad=True)
+    x = X.clone().requires_grad_()
+    vmap(lambda x: (x * w).sum())(x).sum().backward()
+    close(w.grad, X.numpy().sum((0, 1)))
+    close(x.grad, np.broadcast_to([1.0, 2.0, 3.0, 4.0], (2, 3, 4)))
+
+
+def test_detach_inside_cuts_the_history_outside():
+    found = grad(lambda x: vmap(lambda r: (r * r.detach()).sum())(x).sum())(X)
+    close(found, X.numpy())
+
+
+def test_no_grad_around_it_records_nothing():
+    with rg.no_grad():
+        assert not vmap(rg.sin)(X.clone().requires_grad_()).requires_grad
+
+
+def test_per_sample_gradients_equal_one_backward_pass_each():
+    rg.manual_seed(0)
+    net = rg.nn.Sequential(
+        rg.nn.Conv2d(1, 2, 3),
+        rg.nn.ReLU(),
+        rg.nn.MaxPool2d(2),
+        rg.nn.Flatten(),
+        rg.nn.Linear(18, 4),
+    ).double()
+    params = {name: p.detach() for name, p in net.named_parameters()}
+    x, y = rg.randn(3, 1, 8, 8, dtype=rg.float64), rg.tensor([0, 3, 1])
+
+    def loss(params, x, y):
+        out = rg.func.functional_call(net, params, (x.unsqueeze(0),))
+        return F.cross_entropy(out, y.unsqueeze(0))
+
+    found = vmap(grad(loss), in_dims=(None, 0, 0))(params, x, y)
+    for k in range(3):
+        net.zero_grad()
+        F.cross_entropy(net(x[k : k + 1]), y[k : k + 1]).backward()
+        for name, p in net.named_parameters():
+            close(found[name][k], p.grad.numpy(), 1e-10)
+
+
+def test_forward_derivatives_of_a_batch():
+    close(vmap(lambda x: jvp(rg.sin, (x,), (x * 2,))[1])(X), np.cos(X.numpy()) * 2 * X.numpy())
+
+
+# -- randomness --------------------------------------------------------------------------------
+
+DRAWS = {
+    "randn": lambda x: rg.randn(20),
+    "rand_like": rg.rand_like,
+    "dropout": lambda x: F.dropout(x),
+    "bernoulli": rg.bernoulli,
+    "uniform_": lambda x: x.clone().uniform_(),
+    "randperm": lambda x: rg.randperm(20),
+    "gumbel_softmax": F.gumbel_softmax,
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_randomness_modes(name):
+    x = rg.full((3, 20), 0.5)
+    with pytest.raises(RuntimeError, match="random operation while in randomness error mode"):
+        vmap(lambda x: DRAWS[name](x.clone()))(x) if name != "bernoulli" else vmap(
+            lambda x: rg.rand(1)
+        )(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        same = vmap(DRAWS[name], randomness="same")(x)
+        different = vmap(DRAWS[name], randomness="different")(x)
+    assert bool((same == same[0]).all())
+    assert not bool((different[0] == different[1]).all())
+
+
+def test_different_numbers_are_drawn_at_once():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return F.dropout(x, 0.5) + rg.randn(4)
+
+    assert vmap(f, randomness="different")(rg.ones(5, 4)).shape == (5, 4)
+    assert len(calls) == 1
+
+
+def test_randomness_of_nested_batches():
+    inner = vmap(lambda x: rg.rand(3), randomness="same")
+    found = vmap(inner, randomness="different")(rg.zeros(4, 2))
+    assert bool((found[:, 0] == found[:, 1]).all())
+    assert not bool((found[0] == found[1]).all())
+
+
+def test_same_numbers_in_a_loop_from_a_generator_of_ones_own():
+    g = rg.Generator().manual_seed(1)
+    f = lambda x: rg.rand(3, generator=g) * x.item()
+    with pytest.warns(UserWarning, match="once per example"):
+        found = vmap(f, randomness="same")(rg.ones(3))
+    assert bool((found[0] == found[2]).all())
+
+
+# -- what Python decides by values -------------------------------------------------------------
+
+
+def test_control_flow_on_values_runs_once_per_example_with_a_warning():
+    def f(x):
+        return x * 2 if x.sum() > 0 else -x
+
+    with pytest.warns(UserWarning, match="f asks for the value of a single example"):
+        found = vmap(f)(X)
+    close(found, np.stack([f(X[k]).numpy() for k in range(2)]))
+    with pytest.warns(UserWarning, match="once per example"):
+        found = vmap(grad(lambda x: f(x).sum()))(X)
+    close(found, np.stack([grad(lambda x: f(x).sum())(X[k]).numpy() for k in range(2)]))
+
+
+def test_only_the_batch_whose_values_are_asked_for_is_looped():
+    calls = []
+
+    def f(x, y):
+        calls.append(1)
+        return y * (2 if x.sum() > 0 else -1)
+
+    inner = vmap(f, in_dims=(None, 0))
+    with pytest.warns(UserWarning, match="once per example"):
+        found = vmap(inner, in_dims=(0, None))(X, rg.arange(5.0))
+    assert found.shape == (2, 5)
+    assert len(calls) == 3  # once in vain, then once for each of two x
+
+
+def test_loop_of_an_operation_without_a_rule_warns_once():
+    def f(x):
+        return x.median()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = [vmap(f)(X), vmap(f)(X)]
+    close(found[0], np.sort(X.numpy().reshape(2, -1))[:, 5])
+    assert len([w for w in caught if "median" in str(w.message)]) <= 1
+
+
+# -- errors ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: vmap(lambda x: 3)(X),
+            ValueError,
+            "must only return Tensors, got type <class 'int'>",
+        ),
+        (lambda: vmap(lambda x: None)(X), ValueError, "must only return Tensors"),
+        (lambda: vmap(rg.sin, in_dims="a")(X), ValueError, "expected `in_dims` to be int or a"),
+        (lambda: vmap(rg.sin, in_dims=None)(X), ValueError, "expected `in_dims` to be int or a"),
+        (
+            lambda: vmap(rg.sin, in_dims=(0, 0))(X),
+            ValueError,
+            "compatible with the structure of `inputs`",
+        ),
+        (lambda: vmap(rg.sin, in_dims=(None,))(X), ValueError, "at least one Tensor to vmap over"),
+        (lambda: vmap(rg.sin, in_dims=3)(X), ValueError, "Got in_dim=3 for some input"),
+        (
+            lambda: vmap(rg.sin, in_dims=(0.0,))(X),
+            ValueError,
+            "must be either an integer dimension or None",
+        ),
+        (lambda: vmap(rg.mul)(X, 2), ValueError, "We cannot vmap over non-Tensor arguments"),
+        (lambda: vmap(lambda: 3)(), ValueError, "got no inputs"),
+        (
+            lambda: vmap(rg.mul)(X, X[:1]),
+            ValueError,
+            "same size in the mapped dimension, got sizes [2, 1]",
+        ),
+        (
+            lambda: vmap(rg.sin, out_dims=(0, 0))(X),
+            ValueError,
+            "compatible with the structure of `outputs`",
+        ),
+        (lambda: vmap(rg.sin, out_dims=3)(X), IndexError, "Dimension out of range"),
+        (lambda: vmap(rg.sin, out_dims="a")(X), ValueError, "`out_dims` must be an int, None or"),
+        (lambda: vmap(rg.sin, out_dims=None)(X), ValueError, "BatchedTensor when out_dim is None"),
+        (
+            lambda: vmap(rg.sin, randomness="maybe")(X),
+            RuntimeError,
+            "Only allowed values for randomness",
+        ),
+        (
+            lambda: vmap(rg.sin, chunk_size=0)(X),
+            ValueError,
+            "chunk_size should be None or greater than 0",
+        ),
+        (lambda: vmap(lambda x: x @ x)(X), RuntimeError, "mat"),
+    ],
+)
+def test_misuse_raises_what_pytorch_raises(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)

@@ -1,0 +1,75 @@
+"""The core imports quickly: optional libraries and most families load when they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from retrograd.engine.tensor import Tensor
+from retrograd.ops import stubs
+
+
+def run(code):
+    """What a fresh interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_loads_no_optional_library_and_no_later_family():
+    code = "import sys, retrograd; print(*sys.modules)"
+    loaded = set(run(code).split())
+    assert not loaded & {"scipy", "ml_dtypes", "torch", "sklearn", "matplotlib"}
+    assert not loaded & {"retrograd.nn", "retrograd.func", "retrograd.ops.later"}
+    assert not loaded & {f"retrograd.ops.{family}" for family in stubs.METHODS}
+
+
+def test_importing_leaves_the_garbage_collector_as_it_was():
+    assert run("import gc, retrograd; print(gc.isenabled())") == "True"
+    assert run("import gc; gc.disable(); import retrograd; print(gc.isenabled())") == "False"
+
+
+@pytest.mark.parametrize("name", ["conv2d", "einsum", "det", "i0", "hann_window", "nn", "linalg"])
+def test_a_name_that_loads_later_is_there(name):
+    assert run(f"import retrograd as rg; print(rg.{name} is rg.{name})") == "True"
+    assert run(f"from retrograd import {name}; print({name}.__name__.split('.')[-1])") == name
+
+
+def test_a_name_that_nobody_has_raises():
+    code = "import retrograd as rg; print(hasattr(rg, 'nothing'), 'conv2d' in dir(rg))"
+    assert run(code) == "False True"
+
+
+def test_the_stubs_are_the_methods_of_the_families_that_load_later():
+    code = (
+        "import retrograd; T = retrograd.Tensor; before = dict(vars(T))\n"
+        "import retrograd.ops.later\n"
+        "print(*sorted(n for n, m in vars(T).items() if before.get(n) is not m))"
+    )
+    named = {name for names in stubs.METHODS.values() for name in names.split()}
+    assert set(run(code).split()) == named
+    for family, names in stubs.METHODS.items():
+        for name in names.split():
+            code = f"import sys, retrograd; retrograd.ops.stubs.stub('{family}', '{name}')"
+            assert callable(getattr(Tensor, name)), code
+
+
+def test_a_method_of_a_later_family_loads_it():
+    code = "import retrograd as rg; print(rg.eye(2).det().item(), rg.ones(1).i0_().shape)"
+    assert run(code) == "1.0 retrograd.Size([1])"
+
+
+def test_formulas_of_the_core_ask_for_no_later_op():
+    code = """
+import ast, sys, retrograd
+from retrograd.engine.op import arrays
+files = [m.__file__ for n, m in sys.modules.items() if n.startswith("retrograd.ops.")]
+files = [f for f in files if not f.endswith("rules.py")]  # rules run with the ops they are for
+for file in files:
+    for node in ast.walk(ast.parse(open(file).read())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "xp" and not hasattr(arrays, node.attr):
+                print(file, node.attr)
+"""
+    assert run(code) == ""

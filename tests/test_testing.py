@@ -1,0 +1,117 @@
+"""`retrograd.testing`: comparing results, and random tensors."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd.testing import assert_close, make_tensor
+
+NAN = float("nan")
+
+
+def t(*values):
+    return rg.tensor(list(values))
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "how"),
+    [
+        (t(1.0, 2.0), t(1.0, 2.0), {}),
+        (t(1.0), t(1.0 + 1e-6), {}),
+        (t(1.0), t(1), {"check_dtype": False}),
+        (t(NAN), t(NAN), {"equal_nan": True}),
+        (t(float("inf")), t(float("inf")), {}),
+        (t(1.0), t(1.1), {"rtol": 0.2, "atol": 0.0}),
+        (t(1 + 1j), t(1 + 1j), {}),
+        (1.0, 1.0 + 1e-9, {}),
+        (None, None, {}),
+        ([t(1.0), {"a": 2}], [t(1.0), {"a": 2}], {}),
+        (t(True), t(True), {}),
+        (rg.ones(0), rg.ones(0), {}),
+    ],
+)
+def test_what_is_close_passes(actual, expected, how):
+    assert_close(actual, expected, **how)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "how", "text"),
+    [
+        (t(1.0, 2.0), t(1.0, 3.0), {}, r"Tensor-likes are not close!"),
+        (t(1.0, 2.0), t(1.0, 3.0), {}, r"Mismatched elements: 1 / 2 \(50.0%\)"),
+        (t(1.0, 2.0), t(1.0, 3.0), {}, r"absolute difference: 1.0 at index \(1,\)"),
+        (t(1), t(2), {}, r"Tensor-likes are not equal!"),
+        (rg.tensor(1.0), rg.tensor(2.0), {}, r"Scalars are not close!"),
+        (t(1.0), t(1.0, 2.0), {}, r"'shape' do not match"),
+        (t(1.0), t(1), {}, r"'dtype' do not match"),
+        (rg.ones(2, 3).t(), rg.ones(3, 2), {"check_stride": True}, r"'stride\(\)' do not match"),
+        (t(NAN), t(NAN), {}, r"not close"),
+        (1.0, 1.1, {}, r"Expected 1.1 but got 1.0"),
+        (1, 1.0, {}, r"types do not match"),
+        (True, False, {}, r"Booleans mismatch"),
+        (t(1.0), None, {}, r"None mismatch"),
+        ([t(1.0), [t(2.0)]], [t(1.0), [t(3.0)]], {}, r"occurred for item \[1\]\[0\]"),
+        ([1], [1, 2], {}, r"length of the sequences mismatch: 1 != 2"),
+        ({"a": 1}, {"b": 1}, {}, r"keys of the mappings do not match"),
+        (t(1.0), t(2.0), {"msg": "mine"}, r"^mine$"),
+        (t(1.0), t(2.0), {"msg": lambda text: text[:6] + "!"}, r"^Tensor!$"),
+    ],
+)
+def test_what_differs_raises(actual, expected, how, text):
+    with pytest.raises(AssertionError, match=text):
+        assert_close(actual, expected, **how)
+
+
+def test_tolerances_come_in_pairs():
+    with pytest.raises(ValueError, match="either specified or omitted"):
+        assert_close(t(1.0), t(1.0), rtol=1.0)
+
+
+def test_other_things_are_not_compared():
+    with pytest.raises(TypeError, match="No comparison pair"):
+        assert_close("a", "a")
+
+
+@pytest.mark.parametrize(
+    "dtype", [rg.float16, rg.float32, rg.complex64, rg.int64, rg.uint8, rg.bool], ids=str
+)
+def test_random_tensors_have_the_dtype_and_range(dtype):
+    made = make_tensor((20, 5), dtype=dtype, device="cpu")
+    assert made.dtype is dtype
+    assert made.shape == (20, 5)
+    assert len(set(made.flatten().tolist())) > 1
+    if not dtype.is_complex:
+        assert -9 <= made.min().item() <= made.max().item() <= 9
+
+
+def test_random_tensors_keep_to_limits():
+    whole = make_tensor(100, dtype=rg.int64, low=2, high=4)
+    assert set(whole.tolist()) == {2, 3}
+    flags = make_tensor(2, 3, dtype=rg.float32, requires_grad=True, noncontiguous=True)
+    assert flags.requires_grad
+    assert not flags.is_contiguous()
+    assert (make_tensor(50, dtype=rg.int64, low=0, high=2, exclude_zero=True) == 1).all()
+    assert make_tensor((), dtype=rg.float64).shape == ()
+    assert make_tensor((2, 0), dtype=rg.float64).shape == (2, 0)
+    with pytest.raises(ValueError, match="`low` must be less than `high`"):
+        make_tensor(1, dtype=rg.float32, low=3, high=1)
+
+
+def test_there_is_no_gpu():
+    assert not rg.cuda.is_available()
+    assert rg.cuda.device_count() == 0
+    rg.cuda.manual_seed(0)
+    rg.cuda.manual_seed_all(0)
+
+
+def test_a_storage_is_the_memory_behind_a_tensor():
+    x = rg.arange(6.0).reshape(2, 3)
+    whole = x[1].storage()
+    assert rg.is_storage(whole)
+    assert not rg.is_storage(x)
+    assert (len(whole), whole.size(), whole.nbytes(), whole.element_size()) == (6, 6, 24, 4)
+    assert whole.tolist() == [0, 1, 2, 3, 4, 5]
+    assert whole[4] == 4
+    assert x.t().untyped_storage().size() == 24
+    assert x.t().storage().data_ptr() == x.data_ptr() == x.untyped_storage().data_ptr()
