@@ -94,3 +94,18 @@ def test_half_precision_complex_numbers_are_refused():
         rg.ones(1).chalf()
     with pytest.raises(AttributeError, match="complex32 is not supported"):
         rg.complex32
+
+
+def test_factories_and_losses_know_it():
+    rg.manual_seed(0)
+    assert rg.arange(0, 1, 0.25, dtype=rg.bfloat16).tolist() == [0, 0.25, 0.5, 0.75]
+    drawn = rg.rand(2000, dtype=rg.bfloat16)
+    assert drawn.dtype is rg.bfloat16
+    assert 0 <= drawn.min().item() < drawn.max().item() < 1
+    assert rg.randn(3, dtype=rg.bfloat16).dtype is rg.bfloat16
+    ones, zeros = rg.ones(2, 3, dtype=rg.bfloat16), rg.zeros(2, 3, dtype=rg.bfloat16)
+    loss = rg.nn.functional.mse_loss(ones, zeros)
+    assert (loss.dtype, loss.item()) == (rg.bfloat16, 1.0)
+    loss = rg.nn.functional.cross_entropy(ones, rg.tensor([0, 1]))
+    assert loss.dtype is rg.bfloat16
+    assert loss.item() == pytest.approx(1.0986, rel=2**-7)

@@ -332,3 +332,9 @@ def test_polygamma_is_the_derivative_of_digamma():
     same(third.tolist(), x.polygamma(2).tolist())
     with pytest.raises(RuntimeError, match="does not support negative n"):
         rg.polygamma(-1, x)
+
+
+def test_log2_of_a_complex_zero_has_no_nan():
+    found = rg.log2(rg.tensor([0j, 2j], dtype=rg.complex128)).tolist()
+    assert found[0] == complex(-math.inf, 0)
+    assert found[1] == pytest.approx(1 + 1j * math.pi / 2 / math.log(2))

@@ -75,3 +75,8 @@ def test_a_dim_out_of_range_raises():
 def test_softmin_is_the_softmax_of_the_negative():
     x = rg.tensor([0.0, 1.0])
     np.testing.assert_array_equal(softmin(x, 0).array, rg.softmax(-x, 0).array)
+
+
+def test_logsumexp_needs_a_dim():
+    with pytest.raises(TypeError, match='missing 1 required positional arguments: "dim"'):
+        rg.logsumexp(rg.ones(2))

@@ -287,7 +287,8 @@ def cross_entropy(
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
-    if input.array.ndim == 2 and reduction != "none" and label_smoothing == 0:
+    fused = input.array.ndim == 2 and input.array.dtype.kind == "f"
+    if fused and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input.array.shape[1], input)
         indices, share, total = shares(
             target.array,

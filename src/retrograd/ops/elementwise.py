@@ -76,7 +76,12 @@ log = unary(
 
 
 def _log2(x: Any) -> Any:
-    return np.log(x) / LN2 if x.dtype.kind == "c" else np.log2(x)
+    if x.dtype.kind != "c":
+        return np.log2(x)
+    out = np.asarray(np.log(x))
+    out.real /= LN2  # a complex division would make NaN of an infinite part
+    out.imag /= LN2
+    return out
 
 
 log2 = unary(

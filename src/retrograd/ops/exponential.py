@@ -100,8 +100,8 @@ def logsumexp(
     """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
 
     Integers give the default floating dtype; complex input gives the holomorphic extension. The
-    value is -inf for no elements, or where all are -inf (NaN gradient there). Source: PyTorch's
-    `logsumexp`.
+    value is -inf for no elements, or where all are -inf (NaN gradient there). Raises TypeError
+    without `dim`. Source: PyTorch's `logsumexp`.
 
     >>> import retrograd as rg
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
@@ -109,6 +109,11 @@ def logsumexp(
     """
     if names:
         return renamed(logsumexp, locals())
+    if dim is None:
+        raise TypeError(
+            'logsumexp() missing 1 required positional arguments: "dim". For all elements: '
+            "x.flatten().logsumexp(0)"
+        )
     if out is not None:
         return write_out(logsumexp, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]

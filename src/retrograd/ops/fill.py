@@ -306,10 +306,10 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     """The elements of `arange` as an array of dtype `target`."""
     if any(isinstance(value, complex) for value in (first, last, by)):
         raise RuntimeError("value cannot be converted to type double without overflow")
-    if target.kind not in "iuf":
+    if target.kind not in "iufV":
         name = LEGACY[dtypes.of_numpy(target).name]
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{name}'")
-    if target.kind != "f" and by != 0 and int(by) == 0:
+    if target.kind in "iu" and by != 0 and int(by) == 0:
         raise ValueError("step must be nonzero: it is rounded towards 0 for an integer dtype")
     if by == 0:
         raise RuntimeError("step must be nonzero")
@@ -317,7 +317,7 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
         raise RuntimeError(f"unsupported range: {first} -> {last}")
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if target.kind != "f":
+    if target.kind in "iu":
         first, last, by = int(first), int(last), int(by)
         return np.arange(first, last, by, dtype=np.int64).astype(target, copy=False)
     size = math.ceil((last - first) / by)

@@ -145,7 +145,8 @@ class Generator:
             return _paired(self.uniform((*shape, 2), dtypes.real_of(target)), target)
         with self._lock:
             if target.itemsize == 2:  # float32 would round to 1
-                return (self.stream.integers(0, 2**11, shape) / 2**11).astype(target)
+                steps = 2**11 if target.kind == "f" else 2**8  # bfloat16 has fewer digits
+                return (self.stream.integers(0, steps, shape) / steps).astype(target)
             return np.asarray(self.stream.random(shape, target))
 
     def normal(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:

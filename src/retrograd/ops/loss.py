@@ -78,7 +78,7 @@ def check_tensors(name: str, **tensors: Any) -> None:
 
 def check_floating(name: str, input: Tensor) -> None:
     """Raise NotImplementedError for integers."""
-    if input.array.dtype.kind not in "fc":
+    if input.array.dtype.kind not in "fcV":
         raise NotImplementedError(
             f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
         )

@@ -81,8 +81,8 @@ _normal = declare(
 
 
 def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
-    """Raise NotImplementedError unless the dtype is of one of `kinds`."""
-    if target.kind not in kinds:
+    """Raise NotImplementedError unless the dtype is of one of `kinds`; bfloat16 is of kind "f"."""
+    if target.kind not in kinds and not (target.kind == "V" and "f" in kinds):
         name = dtypes.of_numpy(target).name
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{LEGACY.get(name, name)}'")
 
