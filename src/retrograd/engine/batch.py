@@ -163,8 +163,9 @@ class Batch(Interpreted):
     def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
         raise UnbatchableError("a batch has no single value", self.level)
 
+    # No `__array_ufunc__`: NumPy leaks the arguments of a reduction that it refuses.
     __array__ = __array_function__ = __getitem__ = __bool__ = _has_no_value
-    __array_ufunc__ = __iter__ = __len__ = __int__ = __float__ = __index__ = _has_no_value
+    __iter__ = __len__ = __int__ = __float__ = __index__ = _has_no_value
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _has_no_value
     __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _has_no_value
     __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __matmul__ = _has_no_value
