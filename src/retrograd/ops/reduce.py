@@ -200,6 +200,8 @@ def sum(
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(sum, out, (input,), params)  # type: ignore[no-any-return]
+    if dtype is None:
+        return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
     total = _sum_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
     return converted(total, dtype)  # type: ignore[no-any-return]
 
