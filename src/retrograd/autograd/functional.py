@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import modes
 from .functional_parts import (
     GRADIENT_CONSTANT,
     HESSIAN_CONSTANT,
     INDEPENDENT,
     JACOBIAN_CONSTANT,
     TRICK,
-    Recording,
     as_tuple,
     check_history,
     check_v,
@@ -52,7 +52,7 @@ def vjp(
     >>> rg.autograd.functional.vjp(lambda x: x * x, rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    with Recording():
+    with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", "vjp")
         xs = strangers(given, create_graph)
         many, outputs = outputs_of(func, xs, "vjp", strict)
@@ -81,7 +81,7 @@ def jvp(
     >>> rg.autograd.functional.jvp(lambda x: x * x, rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    with Recording():
+    with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", "jvp")
         xs = strangers(given, create_graph)
         tangents = check_v(v, xs, several, "the input to the user-provided function is", "jvp")
@@ -139,7 +139,7 @@ def product_with_hessian(
     caller: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     """What `vhp` and `hvp` share."""
-    with Recording():
+    with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", caller)
         xs = strangers(given, create_graph)
         vectors = check_v(v, xs, several, "the input to the user-provided function is", caller)

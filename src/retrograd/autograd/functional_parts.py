@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import modes
 from ..engine.op import recorded
 from ..engine.tensor import Tensor, alias, new_tensor, set_requires_grad
 from .grad import grad
@@ -18,7 +17,7 @@ from .grad import grad
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Recording", "as_tuple", "check_history", "check_v", "filled", "outputs_of", "plain",
+__all__ = ["as_tuple", "check_history", "check_v", "filled", "outputs_of", "plain",
            "pulled", "single", "strangers", "unpack", "zeros"]  # fmt: skip
 
 INDEPENDENT = (
@@ -64,16 +63,6 @@ HESSIAN_CONSTANT = (
     "The jacobian of the user-provided function is independent of input {place}. This is not "
     "allowed in strict mode."
 )
-
-
-class Recording:
-    """A context in which operations are recorded, whatever the caller's mode."""
-
-    def __enter__(self) -> None:
-        self.before = modes.change(grad=True)
-
-    def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
 
 
 def as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ...]]:

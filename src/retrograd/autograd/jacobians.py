@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import modes
 from ..engine.batch import BatchLevel, batched, split
 from ..engine.forward import Level
 from ..engine.op import recorded
@@ -18,7 +19,6 @@ from .functional_parts import (
     JACOBIAN_INDEPENDENT,
     STRICT_FORWARD,
     STRICT_VECTORIZED,
-    Recording,
     as_tuple,
     check_history,
     filled,
@@ -78,7 +78,7 @@ def jacobian(
             raise NotImplementedError(FORWARD_SINGLY)
     elif strict and vectorize:
         raise RuntimeError(STRICT_VECTORIZED.format(name="jacobian"))
-    with Recording():
+    with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", "jacobian")
         xs = strangers(given, create_graph)
         if strategy == "forward-mode":

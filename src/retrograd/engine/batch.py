@@ -44,7 +44,16 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["Batch", "BatchLevel", "UnbatchableError", "batched", "split", "variable"]
+__all__ = [
+    "Batch",
+    "BatchLevel",
+    "UnbatchableError",
+    "batched",
+    "raised",
+    "split",
+    "spread",
+    "variable",
+]
 
 LOOPED = (
     "There is a performance drop because no batching rule covers this call of {name}: it runs once "
@@ -270,9 +279,13 @@ def run(
 def everywhere(inputs: Sequence[Any], flags: Sequence[bool], size: int) -> list[Any]:
     """The inputs, all with the batch axis."""
     return [
-        t if flag or t is None else with_axis(t, size)
-        for t, flag in zip(inputs, flags, strict=True)
+        None if t is None else spread(t, flag, size) for t, flag in zip(inputs, flags, strict=True)
     ]
+
+
+def spread(t: Any, flag: bool, size: int) -> Any:
+    """`t` with the batch axis, as a view if it has none."""
+    return t if flag else with_axis(t, size)
 
 
 def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:

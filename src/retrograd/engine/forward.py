@@ -40,6 +40,7 @@ from .backward import run
 from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
 from .op import parameters_of, recorded
+from .record import walk
 from .tensor import Tensor, alias, new_tensor, set_requires_grad
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Level:
                 if each is not None and each is not root:
                     other, path = root_of(each, self)
                     if other is root:
-                        set_tangent(each, self, None if t is None else _walk(t, path))
+                        set_tangent(each, self, None if t is None else walk(t, path))
 
 
 def make_root(tensor: Tensor, level: Level) -> None:
@@ -186,14 +187,6 @@ def _seen(out: Tensor) -> Tensor:
     seen = alias(out, out.node)
     seen.tangents = out.tangents
     return seen
-
-
-def _walk(value: Any, path: Any) -> Any:
-    for op, params, output in path:
-        value = op.call(value, **params)
-        if output is not None:
-            value = value[output]
-    return value
 
 
 def jvp(

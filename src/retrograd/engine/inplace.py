@@ -28,7 +28,7 @@ from .graph import LEAF, REFUSED, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
 from .op import OPS
-from .record import make_node
+from .record import make_node, walk
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, alias, cell_of, method, new_tensor
 
@@ -391,15 +391,6 @@ def _move_retained(target: Tensor, node: Any) -> None:
     if moved:
         from_hooks.retained[:] = [ref for ref in from_hooks.retained if ref() is not target]
         hooks_of(node).retained += moved
-
-
-def walk(start: Any, path: Any) -> Any:
-    """The view that a path of steps leads to from `start`."""
-    for op, params, output in path:
-        start = op.call(start, **params)
-        if output is not None:
-            start = start[output]
-    return start
 
 
 @method

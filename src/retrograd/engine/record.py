@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["attach", "finish", "refuse_inference", "set_outputs"]
+__all__ = ["attach", "finish", "refuse_inference", "set_outputs", "walk"]
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -183,6 +183,15 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
             )
         if state.anomaly:
             made.trace = where()
+
+
+def walk(start: Any, path: Any) -> Any:
+    """The view that a path of steps leads to from the tensor `start`."""
+    for op, params, output in path:
+        start = op.call(start, **params)
+        if output is not None:
+            start = start[output]
+    return start
 
 
 def _shares(x: Any, y: Any) -> bool:

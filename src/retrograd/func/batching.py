@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import pytree
+from ..autograd.transformed import to_front
 from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.op import recorded
 from ..engine.tensor import Tensor, concrete
@@ -65,7 +66,7 @@ def vmap(
         leaves = pytree.flatten(args)
         size = size_of(leaves, dims)
         examples = [
-            leaf if dim is None else recorded.permute(leaf, dims=to_front(leaf, dim))
+            leaf if dim is None else to_front(leaf, dim)
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
         step = size if chunk_size is None else chunk_size
@@ -159,11 +160,6 @@ def size_of(leaves: list[Any], dims: list[int | None]) -> int:
             f"{sizes} for the mapped dimension"
         )
     return sizes[0]
-
-
-def to_front(t: Tensor, dim: int) -> tuple[int, ...]:
-    """The permutation that brings a dimension to the front."""
-    return (dim, *[d for d in range(t.array.ndim) if d != dim])
 
 
 def _at_once(

@@ -9,7 +9,7 @@ from ..autograd.forward_ad import dual, parts
 from ..engine.forward import Level
 from ..engine.op import recorded
 from ..engine.tensor import Tensor
-from .reverse import Reverse, pull_back, stranger, strangers, unpacked, value_of
+from .reverse import pull_back, recording, stranger, strangers, unpacked, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +101,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> push(rg.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
-    with Reverse():
+    with recording():
         args, fresh = strangers(primals, "linearize")
         output = func(*args)
         outs = pytree.flatten(output)

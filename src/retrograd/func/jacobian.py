@@ -10,12 +10,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import pytree
+from ..autograd.jacobians import unit_vectors
 from ..autograd.pairs import check_holomorphic, from_cotangents, from_tangents
 from ..engine.op import recorded
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Tensor
 from .batching import vmap
 from .forward import jvp
 from .reverse import replaced, select, vjp
@@ -99,14 +98,6 @@ def _rows(
         columns = vmap(one_row, chunk_size=chunk)(basis)
         found.append([c.reshape((*out.shape, *x.shape)) for c, x in zip(columns, xs, strict=True)])
     return found[0], found[1] if len(found) > 1 else [None] * len(xs)
-
-
-def unit_vectors(like: Tensor, scale: complex) -> Tensor:
-    """All unit vectors of a tensor's shape, times `scale`, along a new first dimension."""
-    size = int(np.prod(like.array.shape))
-    return new_tensor(
-        (scale * np.eye(size)).astype(like.array.dtype).reshape(size, *like.array.shape)
-    )
 
 
 def _shown(name: str, found: Any, x: Tensor, wirtinger: bool) -> Any:

@@ -31,14 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["grad", "grad_and_value", "vjp"]
 
 
-class Reverse:
+def recording() -> modes.Changed:
     """A context in which the function of a reverse-mode transform runs."""
-
-    def __enter__(self) -> None:
-        self.before = modes.change(grad=True, nested=modes.state.nested + 1)
-
-    def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+    return modes.Changed(grad=True, nested=modes.state.nested + 1)
 
 
 def stranger(x: Tensor) -> Tensor:
@@ -121,7 +116,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     >>> pull(rg.ones(2))
     (tensor([1.0000, 0.5403]),)
     """
-    with Reverse():
+    with recording():
         args, fresh = strangers(primals, "vjp")
         result = func(*args)
     output, aux = unpacked(result, has_aux, "vjp")
@@ -190,7 +185,7 @@ def grad_and_value(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = select(args, argnums, "grad")
-        with Reverse():
+        with recording():
             given, fresh = strangers(chosen, "grad")
             result = func(*replaced(args, argnums, given), **kwargs)
         output, aux = unpacked(result, has_aux, "grad")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.batch import spread
 from ..engine.op import arrays
 from ..engine.tensor import new_tensor
-from .rules import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def index(name: str) -> Callable[..., Any]:
         if not shape and x.array.ndim == batched[0]:
             return None
         if batched[1] or not adjacent(dims):
-            x = spread(xp, size, x, batched[0])
+            x = spread(x, batched[0], size)
             if len(dims) == 1 and name != "index_blank":
                 return (_spread_each if shape else _index_each)(xp, size, x, at, dims[0], shape)
             key, places = everywhere(xp, size, at, batched[1], dims)
@@ -78,7 +78,7 @@ def everywhere(
     xp: Any, size: int, at: Any, flag: bool, dims: Sequence[int]
 ) -> tuple[Any, tuple[int, ...]]:
     """The stacked indices of all examples, the batch axis among them, and their dimensions."""
-    at = spread(xp, size, at, flag)
+    at = spread(at, flag, size)
     if len(dims) == 1:
         at = xp.unsqueeze(at, dims=(1,))
     inner = at.array.shape[2:]
@@ -114,7 +114,7 @@ def index_put(
     x, values, at = inputs
     if x.array.ndim == batched[0]:
         return None
-    x = spread(xp, size, x, batched[0])
+    x = spread(x, batched[0], size)
     inner = wide(at, dims, batched[2])
     ndim = x.array.ndim - 1 - len(dims) + inner
     shape = values.array.shape[batched[1] :]
@@ -168,7 +168,7 @@ def index_add(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> 
     ranks = [t.array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
     if ranks[0] != ranks[1] or not ranks[0]:
         return None
-    x, source = spread(xp, size, x, batched[0]), spread(xp, size, source, batched[1])
+    x, source = spread(x, batched[0], size), spread(source, batched[1], size)
     if not batched[2]:
         return xp.index_add(x, source, at, dim=dim + 1)
     added = _spread_each(xp, size, source, at, dim, x.array.shape[1:])
@@ -181,7 +181,7 @@ def valued(name: str) -> Callable[..., Any]:
     """The rule of an op `(input, src, index)` along one dimension, where `src` may be 0-d."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
-        x, src, at = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        x, src, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
         if x.array.ndim == 1 or at.array.ndim != x.array.ndim:
             return None
         if src.array.ndim == 1:
@@ -208,7 +208,7 @@ def embedding(name: str) -> Callable[..., Any]:
             return op(table, at, skip=skip, by_frequency=False)
         if skip is not None:
             return None
-        table, at = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        table, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
         count, width = table.array.shape[1:]
         rows = xp.reshape(table, shape=(size * count, width))
         at = _rows_of_examples(xp, size, at, count)
@@ -229,7 +229,7 @@ def add_rows(
     by_frequency: bool,
 ) -> Any:
     """The rule of the adjoint: every example has rows of its own in one table."""
-    values, at = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    values, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     at = _rows_of_examples(xp, size, at, rows)
     out = xp.add_rows(values, at, rows=size * rows, skip=None, by_frequency=by_frequency)
     out = xp.reshape(out, shape=(size, rows, out.array.shape[1]))
@@ -272,7 +272,7 @@ def splice(walk: Any) -> Callable[..., Any]:
     """The rule of `splice`; `walk` is how a path is followed."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any) -> Any:
-        x, values = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        x, values = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
         shape = x.array.shape
         region = region_of(walk, path, shape[1:])
         if region is None:

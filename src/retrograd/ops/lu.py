@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backends import lapack
+from ..engine.batch import raised, spread
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, new_tensor
@@ -20,7 +21,6 @@ from .matrix_parts import (
     raise_failed,
     write_all,
 )
-from .rules import raised, spread
 from .solve import solve_triangular
 
 __all__ = ["lu_unpack"]
@@ -46,9 +46,9 @@ def _swap_rows(x: Any, pivots: Any, *, back: bool) -> Any:
 
 def swapped_rows(xp: Any, size: int, inputs: Any, batched: Any, *, back: bool) -> Any:
     """The rule for many examples: pivots have one dimension less than matrices."""
-    x, pivots = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    x, pivots = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     ndim = max(x.array.ndim - 1, pivots.array.ndim)
-    return xp.swap_rows(raised(xp, x, ndim), raised(xp, pivots, ndim - 1), back=back)
+    return xp.swap_rows(raised(x, ndim), raised(pivots, ndim - 1), back=back)
 
 
 swap_rows = declare(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..engine.batch import raised, spread
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -48,19 +50,6 @@ __all__ = [
 ALL = slice(None)
 
 
-def spread(xp: Any, size: int, t: Any, flag: bool) -> Any:
-    """`t` with the batch axis, as a view if it has none."""
-    return t if flag else xp.expand(t, shape=(size, *t.array.shape))
-
-
-def raised(xp: Any, t: Any, ndim: int) -> Any:
-    """A batched `t` whose examples have `ndim` dimensions: ones are put after the batch axis."""
-    size, *shape = t.array.shape
-    if len(shape) >= ndim:
-        return t
-    return xp.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))
-
-
 def whole(name: str, *, flat: bool = False) -> Callable[..., Any]:
     """The rule of a reduction over everything: the op `name` over all but the batch axis.
 
@@ -81,11 +70,10 @@ def like_input(name: str) -> Callable[..., Any]:
     """The rule of an elementwise op whose result has the shape of its first input."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
-        first = spread(xp, size, inputs[0], batched[0])
+        first = spread(inputs[0], batched[0], size)
         ndim = first.array.ndim - 1
         others = [
-            raised(xp, t, ndim) if flag else t
-            for t, flag in zip(inputs[1:], batched[1:], strict=True)
+            raised(t, ndim) if flag else t for t, flag in zip(inputs[1:], batched[1:], strict=True)
         ]
         return getattr(xp, name)(first, *others, **params)
 
@@ -101,7 +89,7 @@ def expanded(name: str) -> Callable[..., Any]:
     """The rule of an op that broadcasts to `shape`."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-        return getattr(xp, name)(raised(xp, inputs[0], len(shape)), shape=(size, *shape))
+        return getattr(xp, name)(raised(inputs[0], len(shape)), shape=(size, *shape))
 
     return rule
 
@@ -127,7 +115,7 @@ def regions(name: str) -> Callable[..., Any]:
 
 def repeat(xp: Any, size: int, inputs: Any, batched: Any, /, *, repeats: Any) -> Any:
     """The batch axis is not repeated."""
-    return xp.repeat(raised(xp, inputs[0], len(repeats)), repeats=(1, *repeats))
+    return xp.repeat(raised(inputs[0], len(repeats)), repeats=(1, *repeats))
 
 
 def pad(xp: Any, size: int, inputs: Any, batched: Any, /, *, widths: Any, value: Any) -> Any:
@@ -149,7 +137,7 @@ def transposed(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 def matmul(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """Stacks of any rank: the shorter one's ones come after the batch axis."""
     ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
-    return xp.matmul(*[raised(xp, t, ndim) if flag else t
+    return xp.matmul(*[raised(t, ndim) if flag else t
                        for t, flag in zip(inputs, batched, strict=True)])  # fmt: skip
 
 
@@ -157,7 +145,7 @@ def as_matmul(first: str, second: str) -> Callable[..., Any]:
     """The rule of a product of a "matrix", "row" or "column" with another: one stacked product."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
-        x, y = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        x, y = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
         x = xp.unsqueeze(x, dims=(LIFTED[first],)) if first in LIFTED else x
         y = xp.unsqueeze(y, dims=(LIFTED[second],)) if second in LIFTED else y
         out = xp.matmul(x, y)
@@ -176,25 +164,23 @@ def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     x, weight, bias = inputs
     if not batched[1] and not batched[2]:
         return xp.linear(x, weight, bias)
-    x = spread(xp, size, x, batched[0])
+    x = spread(x, batched[0], size)
     flat = x.array.ndim == 2
     if flat:
         x = xp.unsqueeze(x, dims=(1,))
-    weight = spread(xp, size, weight, batched[1])
+    weight = spread(weight, batched[1], size)
     weight = xp.transpose(weight, dim0=1, dim1=2)
     ndim = x.array.ndim - 1
-    out = xp.matmul(x, raised(xp, weight, ndim))
+    out = xp.matmul(x, raised(weight, ndim))
     if bias is not None:
-        bias = raised(xp, bias, ndim) if batched[2] else bias
+        bias = raised(bias, ndim) if batched[2] else bias
         out = out + bias
     return xp.squeeze(out, dims=(1,)) if flat else out
 
 
 def linear_weight(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """The sum over the rows of each example."""
-    x, y = [
-        _rows(xp, size, spread(xp, size, t, flag)) for t, flag in zip(inputs, batched, strict=True)
-    ]
+    x, y = [_rows(xp, size, spread(t, flag, size)) for t, flag in zip(inputs, batched, strict=True)]
     return xp.matmul(xp.transpose(x, dim0=1, dim1=2), y)
 
 
@@ -221,7 +207,7 @@ def conv(name: str, first: str, second: str) -> Callable[..., Any]:
             folded = xp.reshape(x, shape=(shape[0] * shape[1], *shape[2:]))
             out = op(folded, y, *rest, groups=groups, **params)
             return xp.reshape(out, shape=(shape[0], shape[1], *out.array.shape[1:]))
-        x, y = spread(xp, size, x, batched[0]), spread(xp, size, y, batched[1])
+        x, y = spread(x, batched[0], size), spread(y, batched[1], size)
         x, y = [_grouped(xp, t, kind) for t, kind in ((x, first), (y, second))]
         out = op(x, y, *[None for _ in rest], groups=groups * size, **params)
         made = out.array.shape
@@ -262,7 +248,7 @@ def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any
 def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str) -> Any:
     """The loss of each element, reduced within each example."""
     ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
-    x, y = [raised(xp, t, ndim) if flag else t for t, flag in zip(inputs, batched, strict=True)]
+    x, y = [raised(t, ndim) if flag else t for t, flag in zip(inputs, batched, strict=True)]
     each = xp.mse_loss(x, y, reduction="none")
     if reduction == "none":
         return each
@@ -272,7 +258,7 @@ def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str
 
 def _classes(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     x, target, share = [
-        None if t is None else spread(xp, size, t, flag)
+        None if t is None else spread(t, flag, size)
         for t, flag in zip(inputs, batched, strict=True)
     ]
     return x, xp.unsqueeze(target, dims=(2,)), share
@@ -291,7 +277,7 @@ def cross_entropy(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: fl
 
 def cross_entropy_slope(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float) -> Any:
     """Probabilities less the hot ones, for each example."""
-    cotangent = spread(xp, size, inputs[0], batched[0])
+    cotangent = spread(inputs[0], batched[0], size)
     x, target, share = _classes(xp, size, inputs[1:], batched[1:])
     p = xp.softmax(x, dim=(2,))
     hot = xp.put_along(xp.zeros_like(target) + x.new_ones(()), target, dim=2, shape=p.array.shape)
@@ -313,7 +299,7 @@ def aligned(name: str, *less: int) -> Callable[..., Any]:
             if t is not None
         )
         made = [
-            t if t is None else raised(xp, spread(xp, size, t, flag), ndim - fewer)
+            t if t is None else raised(spread(t, flag, size), ndim - fewer)
             for t, flag, fewer in zip(inputs, batched, short, strict=True)
         ]
         return getattr(xp, name)(*made, **params)
@@ -334,8 +320,7 @@ def dot_to(name: str) -> Callable[..., Any]:
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
         ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
         x, y = [
-            raised(xp, spread(xp, size, t, flag), ndim)
-            for t, flag in zip(inputs, batched, strict=True)
+            raised(spread(t, flag, size), ndim) for t, flag in zip(inputs, batched, strict=True)
         ]
         extra = ndim - len(shape)
         found = getattr(xp, name)(x, y, shape=(size, *(1,) * extra, *shape))
@@ -348,11 +333,10 @@ def standardized(name: str) -> Callable[..., Any]:
     """The rule of a normalisation over `dim`, whose weight and bias broadcast to its input."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
-        x = spread(xp, size, inputs[0], batched[0])
+        x = spread(inputs[0], batched[0], size)
         ndim = x.array.ndim - 1
         others = [
-            raised(xp, t, ndim) if flag else t
-            for t, flag in zip(inputs[1:], batched[1:], strict=True)
+            raised(t, ndim) if flag else t for t, flag in zip(inputs[1:], batched[1:], strict=True)
         ]
         return getattr(xp, name)(x, *others, dim=tuple([d + 1 for d in dim]), **params)
 
@@ -361,7 +345,7 @@ def standardized(name: str) -> Callable[..., Any]:
 
 def tie_share(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, keepdim: bool) -> Any:
     """The extremum is one of each example."""
-    x, out = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    x, out = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     ndim = x.array.ndim
     if dim is None:
         dim, keepdim = tuple(range(1, ndim)), False
@@ -384,7 +368,7 @@ def folded(name: str) -> Callable[..., Any]:
 
 def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     """The new dimension comes after the batch axis."""
-    made = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+    made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
 
 
@@ -393,7 +377,7 @@ def along_lines(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
         op = getattr(xp, name)
-        made = [spread(xp, size, t, flag) for t, flag in zip(inputs, batched, strict=True)]
+        made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
         shape = made[0].array.shape
         if dim is None or len(shape) == 1:
             flat = [xp.reshape(t, shape=(size, math.prod(shape[1:]))) for t in made]
