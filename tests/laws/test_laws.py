@@ -66,6 +66,19 @@ def test_every_op_carries_examples(op):
 
 
 @every_sample
+def test_backward_equals_grad(sample):
+    _, cotangents, grads = gradients(sample)
+    tensors = sample.tensors()
+    autograd.backward(sample.call(tensors), [new_tensor(g) for g in cotangents])
+    for index, expected in zip(sample.differentiable, grads, strict=True):
+        found = tensors[index].grad
+        assert found is not None or not expected.array.any()
+        if found is not None:
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found.array, expected.array)
+
+
+@every_sample
 def test_vjp_equals_finite_differences(sample):
     leaves, cotangents, grads = gradients(sample)
     for index, leaf, grad in zip(sample.differentiable, leaves, grads, strict=True):

@@ -190,7 +190,7 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     forward, special = op.forward, modes
     node = Node()
     plans = [op.plan([node if mask & bit else None for bit in (1, 2, 4)]) for mask in range(8)]
-    facts, exact = bool(op.facts), op.exact
+    facts, exact, broadcasts = bool(op.facts), op.exact, op.elementwise
     last_shape = op.facts == (f"{op.inputs[2]}_shape",)
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
@@ -225,13 +225,14 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
             node.params = (None if z is None else z.shape,)
         else:
             node.params = op.collect((a, b, c), params) if facts else ()
-        node.shape = r.shape
+        node.shape = shape = r.shape
         node.dtype = dtype = r.dtype
         node.fits = (
             exact
             and (first is None or first.dtype is dtype)
             and (second is None or second.dtype is dtype)
             and (third is None or third.dtype is dtype)
+            and not (broadcasts and any(e is not None and e.shape != shape for e in node.edges))
         )
         return t
 
