@@ -33,39 +33,58 @@ __all__ = [
 # -- the fused case -----------------------------------------------------------------------------
 
 
-row_maximum: Any = np.maximum.reduce  # called by position: keywords cost a tenth of it
+# Called by position: keywords cost a tenth of it.
+maximum_of: Any = np.maximum.reduce
+total_of: Any = np.add.reduce
 
 
-def _picked(array: Any, target: Any) -> Any:
-    return array[np.arange(len(target)), target]
+class Rows:
+    """What the loss and its slope both need of the logits: the rows' maxima and sums of exps.
+
+    `places` are the flat indices of the target classes.
+    """
+
+    __slots__ = ("places", "tops", "totals")
+
+    def __init__(self, input: Any, target: Any) -> None:
+        self.tops = maximum_of(input, 1, None, None, True, -np.inf)
+        shifted = input - self.tops
+        self.totals = total_of(np.exp(shifted, shifted), 1)
+        self.places = np.arange(0, input.size, input.shape[1] or 1) + target
 
 
-def _cross_entropy_forward(input: Any, target: Any, share: Any, *, scale: float) -> Any:
-    shifted = input - row_maximum(input, 1, None, None, True, -np.inf)
-    loss = _picked(shifted, target)
-    loss = np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - loss
+def _highest(indices: Any) -> Any:
+    """The largest index; a negative one counts as a very large one."""
+    unsigned = indices.view(np.uint64)
+    return unsigned[unsigned.argmax()]  # eight times as fast as max()
+
+
+def _cross_entropy_forward(
+    input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
+) -> Any:
+    rows = rows or Rows(input, target)
+    loss = np.log(rows.totals) - (input.take(rows.places) - rows.tops.ravel())
     if share is not None:
         each = share[:, 0]
         loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
-    return np.add.reduce(loss) * scale
+    return total_of(loss) * scale
 
 
 def _cross_entropy_slope(
-    cotangent: Any, input: Any, target: Any, share: Any, *, scale: float
+    cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
-    out = input - row_maximum(input, 1, None, None, True, -np.inf)
+    rows = rows or Rows(input, target)
+    out = input - rows.tops
     np.exp(out, out)
-    factor = cotangent * scale if share is None else cotangent * scale * share
-    out *= factor / np.add.reduce(out, 1, keepdims=True)
-    out[np.arange(len(target)), target] -= factor if share is None else factor[:, 0]
+    factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]
+    out *= (factor / rows.totals)[:, None]
+    out.reshape(-1)[rows.places] -= factor
     if share is not None:
         out[share[:, 0] == 0] = 0
     return out
 
 
-def slope_input(
-    xp: Any, g: Any, cotangent: Any, input: Any, target: Any, share: Any, scale: float
-) -> Any:
+def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
     """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
     p = xp.softmax(input, dim=1)
     inward = p * g
@@ -75,37 +94,40 @@ def slope_input(
 
 
 _cross_entropy = declare(
-    "cross_entropy(input, target, share, *, scale)",
+    "cross_entropy(input, target, share, *, scale, rows)",
     _cross_entropy_forward,
-    input=lambda xp, g, input, target, share, scale: xp.cross_entropy_slope(
-        g, input, target, share, scale=scale
+    input=lambda xp, g, input, target, share, scale, rows: xp.cross_entropy_slope(
+        g, input, target, share, scale=scale, rows=rows
     ),
     complex=False,
     batch=rules.cross_entropy,
     examples=[
-        example("3x4, 3:int<4, none", scale=0.5),
-        example("3x4, 3:int<4, 3x1", scale=1.0),
-        example("0x4, 0:int<4, none", scale=1.0),
+        example("3x4, 3:int<4, none", scale=0.5, rows=None),
+        example("3x4, 3:int<4, 3x1", scale=1.0, rows=None),
+        example("0x4, 0:int<4, none", scale=1.0, rows=None),
     ],
     node_name="NllLossBackward0",
     doc="""Sum of `share * (logsumexp(input) - input[target])` over the rows, times `scale`. Fused,
-    as the loss of most classifiers: it keeps the input and the target, where a composition keeps
-    the logarithms of all probabilities too, and it is one node instead of four.""",
+    as the loss of most classifiers: beside its inputs it keeps two numbers a row, in `rows` (made
+    where that is None), where a composition keeps the logarithms of all probabilities; and it is
+    one node instead of four.""",
 )
 
 declare(
-    "cross_entropy_slope(cotangent, input, target, share, *, scale)",
+    "cross_entropy_slope(cotangent, input, target, share, *, scale, rows)",
     _cross_entropy_slope,
-    cotangent=lambda xp, g, cotangent, input, target, share, scale: (
+    cotangent=lambda xp, g, cotangent, input, target, share, scale, rows: (
         g
-        * xp.cross_entropy_slope(xp.zeros_like(cotangent) + 1.0, input, target, share, scale=scale)
+        * xp.cross_entropy_slope(
+            xp.zeros_like(cotangent) + 1.0, input, target, share, scale=scale, rows=rows
+        )
     ),
     input=slope_input,
     complex=False,
     batch=rules.cross_entropy_slope,
     examples=[
-        example(", 3x4, 3:int<4, none", scale=0.5),
-        example(", 3x4, 3:int<4, 3x1", scale=1.0),
+        example(", 3x4, 3:int<4, none", scale=0.5, rows=None),
+        example(", 3x4, 3:int<4, 3x1", scale=1.0, rows=None),
     ],
     doc="""The gradient of `cross_entropy`: `share * (softmax(input) - onehot(target)) * scale`.""",
 )
@@ -266,11 +288,12 @@ def cross_entropy(
         and target.array.dtype == np.int64
         and target.array.shape == input.array.shape[:1]
         and target.array.size
-        and target.array.__class__ is np.ndarray
+        and target.array.__class__ is input.array.__class__ is np.ndarray
     ):
-        indices = target.array
-        if int(indices.view(np.uint64).max()) < input.array.shape[1] and ignore_index < 0:
-            return _cross_entropy(input, target, None, scale=1.0 / len(indices))  # type: ignore[no-any-return]
+        logits, indices = input.array, target.array
+        if _highest(indices) < logits.shape[1] and ignore_index < 0:
+            rows = Rows(logits, indices)
+            return _cross_entropy(input, target, None, scale=1.0 / len(indices), rows=rows)  # type: ignore[no-any-return]
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     if isinstance(target.array, Interpreted) and weight is None and not label_smoothing:
@@ -300,7 +323,11 @@ def cross_entropy(
         scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
         found = target if indices is target.array else new_tensor(indices)
         return _cross_entropy(  # type: ignore[no-any-return]
-            input, found, None if share is None else new_tensor(share[:, None]), scale=scale
+            input,
+            found,
+            None if share is None else new_tensor(share[:, None]),
+            scale=scale,
+            rows=Rows(input.array, indices) if input.array.__class__ is np.ndarray else None,
         )
     log_p = input.log_softmax(1)
     loss = nll_loss(log_p, target, weight, None, ignore_index, None, reduction)

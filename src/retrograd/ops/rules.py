@@ -264,7 +264,9 @@ def _classes(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     return x, xp.unsqueeze(target, dims=(2,)), share
 
 
-def cross_entropy(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float) -> Any:
+def cross_entropy(
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
+) -> Any:
     """The fused loss, composed: the sum over the rows of each example."""
     x, target, share = _classes(xp, size, inputs, batched)
     picked = xp.squeeze(xp.take_along(x, target, dim=2), dims=(2,))
@@ -275,7 +277,9 @@ def cross_entropy(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: fl
     return xp.sum_dim(loss, dim=(1,), keepdim=False) * scale
 
 
-def cross_entropy_slope(xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float) -> Any:
+def cross_entropy_slope(
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
+) -> Any:
     """Probabilities less the hot ones, for each example."""
     cotangent = spread(inputs[0], batched[0], size)
     x, target, share = _classes(xp, size, inputs[1:], batched[1:])

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,18 @@ def walk(xp: Any, value: Any, path: tuple[Any, ...]) -> Any:
     return value
 
 
+@lru_cache(maxsize=64)
+def ones(count: int, kind: str) -> Any:
+    """A vector of ones, which nobody writes; for at most `SMALL` of them."""
+    return np.ones(count, kind)
+
+
 def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     lead = input.ndim - len(shape)
+    if lead == 1 == len(shape) and input.shape[1:] == shape and input.dtype.char in "fd":
+        count = len(input)
+        vector = ones(count, input.dtype.char) if count <= SMALL else np.ones(count, input.dtype)
+        return vector.dot(input)  # thrice as fast as to add up
     if lead:
         input = np.add.reduce(input, 0 if lead == 1 else tuple(range(lead)))
         if input.shape == shape:
@@ -39,10 +49,11 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
-    if input.ndim == 0 and math.prod(shape) < SMALL:  # later arithmetic wants real strides
+    if input.ndim == 0:
         out = np.empty(shape, input.dtype)
-        out.fill(input)
-        return out
+        if out.size < SMALL:  # later arithmetic wants real strides
+            out.fill(input)
+            return out
     return _expand(input, shape=shape)
 
 
