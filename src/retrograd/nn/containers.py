@@ -25,6 +25,8 @@ def _position(index: Any, size: int) -> int:
 class _Listed(Module):
     """A container whose children are numbered from 0."""
 
+    fixed_names = False
+
     def __len__(self) -> int:
         return len(self._modules)
 
@@ -174,6 +176,8 @@ class ModuleDict(Module):
     (['a', 'b'], ReLU())
     """
 
+    fixed_names = False
+
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
         if modules is not None:
@@ -312,6 +316,8 @@ class ParameterDict(Module):
     >>> list(scales), len(list(scales.parameters()))
     (['left', 'right'], 2)
     """
+
+    fixed_names = False
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -17,8 +17,33 @@ if TYPE_CHECKING:
 __all__ = ["Tree"]
 
 
+class Entry:
+    """Finds a registered name four times as soon as the miss that `__getattr__` waits for.
+
+    A class gets one for each name that its instances register, unless it has that name itself.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tree: Tree | None, cls: type) -> Any:
+        if tree is not None:
+            own = tree.__dict__
+            for table in TABLES:
+                if self.name in own[table]:
+                    return own[table][self.name]
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
+
+
+TABLES = ("_parameters", "_modules", "_buffers")
+
+
 class Tree:
     """The part of `Module` that registers what is assigned to it, and finds it again."""
+
+    fixed_names = True  # whether a class's instances register the same names
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -55,6 +80,7 @@ class Tree:
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
+        self._expect(name)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -68,6 +94,7 @@ class Tree:
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
                 "(retrograd.Tensor or None required)"
             )
+        self._expect(name)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -79,6 +106,7 @@ class Tree:
         if module is not None and not isinstance(module, Tree):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "module", "_modules")
+        self._expect(name)
         self._modules[name] = module
 
     def register_module(self, name: str, module: Any) -> None:
@@ -97,17 +125,18 @@ class Tree:
         if hasattr(self, name) and name not in self.__dict__[table]:
             raise KeyError(f"attribute '{name}' already exists")
 
+    @classmethod
+    def _expect(cls, name: str) -> None:
+        """Make a registered name quick to find."""
+        known = not name.isidentifier() or any(name in vars(base) for base in cls.__mro__)
+        if cls.fixed_names and not known:
+            setattr(cls, name, Entry(name))
+
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        try:
-            return own["_parameters"][name]  # what a layer's forward reads: it is timed
-        except KeyError:
-            pass
-        for table in ("_modules", "_buffers"):
-            try:
+        for table in TABLES:
+            if name in own.get(table, ()):
                 return own[table][name]
-            except KeyError:
-                continue
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -119,6 +148,7 @@ class Tree:
         elif isinstance(value, Tree):
             self._require_init(name, "module")
             self._forget(name, "_parameters", "_buffers")
+            self._expect(name)
             own["_modules"][name] = value
         elif name in own.get("_parameters", ()):
             if value is not None:
