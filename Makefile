@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# What is tested once more without the hot path in C.
+IN_PYTHON := tests/engine tests/autograd
 
 .PHONY: demo test bench lint docs clean
 
@@ -13,6 +15,7 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
 
 # With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well.
 bench: $(VENV)/.base
@@ -23,12 +26,13 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror src/native/*.c src/native/*.h
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_ops.py
 	$(BIN)/mkdocs build --strict --quiet
 
-$(VENV)/.base: pyproject.toml
+$(VENV)/.base: pyproject.toml setup.py $(wildcard src/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m compileall -q src

@@ -65,13 +65,13 @@ def backward_of(
     >>> x.grad
     tensor(6.)
     """
-    if gradient is None and inputs is None and not create_graph:
+    if gradient is None and inputs is None and not (create_graph or modes.special):
         node, array = self.node, self.array
-        if node is not None and array.ndim == 0:
+        if node is not None and array.ndim == 0 and node.seq:
             one = ONE.get(array.dtype)
             if one is not None:  # the common case, without ceremony
                 try:
-                    engine.run(((node, one),), retain_graph, False)
+                    engine.run_plain(node, one, retain_graph)
                 except SecondBackwardError as error:
                     raise told_apart(error, (node,)) from None
                 return

@@ -32,6 +32,7 @@ from . import saved, watch
 from .anomaly import check_nan, warned
 from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, Node
+from .native import native
 from .op import ALONE, arrays, reals, recorded
 from .search import last_contributors, needed_for, reachable
 from .tensor import Tensor, add_grad, new_tensor
@@ -39,12 +40,12 @@ from .tensor import Tensor, add_grad, new_tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["run"]
+__all__ = ["run", "run_plain"]
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
 
-def run(  # noqa: PLR0915 (the hot loop is written out)
+def run(
     roots: Sequence[tuple[Node, Any]],
     retain_graph: bool | None,
     create_graph: bool,
@@ -57,43 +58,60 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
     call, whose tangents and batches only tensors carry. With `captures`, only nodes on the way to
     them run; leaves among them accumulate if `accumulate`, and are captured if not.
     """
+    ordinary = captures is None and not (create_graph or modes.special)
+    if ordinary and len(roots) == 1 and roots[0][0].seq:
+        run_plain(*roots[0], retain_graph)
+        return {}
     on_tensors = create_graph or modes.transforming()
     if on_tensors and modes.state.grad is not create_graph:
         with modes.Changed(grad=create_graph):
             return run(roots, retain_graph, create_graph, captures, accumulate)
-    grads: dict[Node, Any] = {}
-    borrowed: set[Node] = set()
-    heap: list[tuple[int, Node]] = []
-    leaves: list[Node] = []
-    task = None  # made when a node needs it: most passes never do
-    careful = on_tensors or captures is not None or modes.special
-    if careful or len(roots) != 1 or not roots[0][0].seq:
-        task = Pass(grads, borrowed, heap, leaves, retain_graph, on_tensors, accumulate, roots)
-        for node, root in roots:
-            if isinstance(root, Tensor) is on_tensors:
-                task.arrive(node, root, False)
-            else:
-                task.arrive(node, new_tensor(root) if on_tensors else root.array, False)
-        if captures is not None:
-            task.wanted = set(captures)
-            task.needed = needed_for(task.wanted, grads)
-    else:
-        ((node, g),) = roots  # the newest node: nothing will be added to its cotangent
-        grads[node] = g
-        heap.append((-node.seq, node))
-    get, pop, free = grads.get, grads.pop, not retain_graph
+    task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
+    for node, root in roots:
+        if isinstance(root, Tensor) is on_tensors:
+            task.arrive(node, root, False)
+        else:
+            task.arrive(node, new_tensor(root) if on_tensors else root.array, False)
+    if captures is not None:
+        task.wanted = set(captures)
+        task.needed = needed_for(task.wanted, task.grads)
+    return task.complete(None, not ordinary)
+
+
+def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
+    """`run` for one root, no leaf, and an array, with nothing to capture, in default modes."""
+    stopped = start(node, g, not retain_graph)
+    if stopped is not None:
+        grads, borrowed, heap, leaves, stop = stopped
+        roots = ((node, g),)
+        task = Pass(grads, borrowed, heap, leaves, retain_graph, False, True, roots)
+        task.complete(stop, False)
+
+
+def start(node: Node, g: Any, free: bool) -> Any:
+    """A pass from one node, the newest: None if it is done, or its state and where it stopped."""
+    grads, borrowed, heap, leaves = {node: g}, set[Node](), [(-node.seq, node)], list[Node]()
+    stop = advance(grads, borrowed, heap, leaves, free)
+    if stop is not None:
+        return grads, borrowed, heap, leaves, stop
+    for leaf in leaves:
+        add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+    return None
+
+
+def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:
+    """Run ordinary nodes, newest first, as long as nothing else has to be done.
+
+    Returns None when no node waits any more; or the node that `Pass.step` is to run, which is still
+    in `grads`; or one that has run and led to a leaf with hooks.
+    """
+    get, pop = grads.get, grads.pop
+    led = False
     while heap:
         node = heappop(heap)[1]
         op = node.op
-        if careful or node.hooks is not None or not op.ordinary:
-            if task is None:
-                task = Pass(
-                    grads, borrowed, heap, leaves, retain_graph, on_tensors, accumulate, roots
-                )
-            task.step(node)
-            careful = careful or task.undefined
-            continue
-        # What `Pass.step` does for an ordinary node, inlined: calls would cost a fifth.
+        if node.hooks is not None or not op.ordinary:
+            return node  # type: ignore[no-any-return]
         g = pop(node)
         values = node.saved
         if values:
@@ -125,12 +143,6 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
                     heappush(heap, (-number, edge))
                 else:
                     leaves.append(edge)
-                    if edge.hooks is not None:
-                        if task is None:
-                            task = Pass(
-                                grads, borrowed, heap, leaves, retain_graph, False, True, roots
-                            )
-                        task.watch_leaves(node)
             elif (
                 before.base is not None
                 or before.__class__ is not ndarray
@@ -140,21 +152,11 @@ def run(  # noqa: PLR0915 (the hot loop is written out)
                 borrowed.discard(edge)
             else:
                 add(before, c, before)
-        if task is not None and task.last:
-            task.early_leaves(node)
-    for node in leaves:
-        g = get(node)
-        if g is None and (node.hooks is None or node not in grads):  # undefined, or ran early
-            continue
-        if careful or node.hooks is not None:
-            task.leaf(node)  # type: ignore[union-attr]
-        else:
-            accumulate_leaf(node, g, node in borrowed, False)
-    if task is None:
-        return {}
-    if task.callbacks:
-        task.call_back()
-    return task.captured
+            if edge.hooks is not None and not edge.seq:
+                led = True
+        if led:
+            return node  # type: ignore[no-any-return]
+    return None
 
 
 pass_number = counter()
@@ -199,6 +201,36 @@ class Pass:
         if self._number is None:
             self._number = pass_number()
         return self._number
+
+    def complete(self, node: Any, careful: Any) -> dict[Node, Any]:
+        """Run all that waits, beginning with `node` where `advance` stopped at one."""
+        heap, leaves, grads, borrowed = self.heap, self.leaves, self.grads, self.borrowed
+        free = not self.retain_graph
+        while True:
+            if node is None:
+                if careful or self.undefined:
+                    node = heappop(heap)[1] if heap else None
+                else:
+                    node = advance(grads, borrowed, heap, leaves, free)
+                if node is None:
+                    break
+            if node in grads:
+                self.step(node)
+            else:  # it ran, and led to a leaf with hooks
+                self.watch_leaves(node)
+                self.early_leaves(node)
+            node = None
+        for leaf in leaves:
+            g = grads.get(leaf)
+            if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
+                continue
+            if careful or leaf.hooks is not None:
+                self.leaf(leaf)
+            else:
+                add_to_leaf(leaf, g, leaf in borrowed)
+        if self.callbacks:
+            self.call_back()
+        return self.captured
 
     def call_back(self) -> None:
         """Call what was queued for the end of the pass, also what is queued meanwhile."""
@@ -419,12 +451,19 @@ def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
 
 
 def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
-    """Add a complete cotangent to the leaf's `.grad`, under the leaf's own lock."""
+    """Add a complete cotangent to the leaf's `.grad`."""
+    if not create_graph:
+        add_to_leaf(node, g, borrowed)
+        return
+    leaf = node.saved.tensor()
+    if leaf is not None and leaf.node is node:
+        add_grad(leaf, g, node.saved.lock)
+
+
+def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
+    """Add a complete cotangent, an array, to the leaf's `.grad`, under the leaf's own lock."""
     leaf = node.saved.tensor()
     if leaf is None or leaf.node is not node:
-        return
-    if create_graph:
-        add_grad(leaf, g, node.saved.lock)
         return
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
@@ -443,3 +482,7 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
                 leaf._grad = new_tensor(before.array + g)
     finally:
         lock.release()
+
+
+if native is not None:
+    start, advance, add_to_leaf = native.start, native.advance, native.add_to_leaf

@@ -25,32 +25,54 @@ NOTE [The record]
 NOTE [Namespaces]
 `arrays` and `recorded` are what formulas know as `xp`: by the op's name, the first has its forward,
 the second its caller. So a formula that calls ops runs on arrays and on tensors alike. `reals` is
-`arrays` for nodes whose values are all real: there `conj`, for one, is the identity.
+`arrays` for nodes whose values are all real: there `conj`, for one, is the identity. They are
+modules because CPython reads a module's names fastest.
 """
 
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import modes
+from .. import dtypes, modes
 from .callers import caller
-from .graph import MANY, Kind, Node, output_node
+from .fitting import fit
+from .graph import FREED, MANY, Cell, Kind, Leaf, Node, output_node, tick
+from .native import hasten, native
 from .record import INFERENCE_SAVED
-from .saved import saved_properties
-from .tensor import Tensor, method, new_tensor
+from .saved import raw, saved_properties
+from .tensor import Tensor, as_array, method, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["OPS", "Example", "Op", "arrays", "declare", "example", "recorded"]
 
-arrays: Any = SimpleNamespace()
-reals: Any = SimpleNamespace()
-recorded: Any = SimpleNamespace()
+arrays: Any = ModuleType("arrays")
+reals: Any = ModuleType("reals")
+recorded: Any = ModuleType("recorded")
+
+if native is not None:
+    native.setup(
+        tensor=Tensor,
+        node=Node,
+        kind=Kind,
+        cell=Cell,
+        leaf=Leaf,
+        modes=vars(modes),
+        numbers=tick.__self__,  # type: ignore[attr-defined]
+        as_array=as_array,
+        scalar_array=dtypes.scalar_array,
+        raw=raw,
+        fit=fit,
+        freed=FREED,
+        arrays=arrays,
+        reals=reals,
+        add=np.add,
+    )
 
 OPS: dict[str, Op] = {}
 
@@ -399,10 +421,10 @@ def declare(
     if op.name in OPS:
         raise TypeError(f"an op called {op.name!r} exists already")
     call = caller(op)
-    call.__name__ = call.__qualname__ = op.name
+    call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
     call.__doc__ = doc
     call.op = op  # type: ignore[attr-defined]
-    op.call = call
+    op.call = call = hasten(op, call)
     OPS[op.name] = op
     setattr(arrays, op.name, op.forward)
     setattr(reals, op.name, on_reals or op.forward)

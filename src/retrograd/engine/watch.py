@@ -101,8 +101,8 @@ if hasattr(os, "register_at_fork"):
 
 def cell_of(op: Op) -> Any:
     """The closure cell in which the op's caller keeps its forward."""
-    names = op.call.__code__.co_freevars
-    return op.call.__closure__[names.index("forward")]
+    call = getattr(op.call, "__wrapped__", op.call)  # behind the one in C
+    return call.__closure__[call.__code__.co_freevars.index("forward")]
 
 
 def stand_in(op: Op) -> Callable[..., Any]:

@@ -1,0 +1,130 @@
+/* The hot path in C: what `engine/callers.py` and `engine/backward.py` do in the plain case.
+
+   NOTE [Native]
+   1. Nothing here is new. A `Caller` wraps the caller that Python built for an op, runs the
+      commonest case (plain tensors of one dtype, default modes), and hands every other one to it,
+      errors included.
+   2. `start`, `advance` and `add_to_leaf` are those of `backward.py` once more. They work on the
+      same dictionaries and lists, so a pass goes from C to Python and back at any node.
+   3. Tensors, nodes and kinds stay the Python classes they are. A slot of such a class is a pointer
+      at a fixed offset, which its descriptor tells: `slot` reads it once, when the engine is set up.
+   4. The interpreter lock is held throughout, but for what NumPy does; the module is neither built
+      nor loaded for an interpreter without that lock.
+   5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
+      so what is used after it is held, not borrowed.
+   The files are one translation unit: this one includes the others.
+*/
+
+#include "shared.h"
+#include "callers.c"
+#include "backward.c"
+
+/* The offset of a slot of a Python class, or -1 with an error. */
+static Py_ssize_t
+slot(PyObject *cls, const char *name)
+{
+    PyObject *found = PyObject_GetAttrString(cls, name);
+    Py_ssize_t offset = -1;
+    if (found != NULL && Py_IS_TYPE(found, &PyMemberDescr_Type)) {
+        offset = ((PyMemberDescrObject *)found)->d_member->offset;
+    }
+    else if (found != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s is no slot", name);
+    }
+    Py_XDECREF(found);
+    return offset;
+}
+
+static PyObject *
+setup(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"tensor",  "node",     "kind",         "cell", "leaf", "modes",
+                            "numbers", "as_array", "scalar_array", "raw",  "fit",  "freed",
+                            "arrays",  "reals",    "add",          NULL};
+    PyObject *tensor, *node, *kind, *cell, *leaf;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOOOOOOOOO", names, &tensor, &node, &kind,
+                                     &cell, &leaf, &modes, &numbers, &as_array, &scalar_array, &raw,
+                                     &fit, &freed, &arrays, &reals, &add)) {
+        return NULL;
+    }
+    struct {
+        Py_ssize_t *offset;
+        PyObject *cls;
+        const char *name;
+    } slots[] = {
+        {&of_tensor.array, tensor, "array"}, {&of_tensor.cell, tensor, "cell"},
+        {&of_tensor.node, tensor, "node"},   {&of_node.op, node, "op"},
+        {&of_node.seq, node, "seq"},         {&of_node.edges, node, "edges"},
+        {&of_node.saved, node, "saved"},     {&of_node.params, node, "params"},
+        {&of_node.shape, node, "shape"},     {&of_node.dtype, node, "dtype"},
+        {&of_node.hooks, node, "hooks"},     {&of_node.cell, node, "cell"},
+        {&of_node.fits, node, "fits"},       {&of_kind.formulas, kind, "formulas"},
+        {&of_kind.takes, kind, "takes"},     {&of_kind.ordinary, kind, "ordinary"},
+        {&of_cell.last, cell, "last"},       {&of_leaf.tensor, leaf, "tensor"},
+        {&of_leaf.lock, leaf, "lock"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
+        *slots[i].offset = slot(slots[i].cls, slots[i].name);
+        if (*slots[i].offset < 0) {
+            return NULL;
+        }
+    }
+    Tensor = (PyTypeObject *)tensor;
+    Node = (PyTypeObject *)node;
+    PyObject *kept[] = {tensor, node, modes, numbers, as_array, scalar_array,
+                        raw,    fit,  freed, arrays,  reals,    add};
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(kept); i++) {
+        Py_INCREF(kept[i]); /* for ever */
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"setup", (PyCFunction)(void (*)(void))setup, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"advance", (PyCFunction)(void (*)(void))advance, METH_FASTCALL, NULL},
+    {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
+    {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
+    {NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "retrograd.engine._native",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit__native(void)
+{
+    import_array();
+    struct {
+        PyObject **text;
+        const char *content;
+    } texts[] = {
+        {&text_special, "special"},
+        {&text_inference_seen, "inference_seen"},
+        {&text_is_inference, "is_inference_tensor"},
+        {&text_cells, "cells"},
+        {&text_grad, "_grad"},
+        {&text_acquire, "acquire"},
+        {&text_release, "release"},
+        {&text_bump, "bump"},
+        {&writer, "backward()"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
+        *texts[i].text = PyUnicode_InternFromString(texts[i].content);
+        if (*texts[i].text == NULL) {
+            return NULL;
+        }
+    }
+    zero = PyLong_FromLong(0);
+    PyObject *module =
+        zero == NULL || PyType_Ready(&CallerType) < 0 ? NULL : PyModule_Create(&definition);
+    if (module == NULL || PyModule_AddIntConstant(module, "MOST", MOST) < 0 ||
+        PyModule_AddObjectRef(module, "Caller", (PyObject *)&CallerType) < 0) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

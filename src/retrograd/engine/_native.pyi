@@ -1,0 +1,41 @@
+"""The types of the module in `src/native`: NOTE [Native] there."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .graph import Node
+from .op import Op
+
+MOST: int  # inputs, or saved values, of an op that gets a `Caller`
+
+class Caller:
+    """An op's caller; whatever is not plain goes to `python`, which it also shows as wrapped."""
+
+    __wrapped__: Callable[..., Any]
+    def __init__(
+        self,
+        *,
+        python: Callable[..., Any],
+        op: Op,
+        forward: Callable[..., Any],
+        inputs: int,
+        places: tuple[int, ...],
+        sources: tuple[int, ...],
+        keeps: tuple[int, ...],
+        facts: tuple[Any, ...],
+        fits: int,
+        takes_scalar: bool,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, **params: Any) -> Any: ...
+
+def setup(**parts: Any) -> None: ...
+def advance(
+    grads: dict[Node, Any],
+    borrowed: set[Node],
+    heap: list[tuple[int, Node]],
+    leaves: list[Node],
+    free: bool,
+    /,
+) -> Node | None: ...
+def add_to_leaf(node: Node, g: Any, borrowed: bool, /) -> None: ...
+def start(node: Node, g: Any, free: bool, /) -> Any: ...

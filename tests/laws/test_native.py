@@ -1,0 +1,150 @@
+"""The hot path in C does what the one in Python does: same values to the bit, same nodes.
+
+Where it was not built, both sides are the one in Python. `make test` runs the engine's own tests in
+both ways.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import modes
+from retrograd.engine.native import native
+from retrograd.engine.op import OPS
+from retrograd.engine.saved import Packed
+from retrograd.engine.tensor import Tensor, new_tensor
+
+from .samples import samples
+
+CALLS = (
+    [made for made in samples(differentiable=False) if isinstance(made.op.call, native.Caller)]
+    if native
+    else []
+)
+
+
+def test_it_is_built_wherever_there_is_a_compiler():
+    wanted = os.environ.get("RETROGRAD_NATIVE") != "0" and shutil.which("cc") is not None
+    assert (native is not None) == wanted
+
+
+def same(found, expected):
+    """Assert that two saved values, facts or results are one object or equal to the bit."""
+    if isinstance(found, Tensor):
+        assert isinstance(expected, Tensor)
+        assert found is expected or found.node is expected.node is None
+        found, expected = found.array, expected.array
+    if isinstance(found, np.ndarray):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    elif found is not expected and not isinstance(found, Packed):
+        assert type(found) is type(expected)
+        assert found == expected or found != found
+
+
+def compare(op, inputs, params):
+    """Call both callers of an op, and compare all that they made."""
+    first = op.call(*inputs, **params)
+    second = getattr(op.call, "__wrapped__", op.call)(*inputs, **params)
+    assert type(first) is type(second)
+    if isinstance(first, tuple):  # several outputs: there is no caller in C
+        return
+    same(first.array, second.array)
+    assert (first.node is None) == (second.node is None)
+    assert (first.cell is None) == (second.cell is None)
+    if first.node is None:
+        return
+    one, two = first.node, second.node
+    assert one.op is two.op is op
+    assert one.seq < two.seq
+    assert one.edges == two.edges
+    assert (one.shape, one.dtype, one.fits) == (two.shape, two.dtype, two.fits)
+    assert (one.hooks, one.cell) == (two.hooks, two.cell)
+    assert len(one.saved) == len(two.saved)
+    assert len(one.params) == len(two.params)
+    for found, expected in zip((*one.saved, *one.params), (*two.saved, *two.params), strict=True):
+        same(found, expected)
+
+
+@pytest.mark.parametrize("sample", CALLS, ids=repr)
+def test_both_callers_record_the_same(sample):
+    places = sample.differentiable
+    for wanted in product((False, True), repeat=len(places)):
+        inputs = sample.tensors(grad=False)
+        for place, flag in zip(places, wanted, strict=True):
+            inputs[place].requires_grad = flag
+        compare(sample.op, inputs, sample.params)
+
+
+@pytest.mark.parametrize("name", ["mul", "add", "div", "atan2", "maximum"])
+def test_both_callers_take_numbers_and_mixed_dtypes(name):
+    op, x = OPS[name], rg.tensor([0.5, 2.0], requires_grad=True)
+    for other in (2, 2.5, np.float64(3.0), rg.tensor(2), rg.tensor([1.0, 2.0], dtype=rg.float64)):
+        compare(op, (x, other), {})
+        compare(op, (x.detach(), other), {})
+    if op.complex:
+        compare(op, (x, 1.5 + 2j), {})
+        compare(op, (x, rg.tensor([1j, 2.0], requires_grad=True)), {})
+
+
+def test_broadcast_inputs_are_not_taken_to_fit():
+    a, b = rg.ones(3, 1, requires_grad=True), rg.ones(4, requires_grad=True)
+    c = rg.ones(3, 4, requires_grad=True)
+    for op in (OPS["mul"], OPS["addcmul"]):
+        inputs, params = ((a, b), {}) if op.name == "mul" else ((a, b, c), {"value": 1})
+        compare(op, inputs, params)
+        assert not op.call(*inputs, **params).node.fits
+
+
+def test_errors_are_those_of_the_python_caller():
+    x = rg.ones(2, 3)
+    for call in (
+        lambda: rg.mul(x, rg.ones(4)),
+        lambda: rg.mul(x, "text"),
+        lambda: rg.exp("text"),
+        lambda: rg.exp(x, x),
+        lambda: rg.exp(),
+        lambda: rg.nn.functional.linear(x, rg.ones(2, 2)),
+    ):
+        with pytest.raises((RuntimeError, TypeError)) as caught:
+            call()
+        assert "Caller" not in str(caught.value)
+
+
+def test_an_inference_tensor_is_not_saved():
+    with rg.inference_mode():
+        made = rg.ones(2)
+    x = rg.ones(2, requires_grad=True)
+    assert modes.inference_seen
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+        x * made
+    assert (x + made).requires_grad  # nothing to save
+
+
+def test_gradients_are_the_same_to_the_bit(tmp_path):
+    script = Path(__file__).with_name("all_gradients.py")
+    found = []
+    for flag in ("1", "0"):
+        file = tmp_path / f"{flag}.npz"
+        environment = os.environ | {"RETROGRAD_NATIVE": flag}
+        subprocess.run([sys.executable, script, file], check=True, env=environment)
+        with np.load(file) as arrays:
+            found.append({name: arrays[name] for name in arrays})
+    assert found[0].keys() == found[1].keys()
+    assert len(found[0]) > 500
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(array, found[1][name], err_msg=name)
+
+
+def test_a_numpy_array_that_is_no_tensor_is_taken():
+    x = rg.ones(2, requires_grad=True)
+    assert (x * new_tensor(np.ones(2))).dtype == rg.float64
