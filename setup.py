@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 native = Extension(
     "retrograd.engine._native",
     ["src/native/module.c"],
-    depends=["src/native/shared.h", "src/native/callers.c", "src/native/backward.c"],
+    depends=[f"src/native/{name}" for name in ("shared.h", "views.c", "callers.c", "backward.c")],
     include_dirs=[numpy.get_include()],
     optional=True,  # without a compiler, the installation goes on
 )

@@ -10,14 +10,6 @@ key_at(PyObject *heap, Py_ssize_t i)
     return PyLong_AsLongLong(PyTuple_GET_ITEM(PyList_GET_ITEM(heap, i), 0));
 }
 
-static void
-swap(PyObject *heap, Py_ssize_t i, Py_ssize_t j)
-{
-    PyObject *first = PyList_GET_ITEM(heap, i);
-    PyList_SET_ITEM(heap, i, PyList_GET_ITEM(heap, j));
-    PyList_SET_ITEM(heap, j, first);
-}
-
 static int
 push(PyObject *heap, PyObject *node, long long seq)
 {

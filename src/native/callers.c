@@ -1,6 +1,7 @@
 /* Callers: they compute, and record a node where a gradient is wanted, as `engine/callers.py`. */
 
 #include "shared.h"
+#include "views.c"
 
 typedef struct {
     PyObject_HEAD
@@ -10,53 +11,66 @@ typedef struct {
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     int inputs, edges, saves;
     int fits;                       /* when contributions fit their edges as they are */
+    int view;                       /* whether the output shares the input's memory */
+    bool variadic;                  /* whether there may be any number of inputs */
     bool takes_scalar;              /* whether the second input may be a number */
     signed char places[MOST];       /* the inputs that edges lead to */
     signed char sources[MOST];      /* of each saved value: input i is i, the output is ~0 */
     unsigned char keeps[1 << MOST]; /* by which edges there are: which of the values are saved */
 } Caller;
 
-/* Whether a value that is about to be saved was made in inference mode. */
-static int
-is_inference(PyObject *tensor)
-{
-    if (PyDict_GetItemWithError(modes, text_inference_seen) != Py_True) {
-        return false;
-    }
-    PyObject *found = PyObject_GetAttr(tensor, text_is_inference);
-    int result = found == NULL ? -1 : found == Py_True;
-    Py_XDECREF(found);
-    return result;
-}
+/* One call: the inputs, their arrays (held), and the values of the parameters after both. */
+typedef struct {
+    Caller *of;
+    PyObject *const *args;
+    PyObject **arrays;
+    PyObject *kwnames;
+    int count; /* of inputs */
+} Call;
 
 /* The value of the keyword argument called `name`, borrowed, or NULL. */
 static PyObject *
-keyword(PyObject *name, PyObject *const *values, PyObject *names)
+keyword(Call *call, PyObject *name)
 {
-    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *found = PyTuple_GET_ITEM(names, i);
+    for (Py_ssize_t i = 0; call->kwnames != NULL && i < PyTuple_GET_SIZE(call->kwnames); i++) {
+        PyObject *found = PyTuple_GET_ITEM(call->kwnames, i);
         if (found == name || PyUnicode_Compare(found, name) == 0) {
-            return values[i];
+            return call->args[call->count + i];
         }
     }
     return NULL;
 }
 
+/* The shape of one input, None if it is absent; of all of them where `place` is negative. */
+static PyObject *
+shape_at(Call *call, long place)
+{
+    if (place >= 0) {
+        PyObject *array = call->arrays[place];
+        return array == Py_None ? Py_NewRef(Py_None) : shape_of(array);
+    }
+    PyObject *shapes = PyTuple_New(call->count);
+    for (int i = 0; shapes != NULL && i < call->count; i++) {
+        PyObject *shape = shape_of(call->arrays[i]);
+        if (shape == NULL) {
+            Py_CLEAR(shapes);
+            break;
+        }
+        PyTuple_SET_ITEM(shapes, i, shape);
+    }
+    return shapes;
+}
+
 /* The parameters that a node keeps; NULL without an error where one was not given. */
 static PyObject *
-collect(Caller *self, PyObject *const *args, PyObject *const *inputs, PyObject *kwnames)
+collect(Call *call)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(self->facts);
+    Py_ssize_t count = PyTuple_GET_SIZE(call->of->facts);
     PyObject *facts = PyTuple_New(count);
     for (Py_ssize_t i = 0; facts != NULL && i < count; i++) {
-        PyObject *fact = PyTuple_GET_ITEM(self->facts, i), *value;
-        if (PyLong_Check(fact)) {
-            PyObject *array = inputs[PyLong_AsLong(fact)];
-            value = array == Py_None ? Py_NewRef(Py_None) : shape_of(array);
-        }
-        else {
-            value = Py_XNewRef(keyword(fact, args + self->inputs, kwnames));
-        }
+        PyObject *fact = PyTuple_GET_ITEM(call->of->facts, i);
+        PyObject *value = PyLong_Check(fact) ? shape_at(call, PyLong_AsLong(fact))
+                                             : Py_XNewRef(keyword(call, fact));
         if (value == NULL) {
             Py_CLEAR(facts);
             break;
@@ -73,12 +87,25 @@ edge_of(PyObject *input)
     return PyObject_TypeCheck(input, Tensor) ? SLOT(input, of_tensor.node) : Py_None;
 }
 
-static bool
-wants_node(Caller *self, PyObject *const *args)
+/* The input that edge number `i` leads to. */
+static PyObject *
+edge_input(Call *call, int i)
 {
-    for (int i = 0; i < self->edges; i++) {
-        if (edge_of(args[self->places[i]]) != Py_None) {
-            return true;
+    return call->args[call->of->variadic ? i : call->of->places[i]];
+}
+
+static int
+count_edges(Call *call)
+{
+    return call->of->variadic ? call->count : call->of->edges;
+}
+
+static bool
+wants_node(Call *call)
+{
+    for (int i = 0; i < count_edges(call); i++) {
+        if (edge_of(edge_input(call, i)) != Py_None) {
+            return call->of->edges > 0;
         }
     }
     return false;
@@ -101,35 +128,40 @@ kept(PyObject *input, PyObject *array)
 
 /* The node of a call that is to be recorded; NULL without an error where Python is to see to it. */
 static PyObject *
-record(Caller *self, PyObject *const *args, PyObject *const *inputs, PyObject *kwnames,
-       PyObject *result)
+record(Call *call, PyObject *result)
 {
-    PyObject *facts = collect(self, args, inputs, kwnames), *shape = NULL, *node = NULL;
-    PyObject *edges = PyTuple_New(self->edges), *saved = PyTuple_New(self->saves);
-    PyObject *dtype = dtype_of(result);
+    Caller *self = call->of;
+    PyObject *facts = collect(call), *shape = NULL, *node = NULL, *dtype = dtype_of(result);
+    PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
     bool fits = self->fits != FITS_NEVER;
     int mask = 0;
     if (facts == NULL || edges == NULL || saved == NULL) {
         goto failed;
     }
-    for (int i = 0; i < self->edges; i++) {
-        PyObject *edge = edge_of(args[self->places[i]]);
+    for (int i = 0; i < count_edges(call); i++) {
+        PyObject *edge = edge_of(edge_input(call, i));
         PyTuple_SET_ITEM(edges, i, Py_NewRef(edge));
-        if (edge != Py_None) {
-            mask |= 1 << i;
-            bool equal = has_shape(result, SLOT(edge, of_node.shape));
-            if (equal && shape == NULL) {
-                shape = Py_NewRef(SLOT(edge, of_node.shape)); /* one tuple for many nodes */
-            }
-            fits = fits && (equal || self->fits == FITS_DTYPES);
-            fits = fits && SLOT(edge, of_node.dtype) == dtype;
+        if (edge == Py_None) {
+            continue;
         }
+        if (self->view && SLOT(edge, of_node.op) == refused) {
+            goto failed;
+        }
+        mask |= self->variadic ? 1 : 1 << i;
+        bool equal = has_shape(result, SLOT(edge, of_node.shape));
+        if (equal && shape == NULL) {
+            shape = Py_NewRef(SLOT(edge, of_node.shape)); /* one tuple for many nodes */
+        }
+        fits = fits && (equal || self->fits == FITS_DTYPES) && SLOT(edge, of_node.dtype) == dtype;
     }
     for (int i = 0; i < self->saves; i++) {
-        int source = self->sources[i];
-        PyObject *value = Py_NewRef(Py_None);
+        int from = self->sources[i];
+        PyObject *value = Py_None;
         if (self->keeps[mask] & 1 << i) {
-            Py_SETREF(value, source < 0 ? Py_NewRef(result) : kept(args[source], inputs[source]));
+            value = from < 0 ? Py_NewRef(result) : kept(call->args[from], call->arrays[from]);
+        }
+        else {
+            Py_INCREF(value);
         }
         if (value == NULL) {
             goto failed;
@@ -162,66 +194,94 @@ failed:
     return NULL;
 }
 
-/* Run the forward on the inputs' arrays and record a node if one is wanted; NULL, with or without
-   an error, where that was not to be done here. */
-static PyObject *
-call_plain(Caller *self, PyObject *const *args, PyObject *kwnames)
+/* Put the inputs' arrays in place, held, and return how many there are: fewer than inputs where
+   Python is to see to the call. */
+static int
+take_arrays(Call *call)
 {
-    Py_ssize_t params = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    PyObject *stack[1 + MOST + MOST], **inputs = stack + 1, *result = NULL, *tensor = NULL;
-    int count = self->inputs, ready = 0;
-    for (; ready < count; ready++) {
-        PyObject *input = args[ready], *array;
+    Caller *self = call->of;
+    for (int i = 0; i < call->count; i++) {
+        PyObject *input = call->args[i], *array = NULL;
         if (PyObject_TypeCheck(input, Tensor)) {
             array = Py_XNewRef(SLOT(input, of_tensor.array));
-            if (array == NULL || !PyArray_CheckExact(array)) {
-                Py_XDECREF(array);
-                goto done;
+            if (array != NULL && !PyArray_CheckExact(array)) {
+                Py_CLEAR(array);
             }
         }
-        else if (self->takes_scalar && ready == 1) {
-            array = PyObject_CallFunctionObjArgs(scalar_array, input, dtype_of(inputs[0]), NULL);
-            if (array == NULL) {
-                goto done;
-            }
+        else if (self->takes_scalar && i == 1) {
+            PyObject *like = dtype_of(call->arrays[0]);
+            array = PyObject_CallFunctionObjArgs(scalar_array, input, like, NULL);
         }
-        else if (input == Py_None && count > 2) {
+        else if (input == Py_None && self->inputs > 2) {
             array = Py_NewRef(Py_None);
         }
-        else {
+        if (array == NULL) {
+            return i;
+        }
+        call->arrays[i] = array;
+    }
+    return call->count;
+}
+
+/* The tensor around the result, with its history if it has one, and tied to its base if it is a
+   view; NULL, with or without an error, where that was not to be done here. */
+static PyObject *
+wrap(Call *call, PyObject *result, bool recording)
+{
+    PyObject *source = call->args[0], *node = NULL, *tensor = NULL, *view = NULL;
+    int kind = call->of->view;
+    if (kind == VIEW || (kind == MAYBE_VIEW && shares(call->arrays[0], result))) {
+        view = new_view(source, call->of->op, call->args + call->count, call->kwnames, recording);
+        if (view == NULL) {
+            return NULL;
+        }
+    }
+    if (recording && wants_node(call)) {
+        node = record(call, result);
+        if (node == NULL) {
             goto done;
         }
-        inputs[ready] = array;
     }
-    if (self->takes_scalar && dtype_of(inputs[0]) != dtype_of(inputs[1])) {
+    tensor = new_tensor(Py_NewRef(result));
+    if (tensor != NULL && node != NULL) {
+        Py_SETREF(SLOT(tensor, of_tensor.node), Py_NewRef(node));
+    }
+    if (tensor != NULL && view != NULL && link_view(source, tensor, view) < 0) {
+        Py_CLEAR(tensor);
+    }
+done:
+    Py_XDECREF(node);
+    Py_XDECREF(view);
+    return tensor;
+}
+
+/* Run the forward on the inputs' arrays, and wrap the result; NULL as `wrap`. */
+static PyObject *
+call_plain(Call *call, bool recording)
+{
+    Caller *self = call->of;
+    Py_ssize_t params = call->kwnames == NULL ? 0 : PyTuple_GET_SIZE(call->kwnames);
+    PyObject *stack[1 + MOST_VALUES + MOST], *result = NULL, *tensor = NULL;
+    call->arrays = stack + 1;
+    int ready = take_arrays(call);
+    if (ready < call->count ||
+        (self->takes_scalar && dtype_of(call->arrays[0]) != dtype_of(call->arrays[1]))) {
         goto done;
     }
     for (Py_ssize_t i = 0; i < params; i++) {
-        inputs[count + i] = args[count + i];
+        call->arrays[ready + i] = call->args[ready + i];
     }
-    result =
-        PyObject_Vectorcall(self->forward, inputs, count | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
+    result = PyObject_Vectorcall(self->forward, call->arrays,
+                                 ready | PY_VECTORCALL_ARGUMENTS_OFFSET, call->kwnames);
     if (result != NULL && !PyArray_CheckExact(result)) {
         Py_SETREF(result, PyObject_CallOneArg(as_array, result));
     }
-    if (result == NULL) {
-        goto done;
-    }
-    if (self->edges == 0 || !wants_node(self, args)) {
-        tensor = new_tensor(Py_NewRef(result));
-        goto done;
-    }
-    PyObject *node = record(self, args, inputs, kwnames, result);
-    tensor = node == NULL ? NULL : new_tensor(Py_NewRef(result));
-    if (tensor != NULL) {
-        Py_SETREF(SLOT(tensor, of_tensor.node), node);
-    }
-    else {
-        Py_XDECREF(node);
+    if (result != NULL && PyArray_CheckExact(result)) {
+        tensor = wrap(call, result, recording);
     }
 done:
     while (ready > 0) {
-        Py_DECREF(inputs[--ready]);
+        Py_DECREF(call->arrays[--ready]);
     }
     Py_XDECREF(result);
     return tensor;
@@ -231,12 +291,16 @@ static PyObject *
 caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Caller *self = (Caller *)callable;
-    Py_ssize_t params = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    if (PyVectorcall_NARGS(nargsf) == self->inputs && params <= (self->takes_scalar ? 0 : MOST) &&
-        default_modes()) {
-        PyObject *result = call_plain(self, args, kwnames);
-        if (result != NULL) {
-            return result;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), most = self->takes_scalar ? 0 : MOST;
+    bool fits = self->variadic ? 0 < count && count <= MOST_VALUES : count == self->inputs;
+    if (fits && (kwnames == NULL || PyTuple_GET_SIZE(kwnames) <= most)) {
+        long kind = current_modes();
+        if (kind != OTHER) {
+            Call call = {self, args, NULL, kwnames, (int)count};
+            PyObject *result = call_plain(&call, kind == DEFAULT);
+            if (result != NULL) {
+                return result;
+            }
         }
         if (PyErr_Occurred()) {
             if (!PyErr_ExceptionMatches(PyExc_Exception)) {
@@ -251,14 +315,15 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"python", "op",    "forward", "inputs",       "places", "sources",
-                            "keeps",  "facts", "fits",    "takes_scalar", NULL};
+    static char *names[] = {"python",   "op",           "forward", "inputs", "places",
+                            "sources",  "keeps",        "facts",   "fits",   "view",
+                            "variadic", "takes_scalar", NULL};
     PyObject *python, *op, *forward, *places, *sources, *keeps, *facts;
-    int inputs, fits, takes_scalar;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOiO!O!O!O!ip", names, &python, &op, &forward,
-                                     &inputs, &PyTuple_Type, &places, &PyTuple_Type, &sources,
-                                     &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
-                                     &takes_scalar)) {
+    int inputs, fits, view, variadic, takes_scalar;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!iipp", names, &python, &op,
+                                     &forward, &inputs, &PyTuple_Type, &places, &PyTuple_Type,
+                                     &sources, &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
+                                     &view, &variadic, &takes_scalar)) {
         return NULL;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(places), saves = PyTuple_GET_SIZE(sources);
@@ -279,6 +344,8 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->edges = (int)edges;
     self->saves = (int)saves;
     self->fits = fits;
+    self->view = view;
+    self->variadic = variadic;
     self->takes_scalar = takes_scalar;
     for (Py_ssize_t i = 0; i < edges; i++) {
         self->places[i] = (signed char)PyLong_AsLong(PyTuple_GET_ITEM(places, i));

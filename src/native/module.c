@@ -38,13 +38,15 @@ slot(PyObject *cls, const char *name)
 static PyObject *
 setup(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"tensor",  "node",     "kind",         "cell", "leaf", "modes",
-                            "numbers", "as_array", "scalar_array", "raw",  "fit",  "freed",
-                            "arrays",  "reals",    "add",          NULL};
-    PyObject *tensor, *node, *kind, *cell, *leaf;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOOOOOOOOO", names, &tensor, &node, &kind,
-                                     &cell, &leaf, &modes, &numbers, &as_array, &scalar_array, &raw,
-                                     &fit, &freed, &arrays, &reals, &add)) {
+    static char *names[] = {"view",     "state",        "refused", "tensor", "node",
+                            "kind",     "cell",         "leaf",    "modes",  "numbers",
+                            "as_array", "scalar_array", "raw",     "fit",    "freed",
+                            "arrays",   "reals",        "add",     NULL};
+    PyObject *tensor, *node, *kind, *cell, *leaf, *view;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOOOOOOOOOOOO", names, &view, &state,
+                                     &refused, &tensor, &node, &kind, &cell, &leaf, &modes,
+                                     &numbers, &as_array, &scalar_array, &raw, &fit, &freed,
+                                     &arrays, &reals, &add)) {
         return NULL;
     }
     struct {
@@ -60,8 +62,11 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_node.hooks, node, "hooks"},     {&of_node.cell, node, "cell"},
         {&of_node.fits, node, "fits"},       {&of_kind.formulas, kind, "formulas"},
         {&of_kind.takes, kind, "takes"},     {&of_kind.ordinary, kind, "ordinary"},
-        {&of_cell.last, cell, "last"},       {&of_leaf.tensor, leaf, "tensor"},
-        {&of_leaf.lock, leaf, "lock"},
+        {&of_cell.last, cell, "last"},       {&of_cell.version, cell, "version"},
+        {&of_cell.writes, cell, "writes"},   {&of_view.base, view, "base"},
+        {&of_view.path, view, "path"},       {&of_view.origin, view, "origin"},
+        {&of_view.trace, view, "trace"},     {&of_view.roots, view, "roots"},
+        {&of_leaf.tensor, leaf, "tensor"},   {&of_leaf.lock, leaf, "lock"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
         *slots[i].offset = slot(slots[i].cls, slots[i].name);
@@ -71,8 +76,10 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     Tensor = (PyTypeObject *)tensor;
     Node = (PyTypeObject *)node;
-    PyObject *kept[] = {tensor, node, modes, numbers, as_array, scalar_array,
-                        raw,    fit,  freed, arrays,  reals,    add};
+    Cell = (PyTypeObject *)cell;
+    View = (PyTypeObject *)view;
+    PyObject *kept[] = {tensor,   node,         cell, view, state, refused, modes, numbers,
+                        as_array, scalar_array, raw,  fit,  freed, arrays,  reals, add};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(kept); i++) {
         Py_INCREF(kept[i]); /* for ever */
     }
@@ -83,6 +90,7 @@ static PyMethodDef functions[] = {
     {"setup", (PyCFunction)(void (*)(void))setup, METH_VARARGS | METH_KEYWORDS, NULL},
     {"advance", (PyCFunction)(void (*)(void))advance, METH_FASTCALL, NULL},
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
+    {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
     {NULL},
 };
@@ -103,6 +111,11 @@ PyInit__native(void)
         const char *content;
     } texts[] = {
         {&text_special, "special"},
+        {&text_kind, "kind"},
+        {&text_view_of, "view_of"},
+        {&text_views, "views"},
+        {&text_plain, "plain"},
+        {&text_no_grad, "no_grad"},
         {&text_inference_seen, "inference_seen"},
         {&text_is_inference, "is_inference_tensor"},
         {&text_cells, "cells"},

@@ -13,14 +13,17 @@
 
 enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an op; node's values */
 enum { ALONE = -1 };                 /* as in `engine/op.py` */
-enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES };
+enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
+enum { NO_VIEW, VIEW, MAYBE_VIEW };
+enum { DEFAULT, UNRECORDED, OTHER }; /* as in `modes.py` */
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* What the engine hands over in `setup`. */
-static PyTypeObject *Tensor, *Node;
+static PyTypeObject *Tensor, *Node, *Cell, *View;
 static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays, *reals, *modes,
-    *add, *zero;
+    *add, *zero, *state, *refused;
+static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
 static PyObject *text_grad, *text_acquire, *text_release, *text_bump, *writer;
 
@@ -34,16 +37,27 @@ static struct {
     Py_ssize_t formulas, takes, ordinary;
 } of_kind;
 static struct {
-    Py_ssize_t last;
+    Py_ssize_t last, version, writes;
 } of_cell;
+static struct {
+    Py_ssize_t base, path, origin, trace, roots;
+} of_view;
 static struct {
     Py_ssize_t tensor, lock;
 } of_leaf;
 
-static bool
-default_modes(void)
+/* Whether the calling thread is in the default modes, in no_grad alone, or in another mode. */
+static long
+current_modes(void)
 {
-    return PyDict_GetItemWithError(modes, text_special) == zero;
+    if (PyDict_GetItemWithError(modes, text_special) == zero) {
+        return DEFAULT;
+    }
+    PyObject *found = PyObject_GetAttr(state, text_kind);
+    long kind = found == NULL ? OTHER : PyLong_AsLong(found);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return kind;
 }
 
 static bool
@@ -89,6 +103,15 @@ new_tensor(PyObject *array)
     SLOT(made, of_tensor.cell) = Py_NewRef(Py_None);
     SLOT(made, of_tensor.node) = Py_NewRef(Py_None);
     return made;
+}
+
+/* Swap two items of a list. */
+static void
+swap(PyObject *list, Py_ssize_t i, Py_ssize_t j)
+{
+    PyObject *first = PyList_GET_ITEM(list, i);
+    PyList_SET_ITEM(list, i, PyList_GET_ITEM(list, j));
+    PyList_SET_ITEM(list, j, first);
 }
 
 #endif

@@ -22,6 +22,8 @@ from .locks import new_lock
 
 __all__ = ["Changed", "State", "change", "special", "state", "transforming"]
 
+DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
+
 special: int = 0
 inference_seen = False  # whether any thread ever entered inference mode: if not, no tensor is one
 _lock = new_lock()
@@ -41,6 +43,8 @@ class State(threading.local):
     progress (`engine.forward`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
     has put aside, or None; `batches` the batched calls (`engine.batch`),
     `nested` the number of reverse-mode transforms (`func`); `absorb` lets a cotangent of 0 stay 0.
+    `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and
+    whether that is only that nothing is recorded.
     """
 
     grad: bool = True
@@ -62,6 +66,7 @@ class State(threading.local):
     nested: int = 0
     absorb: bool = False
     deviates: bool = False
+    kind: int = DEFAULT
     member: Any = None
 
 
@@ -106,9 +111,8 @@ def change(**fields: Any) -> dict[str, Any]:
     before = {name: getattr(state, name) for name in fields}
     for name, value in fields.items():
         setattr(state, name, value)
-    deviates = bool(
-        not state.grad
-        or state.inference
+    other = bool(
+        state.inference
         or state.saved_hooks
         or state.anomaly
         or state.watchers
@@ -116,6 +120,8 @@ def change(**fields: Any) -> dict[str, Any]:
         or state.batches
         or state.absorb
     )
+    deviates = other or not state.grad
+    state.kind = OTHER if other else UNRECORDED if deviates else DEFAULT
     if deviates is not state.deviates:
         state.deviates = deviates
         if state.member is None:

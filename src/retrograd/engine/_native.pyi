@@ -5,6 +5,7 @@ from typing import Any
 
 from .graph import Node
 from .op import Op
+from .tensor import Tensor
 
 MOST: int  # inputs, or saved values, of an op that gets a `Caller`
 
@@ -24,11 +25,14 @@ class Caller:
         keeps: tuple[int, ...],
         facts: tuple[Any, ...],
         fits: int,
+        view: int,
+        variadic: bool,
         takes_scalar: bool,
     ) -> None: ...
     def __call__(self, *inputs: Any, **params: Any) -> Any: ...
 
 def setup(**parts: Any) -> None: ...
+def enlist(base: Tensor, view: Tensor, /) -> None: ...
 def advance(
     grads: dict[Node, Any],
     borrowed: set[Node],

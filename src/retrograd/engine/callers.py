@@ -17,6 +17,7 @@ import numpy as np
 from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, write_out
 from .graph import Node, tick
+from .native import native
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["caller"]
+__all__ = ["caller", "hasten"]
 
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
@@ -285,3 +286,45 @@ def general_caller(op: Op) -> Callable[..., Any]:
         return t
 
     return call
+
+
+NEVER, DTYPES, SHAPES = range(3)  # what must be equal for a node's `fits`
+NO_VIEW, VIEW, MAYBE_VIEW = range(3)
+
+
+def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
+    """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
+    if native is None or op.outputs != 1 or not op.inputs:
+        return call
+    if len(op.inputs) > native.MOST or len(op.saves) > native.MOST:
+        return call
+    places = tuple([op.inputs.index(name) for name in op.vjps])
+    if op.view or op.variadic:
+        fits = NEVER
+    elif op.is_binary:
+        fits = SHAPES
+    else:
+        unrolled = len(op.inputs) == 1 or len(op.inputs) == len(op.vjps) == 3
+        fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
+    edge = Node()
+    keeps = []
+    for mask in range(1 << len(places)):
+        plan = op.plan([edge if mask >> i & 1 else None for i in range(len(places))])
+        keeps.append(sum(1 << i for i, place in enumerate(plan) if place is not None))
+    made: Callable[..., Any] = native.Caller(
+        python=call,
+        op=op,
+        forward=op.forward,
+        inputs=len(op.inputs),
+        places=places,
+        sources=tuple(op.sources),
+        keeps=tuple(keeps),
+        facts=tuple(op.fact_sources),
+        fits=fits,
+        view=MAYBE_VIEW if op.view == "maybe" else VIEW if op.view else NO_VIEW,
+        variadic=op.variadic,
+        takes_scalar=op.is_binary,
+    )
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "op"):
+        setattr(made, name, getattr(call, name))
+    return made

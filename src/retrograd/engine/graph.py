@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
@@ -58,7 +57,7 @@ __all__ = [
 
 tick: Callable[[], int] = counter(1)
 
-REMEMBERED_WRITES = 8
+KEPT = 7  # earlier writes that a cell remembers beside the last
 
 MANY = sys.maxsize  # outputs: as many as a call gives
 
@@ -85,7 +84,7 @@ class Cell:
     def __init__(self) -> None:
         self.version = 0
         self.last = 0
-        self.writes: deque[tuple[int, str]] = deque(maxlen=REMEMBERED_WRITES)
+        self.writes: tuple[tuple[int, str], ...] = ()
 
     def bump(self, writer: str) -> None:
         """Count one write by the op or method called `writer`."""
@@ -96,27 +95,27 @@ class Cell:
             self.version += 1
             if number > self.last:  # noqa: PLR1730 (max would be a call)
                 self.last = number
+            self.writes = (*self.writes[-KEPT:], (number, writer))
         else:
             with structure:
                 self.version += 1
                 self.last = max(self.last, number)
-        self.writes.append((number, writer))
+                self.writes = (*self.writes[-KEPT:], (number, writer))
 
     def note(self, writer: str) -> None:
         """Let values that were saved be refused, as after a write, without counting one."""
         number = tick()
         with structure:
             self.last = max(self.last, number)
-        self.writes.append((number, writer))
+            self.writes = (*self.writes[-KEPT:], (number, writer))
 
     def state(self) -> tuple[Any, ...]:
         """What `restore` takes to make the writes from now on unseen."""
-        return self.version, self.last, tuple(self.writes)
+        return self.version, self.last, self.writes
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Go back to an earlier state, as if nothing had been written since."""
-        self.version, self.last, writes = state
-        self.writes = deque(writes, maxlen=REMEMBERED_WRITES)
+        self.version, self.last, self.writes = state
 
     def writes_after(self, seq: int) -> list[tuple[int, str]]:
         """The remembered writes that came after the node numbered `seq`, oldest first."""

@@ -38,13 +38,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from .callers import caller
+from .callers import caller, hasten
 from .fitting import fit
-from .graph import FREED, MANY, Cell, Kind, Leaf, Node, output_node, tick
-from .native import hasten, native
+from .graph import FREED, MANY, REFUSED, Cell, Kind, Leaf, Node, output_node, tick
+from .native import native
 from .record import INFERENCE_SAVED
 from .saved import raw, saved_properties
-from .tensor import Tensor, as_array, method, new_tensor
+from .tensor import Tensor, View, as_array, method, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,10 @@ if native is not None:
         kind=Kind,
         cell=Cell,
         leaf=Leaf,
+        view=View,
         modes=vars(modes),
+        state=modes.state,
+        refused=REFUSED,
         numbers=tick.__self__,  # type: ignore[attr-defined]
         as_array=as_array,
         scalar_array=dtypes.scalar_array,

@@ -22,6 +22,7 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
+from .native import native
 
 if TYPE_CHECKING:
     pass
@@ -415,8 +416,13 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
 
 
 def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
-    """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
+    """Make `view` a view of `base`."""
     view.view_of = View(base, path, origin)
+    enlist(base, view)
+
+
+def enlist(base: Tensor, view: Tensor) -> None:
+    """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
     with structure:
         views = base.views
         if views is None:
@@ -424,6 +430,10 @@ def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> 
         elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
             views[:] = [ref for ref in views if ref() is not None]
         views.append(weakref.ref(view))
+
+
+if native is not None:
+    enlist = native.enlist
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
