@@ -11,6 +11,8 @@ typedef struct {
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     int inputs, edges, saves;
     int fits;                       /* when contributions fit their edges as they are */
+    int outputs;                    /* 1, or any other number: the forward gives a tuple */
+    bool joined;                    /* whether several outputs have cotangents, in one tuple */
     int view;                       /* whether the output shares the input's memory */
     bool variadic;                  /* whether there may be any number of inputs */
     bool takes_scalar;              /* whether the second input may be a number */
@@ -126,13 +128,15 @@ kept(PyObject *input, PyObject *array)
     return refused ? NULL : Py_NewRef(input);
 }
 
-/* The node of a call that is to be recorded; NULL without an error where Python is to see to it. */
+/* The node of a call that is to be recorded, given its outputs; NULL without an error where Python
+   is to see to it. */
 static PyObject *
-record(Call *call, PyObject *result)
+record(Call *call, PyObject *const *results)
 {
     Caller *self = call->of;
-    PyObject *facts = collect(call), *shape = NULL, *node = NULL, *dtype = dtype_of(result);
+    PyObject *facts = collect(call), *shape = NULL, *node = NULL, *result = results[0];
     PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
+    PyObject *dtype = dtype_of(result);
     bool fits = self->fits != FITS_NEVER;
     int mask = 0;
     if (facts == NULL || edges == NULL || saved == NULL) {
@@ -158,7 +162,8 @@ record(Call *call, PyObject *result)
         int from = self->sources[i];
         PyObject *value = Py_None;
         if (self->keeps[mask] & 1 << i) {
-            value = from < 0 ? Py_NewRef(result) : kept(call->args[from], call->arrays[from]);
+            value =
+                from < 0 ? Py_NewRef(results[~from]) : kept(call->args[from], call->arrays[from]);
         }
         else {
             Py_INCREF(value);
@@ -229,15 +234,16 @@ static PyObject *
 wrap(Call *call, PyObject *result, bool recording)
 {
     PyObject *source = call->args[0], *node = NULL, *tensor = NULL, *view = NULL;
+    PyObject *const *values = call->args + call->count;
     int kind = call->of->view;
     if (kind == VIEW || (kind == MAYBE_VIEW && shares(call->arrays[0], result))) {
-        view = new_view(source, call->of->op, call->args + call->count, call->kwnames, recording);
+        view = new_view(source, call->of->op, values, call->kwnames, Py_None, recording);
         if (view == NULL) {
             return NULL;
         }
     }
     if (recording && wants_node(call)) {
-        node = record(call, result);
+        node = record(call, &result);
         if (node == NULL) {
             goto done;
         }
@@ -253,6 +259,129 @@ done:
     Py_XDECREF(node);
     Py_XDECREF(view);
     return tensor;
+}
+
+/* The node that stands for one output of a node with several: `graph.output_node`. */
+static PyObject *
+output_node(PyObject *source, PyObject *number, PyObject *array, PyObject *places)
+{
+    PyObject *made = Node->tp_alloc(Node, 0), *ref;
+    if (made == NULL) {
+        return NULL;
+    }
+    SLOT(made, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
+    SLOT(made, of_node.op) = Py_NewRef(output_kind);
+    SLOT(made, of_node.edges) = PyTuple_Pack(1, source);
+    SLOT(made, of_node.saved) = PyTuple_New(0);
+    SLOT(made, of_node.params) = PyTuple_Pack(1, number);
+    SLOT(made, of_node.shape) = shape_of(array);
+    SLOT(made, of_node.dtype) = Py_NewRef(dtype_of(array));
+    SLOT(made, of_node.hooks) = Py_NewRef(Py_None);
+    SLOT(made, of_node.cell) = Py_NewRef(Py_None);
+    SLOT(made, of_node.fits) = Py_NewRef(Py_False);
+    ref = PyWeakref_NewRef(made, NULL);
+    if (ref == NULL || PyDict_SetItem(places, number, ref) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(ref);
+    return made;
+}
+
+/* Give several outputs their histories: the node itself where only the first has a cotangent. */
+static int
+set_outputs(Call *call, PyObject *node, PyObject *tensors)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tensors);
+    if (!call->of->joined) {
+        Py_SETREF(SLOT(PyTuple_GET_ITEM(tensors, 0), of_tensor.node), Py_NewRef(node));
+        return 0;
+    }
+    Py_CLEAR(SLOT(node, of_node.shape));
+    Py_CLEAR(SLOT(node, of_node.dtype));
+    PyObject *places = PyDict_New(), *layout = PyTuple_New(count);
+    int failed = places == NULL || layout == NULL;
+    for (Py_ssize_t i = 0; !failed && i < count; i++) {
+        PyObject *tensor = PyTuple_GET_ITEM(tensors, i), *array = SLOT(tensor, of_tensor.array);
+        PyObject *number = PyLong_FromSsize_t(i), *made = NULL, *entry = NULL;
+        made = number == NULL ? NULL : output_node(node, number, array, places);
+        if (made != NULL) {
+            entry = PyTuple_Pack(2, SLOT(made, of_node.shape), SLOT(made, of_node.dtype));
+            Py_SETREF(SLOT(tensor, of_tensor.node), made);
+        }
+        failed = entry == NULL;
+        PyTuple_SET_ITEM(layout, i, entry);
+        Py_XDECREF(number);
+    }
+    failed = failed || PyObject_SetAttr(node, text_layout, layout) < 0 ||
+             PyObject_SetAttr(node, text_outputs, places) < 0;
+    Py_XDECREF(layout);
+    Py_XDECREF(places);
+    return failed ? -1 : 0;
+}
+
+/* Tell a node the version cells of those of its outputs that it saved. */
+static int
+set_cells(Call *call, PyObject *node, PyObject *tensors)
+{
+    PyObject *cells = PyDict_New();
+    int failed = cells == NULL;
+    for (int i = 0; !failed && i < call->of->saves; i++) {
+        int from = call->of->sources[i];
+        if (from < 0) {
+            PyObject *cell = cell_of(PyTuple_GET_ITEM(tensors, ~from)), *place = PyLong_FromLong(i);
+            failed = cell == NULL || place == NULL || PyDict_SetItem(cells, place, cell) < 0;
+            Py_XDECREF(place);
+        }
+    }
+    failed = failed || PyObject_SetAttr(node, text_cells, cells) < 0;
+    Py_XDECREF(cells);
+    return failed ? -1 : 0;
+}
+
+static int
+link_views(Call *call, PyObject *tensors, bool recording)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); i++) {
+        PyObject *number = PyLong_FromSsize_t(i), *view = NULL;
+        if (number != NULL) {
+            view = new_view(call->args[0], call->of->op, call->args + call->count, call->kwnames,
+                            number, recording);
+        }
+        int failed = view == NULL || link_view(call->args[0], PyTuple_GET_ITEM(tensors, i), view);
+        Py_XDECREF(number);
+        Py_XDECREF(view);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* `wrap` for an op with several outputs. */
+static PyObject *
+wrap_all(Call *call, PyObject *results, bool recording)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(results);
+    PyObject *tensors = PyTuple_New(count), *node = NULL;
+    int failed = tensors == NULL || count == 0;
+    for (Py_ssize_t i = 0; !failed && i < count; i++) {
+        PyObject *result = PyTuple_GET_ITEM(results, i);
+        PyObject *tensor = PyArray_CheckExact(result) ? new_tensor(Py_NewRef(result)) : NULL;
+        failed = tensor == NULL;
+        PyTuple_SET_ITEM(tensors, i, tensor);
+    }
+    if (!failed && recording && wants_node(call)) {
+        node = record(call, PySequence_Fast_ITEMS(results));
+        failed = node == NULL || set_outputs(call, node, tensors) || set_cells(call, node, tensors);
+    }
+    if (!failed && call->of->view) {
+        failed = link_views(call, tensors, recording);
+    }
+    Py_XDECREF(node);
+    if (failed) {
+        Py_CLEAR(tensors);
+    }
+    return tensors;
 }
 
 /* Run the forward on the inputs' arrays, and wrap the result; NULL as `wrap`. */
@@ -273,6 +402,11 @@ call_plain(Call *call, bool recording)
     }
     result = PyObject_Vectorcall(self->forward, call->arrays,
                                  ready | PY_VECTORCALL_ARGUMENTS_OFFSET, call->kwnames);
+    if (self->outputs != 1) {
+        bool several = result != NULL && PyTuple_CheckExact(result);
+        tensor = several ? wrap_all(call, result, recording) : NULL;
+        goto done;
+    }
     if (result != NULL && !PyArray_CheckExact(result)) {
         Py_SETREF(result, PyObject_CallOneArg(as_array, result));
     }
@@ -315,15 +449,15 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"python",   "op",           "forward", "inputs", "places",
-                            "sources",  "keeps",        "facts",   "fits",   "view",
-                            "variadic", "takes_scalar", NULL};
+    static char *names[] = {"python",  "op",    "forward",  "inputs",       "places",
+                            "sources", "keeps", "facts",    "fits",         "outputs",
+                            "joined",  "view",  "variadic", "takes_scalar", NULL};
     PyObject *python, *op, *forward, *places, *sources, *keeps, *facts;
-    int inputs, fits, view, variadic, takes_scalar;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!iipp", names, &python, &op,
+    int inputs, fits, outputs, joined, view, variadic, takes_scalar;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!iipipp", names, &python, &op,
                                      &forward, &inputs, &PyTuple_Type, &places, &PyTuple_Type,
                                      &sources, &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
-                                     &view, &variadic, &takes_scalar)) {
+                                     &outputs, &joined, &view, &variadic, &takes_scalar)) {
         return NULL;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(places), saves = PyTuple_GET_SIZE(sources);
@@ -344,6 +478,8 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->edges = (int)edges;
     self->saves = (int)saves;
     self->fits = fits;
+    self->outputs = outputs;
+    self->joined = joined;
     self->view = view;
     self->variadic = variadic;
     self->takes_scalar = takes_scalar;

@@ -35,19 +35,33 @@ slot(PyObject *cls, const char *name)
     return offset;
 }
 
+/* Take over the parts of the engine, which are named as they are here, and find their slots. */
 static PyObject *
 setup(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"view",     "state",        "refused", "tensor", "node",
-                            "kind",     "cell",         "leaf",    "modes",  "numbers",
-                            "as_array", "scalar_array", "raw",     "fit",    "freed",
-                            "arrays",   "reals",        "add",     NULL};
     PyObject *tensor, *node, *kind, *cell, *leaf, *view;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOOOOOOOOOOOOOOOO", names, &view, &state,
-                                     &refused, &tensor, &node, &kind, &cell, &leaf, &modes,
-                                     &numbers, &as_array, &scalar_array, &raw, &fit, &freed,
-                                     &arrays, &reals, &add)) {
-        return NULL;
+    struct {
+        PyObject **part;
+        const char *name;
+    } parts[] = {
+        {&tensor, "tensor"},   {&node, "node"},
+        {&kind, "kind"},       {&cell, "cell"},
+        {&leaf, "leaf"},       {&view, "view"},
+        {&modes, "modes"},     {&state, "state"},
+        {&numbers, "numbers"}, {&as_array, "as_array"},
+        {&raw, "raw"},         {&scalar_array, "scalar_array"},
+        {&fit, "fit"},         {&freed, "freed"},
+        {&refused, "refused"}, {&output_kind, "output_kind"},
+        {&arrays, "arrays"},   {&reals, "reals"},
+        {&add, "add"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
+        *parts[i].part = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, parts[i].name);
+        if (*parts[i].part == NULL) {
+            PyErr_Format(PyExc_TypeError, "setup() needs %s", parts[i].name);
+            return NULL;
+        }
+        Py_INCREF(*parts[i].part); /* for ever */
     }
     struct {
         Py_ssize_t *offset;
@@ -63,10 +77,10 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_node.fits, node, "fits"},       {&of_kind.formulas, kind, "formulas"},
         {&of_kind.takes, kind, "takes"},     {&of_kind.ordinary, kind, "ordinary"},
         {&of_cell.last, cell, "last"},       {&of_cell.version, cell, "version"},
-        {&of_cell.writes, cell, "writes"},   {&of_view.base, view, "base"},
+        {&of_cell.writes, cell, "writes"},   {&of_leaf.tensor, leaf, "tensor"},
+        {&of_leaf.lock, leaf, "lock"},       {&of_view.base, view, "base"},
         {&of_view.path, view, "path"},       {&of_view.origin, view, "origin"},
         {&of_view.trace, view, "trace"},     {&of_view.roots, view, "roots"},
-        {&of_leaf.tensor, leaf, "tensor"},   {&of_leaf.lock, leaf, "lock"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
         *slots[i].offset = slot(slots[i].cls, slots[i].name);
@@ -78,11 +92,6 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     Node = (PyTypeObject *)node;
     Cell = (PyTypeObject *)cell;
     View = (PyTypeObject *)view;
-    PyObject *kept[] = {tensor,   node,         cell, view, state, refused, modes, numbers,
-                        as_array, scalar_array, raw,  fit,  freed, arrays,  reals, add};
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(kept); i++) {
-        Py_INCREF(kept[i]); /* for ever */
-    }
     Py_RETURN_NONE;
 }
 
@@ -116,6 +125,9 @@ PyInit__native(void)
         {&text_views, "views"},
         {&text_plain, "plain"},
         {&text_no_grad, "no_grad"},
+        {&text_multi, "multi"},
+        {&text_layout, "layout"},
+        {&text_outputs, "_outputs"},
         {&text_inference_seen, "inference_seen"},
         {&text_is_inference, "is_inference_tensor"},
         {&text_cells, "cells"},

@@ -22,8 +22,9 @@ enum { DEFAULT, UNRECORDED, OTHER }; /* as in `modes.py` */
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Cell, *View;
 static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays, *reals, *modes,
-    *add, *zero, *state, *refused;
+    *add, *zero, *state, *refused, *output_kind;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
+static PyObject *text_multi, *text_layout, *text_outputs;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
 static PyObject *text_grad, *text_acquire, *text_release, *text_bump, *writer;
 

@@ -61,9 +61,9 @@ cell_of(PyObject *tensor)
     return made;
 }
 
-/* The path of a view: that of its source, and one step, (op, parameters, None). */
+/* The path of a view: that of its source, and one step, (op, parameters, number of the output). */
 static PyObject *
-extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *names)
+extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *names, PyObject *output)
 {
     PyObject *params = PyDict_New(), *step = NULL, *path = NULL;
     for (Py_ssize_t i = 0; params != NULL && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
@@ -71,7 +71,7 @@ extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *name
             Py_CLEAR(params);
         }
     }
-    step = params == NULL ? NULL : PyTuple_Pack(3, op, params, Py_None);
+    step = params == NULL ? NULL : PyTuple_Pack(3, op, params, output);
     Py_ssize_t length = before == NULL ? 0 : PyTuple_GET_SIZE(before);
     path = step == NULL ? NULL : PyTuple_New(length + 1);
     for (Py_ssize_t i = 0; path != NULL && i < length; i++) {
@@ -85,20 +85,25 @@ extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *name
     return path;
 }
 
-/* The `View` record of an op's output that is a view of `source`; NULL without an error where
-   Python is to see to it. */
+/* The `View` record of an op's output, the only one where `output` is None, that is a view of
+   `source`; NULL without an error where Python is to see to it. */
 static PyObject *
-new_view(PyObject *source, PyObject *op, PyObject *const *values, PyObject *names, bool recording)
+new_view(PyObject *source, PyObject *op, PyObject *const *values, PyObject *names, PyObject *output,
+         bool recording)
 {
     PyObject *parent = PyObject_GetAttr(source, text_view_of), *made = NULL, *path = NULL;
-    PyObject *base = source, *before = NULL, *origin = recording ? text_plain : text_no_grad;
+    PyObject *base = source, *before = NULL, *origin = text_no_grad;
+    bool single = output == Py_None;
+    if (recording) {
+        origin = single ? text_plain : text_multi;
+    }
     if (parent == NULL || is_inference(source)) {
         goto done;
     }
     if (parent != Py_None) {
         base = SLOT(parent, of_view.base);
         before = SLOT(parent, of_view.path);
-        if (recording) {
+        if (recording && single) {
             origin = SLOT(parent, of_view.origin);
         }
         if (PyTuple_GET_SIZE(SLOT(parent, of_view.roots))) { /* it carries tangents */
@@ -108,7 +113,7 @@ new_view(PyObject *source, PyObject *op, PyObject *const *values, PyObject *name
     if (!recording && SLOT(base, of_tensor.node) != Py_None) { /* the view will be a leaf */
         goto done;
     }
-    path = extended(before, op, values, names);
+    path = extended(before, op, values, names, output);
     made = path == NULL ? NULL : View->tp_alloc(View, 0);
     if (made != NULL) {
         SLOT(made, of_view.base) = Py_NewRef(base);

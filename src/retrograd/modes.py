@@ -103,30 +103,30 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+DEVIATING = ("inference", "saved_hooks", "anomaly", "watchers", "levels", "batches", "absorb")
+_defaults = vars(State)
+
+
 def change(**fields: Any) -> dict[str, Any]:
     """Set fields of the calling thread's state; return what they were, to be given back later."""
     global inference_seen
     if fields.get("inference"):
         inference_seen = True
-    before = {name: getattr(state, name) for name in fields}
-    for name, value in fields.items():
-        setattr(state, name, value)
-    other = bool(
-        state.inference
-        or state.saved_hooks
-        or state.anomaly
-        or state.watchers
-        or state.levels
-        or state.batches
-        or state.absorb
-    )
-    deviates = other or not state.grad
-    state.kind = OTHER if other else UNRECORDED if deviates else DEFAULT
-    if deviates is not state.deviates:
-        state.deviates = deviates
-        if state.member is None:
-            state.member = Member()
-        state.member.count(deviates)
+    own = state.__dict__  # the calling thread's; reading each field through `state` is slow
+    before = {name: own[name] if name in own else _defaults[name] for name in fields}
+    own.update(fields)
+    other = False
+    for name in DEVIATING:
+        if own.get(name):
+            other = True
+    grad = own.get("grad", True)
+    own["kind"] = OTHER if other else DEFAULT if grad else UNRECORDED
+    deviates = other or not grad
+    if deviates is not own.get("deviates", False):
+        own["deviates"] = deviates
+        if own.get("member") is None:
+            own["member"] = Member()
+        own["member"].count(deviates)
     return before
 
 

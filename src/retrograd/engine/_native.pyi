@@ -25,6 +25,8 @@ class Caller:
         keeps: tuple[int, ...],
         facts: tuple[Any, ...],
         fits: int,
+        outputs: int,
+        joined: bool,
         view: int,
         variadic: bool,
         takes_scalar: bool,

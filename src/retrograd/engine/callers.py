@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, write_out
-from .graph import Node, tick
+from .graph import MANY, Node, tick
 from .native import native
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
@@ -294,12 +294,12 @@ NO_VIEW, VIEW, MAYBE_VIEW = range(3)
 
 def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
-    if native is None or op.outputs != 1 or not op.inputs:
+    if native is None or not op.inputs or 1 < op.grad_outputs < min(op.outputs, MANY):
         return call
     if len(op.inputs) > native.MOST or len(op.saves) > native.MOST:
         return call
     places = tuple([op.inputs.index(name) for name in op.vjps])
-    if op.view or op.variadic:
+    if op.view or op.variadic or op.outputs != 1:
         fits = NEVER
     elif op.is_binary:
         fits = SHAPES
@@ -321,6 +321,8 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         keeps=tuple(keeps),
         facts=tuple(op.fact_sources),
         fits=fits,
+        outputs=1 if op.outputs == 1 else -1,
+        joined=op.grad_outputs != 1,
         view=MAYBE_VIEW if op.view == "maybe" else VIEW if op.view else NO_VIEW,
         variadic=op.variadic,
         takes_scalar=op.is_binary,

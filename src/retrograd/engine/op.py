@@ -40,7 +40,7 @@ import numpy as np
 from .. import dtypes, modes
 from .callers import caller, hasten
 from .fitting import fit
-from .graph import FREED, MANY, REFUSED, Cell, Kind, Leaf, Node, output_node, tick
+from .graph import FREED, MANY, OUTPUT, REFUSED, Cell, Kind, Leaf, Node, output_node, tick
 from .native import native
 from .record import INFERENCE_SAVED
 from .saved import raw, saved_properties
@@ -66,6 +66,7 @@ if native is not None:
         modes=vars(modes),
         state=modes.state,
         refused=REFUSED,
+        output_kind=OUTPUT,
         numbers=tick.__self__,  # type: ignore[attr-defined]
         as_array=as_array,
         scalar_array=dtypes.scalar_array,

@@ -45,7 +45,7 @@ def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
     try:
-        return tuple([operator.index(value) for value in values])
+        return tuple(map(operator.index, values))
     except TypeError:
         wrong = next(v for v in values if not hasattr(v, "__index__"))
         raise TypeError(
@@ -56,6 +56,8 @@ def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]
 
 def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """`shape` with its -1, if there is one, replaced by what `size` elements need."""
+    if math.prod(shape) == size and min(shape, default=0) >= 0:
+        return shape
     known = math.prod([n for n in shape if n != -1])
     unknown = shape.count(-1)
     if unknown > 1:

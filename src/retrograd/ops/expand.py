@@ -45,9 +45,18 @@ _squeeze = declare(
     doc="""A view without the dimensions `dims`, which all have size 1 and are in order.""",
 )
 
+
+def _unsqueeze_arrays(input: Any, *, dims: tuple[int, ...]) -> Any:
+    if len(dims) == 1:  # four times as fast
+        return input[(*WHOLE * dims[0], None)]
+    return np.expand_dims(input, dims)
+
+
+WHOLE = (slice(None),)
+
 _unsqueeze = declare(
     "unsqueeze(input, *, dims)",
-    lambda input, *, dims: np.expand_dims(input, dims),
+    _unsqueeze_arrays,
     input=lambda xp, g, dims: xp.squeeze(g, dims=dims),
     linear="input",
     view=True,

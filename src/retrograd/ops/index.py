@@ -351,6 +351,8 @@ def getitem(self: Tensor, key: Any) -> Any:
             [4, 6]]), tensor([5, 6]))
     """
     shape = self.array.shape
+    if key.__class__ is int and shape and -shape[0] <= key < shape[0]:  # the usual key, at once
+        return _select(self, index=(key,))
     if not shape and (key.__class__ is int or key.__class__ is slice):
         raise IndexError(ZERO_DIM if key.__class__ is int else "slice() cannot be applied to a "
                          "0-dim tensor.")  # fmt: skip

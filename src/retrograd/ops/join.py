@@ -44,6 +44,9 @@ def is_legacy_empty(shape: tuple[int, ...]) -> bool:
 
 
 def _cat(*tensors: Any, dim: int) -> Any:
+    dtype = tensors[0].dtype
+    if all([x.dtype is dtype and x.shape != (0,) for x in tensors]):
+        return np.concatenate(tensors, dim)
     dtype = dtypes.common(*tensors)
     kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
     return np.concatenate(kept, dim) if kept else np.zeros(0, dtype)
@@ -74,11 +77,19 @@ _cat_op = declare(
     doc="""Tensors one after another along a dimension.""",
 )
 
+
+def _stack(*tensors: Any, dim: int) -> Any:
+    dtype = tensors[0].dtype
+    if not all([x.dtype is dtype for x in tensors]):
+        dtype = dtypes.common(*tensors)
+        tensors = tuple([x.astype(dtype, copy=False) for x in tensors])
+    place = (*[slice(None)] * dim, None)
+    return np.concatenate([x[place] for x in tensors], dim)
+
+
 _stack_op = declare(
     "stack(*tensors, *, dim)",
-    lambda *tensors, dim: np.stack(
-        [x.astype(dtypes.common(*tensors), copy=False) for x in tensors], dim
-    ),
+    _stack,
     tensors=lambda xp, g, dim, tensors_shape: [
         xp.select(g, index=(*[slice(None)] * dim, place)) for place in range(len(tensors_shape))
     ],
@@ -127,6 +138,9 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) 
         return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "cat")
     shapes = [x.array.shape for x in parts]
+    first = shapes[0]
+    if first and first != (0,) and shapes.count(first) == len(shapes):
+        return _cat_op(*parts, dim=normalize_dim(dim, len(first)))  # type: ignore[no-any-return]
     for position, shape in enumerate(shapes):
         if not shape:
             raise RuntimeError(

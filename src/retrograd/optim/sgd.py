@@ -87,8 +87,8 @@ class SGD(Optimizer):
         """One loop over the parameters with everything constant outside it: it is timed."""
         state = self.state
         has_momentum = group["momentum"] != 0
-        plain = has_momentum and group["dampening"] == 0 and group["weight_decay"] == 0
-        plain = plain and not group["nesterov"] and not group["maximize"]
+        plain = not (group["weight_decay"] or group["nesterov"] or group["maximize"])
+        plain = plain and (not has_momentum or group["dampening"] == 0)
         dtype = lr = momentum = None
         for p in group["params"]:
             grad = p._grad
@@ -98,8 +98,11 @@ class SGD(Optimizer):
             if x.dtype is not dtype:
                 dtype = x.dtype
                 lr, momentum = constants(dtype, group["lr"], group["momentum"])
-            buffer = state[p].get("momentum_buffer") if plain else None
-            if buffer is not None and x.ndim and x.size <= BLOCK:
+            buffer = state[p].get("momentum_buffer") if plain and has_momentum else None
+            small = x.ndim and x.size <= BLOCK
+            if plain and small and not has_momentum:
+                subtract(x, multiply(grad.array, lr), x)
+            elif buffer is not None and small:
                 b = buffer.array
                 multiply(b, momentum, b)
                 add(b, grad.array, b)
