@@ -102,8 +102,7 @@ def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
     A view counts as its base does, so one that was made under no_grad is found out. Integers have
     no derivative, whatever is written to them.
     """
-    state = modes.state
-    if not state.grad or state.inference:
+    if modes.special and (not modes.state.grad or modes.state.inference):
         return False
     if target.node is not None:
         return True
@@ -191,7 +190,7 @@ def store(target: Tensor, result: Tensor) -> None:
         exchange(target, result.array)
     else:
         np.copyto(target.array, result.array, casting="unsafe")
-    for level in modes.state.levels:
+    for level in modes.state.levels if modes.special else ():
         level.rewrite(target, result)
 
 

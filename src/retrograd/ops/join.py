@@ -45,7 +45,7 @@ def is_legacy_empty(shape: tuple[int, ...]) -> bool:
 
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
-    if all([x.dtype is dtype and x.shape != (0,) for x in tensors]):
+    if all(x.dtype is dtype and x.shape != (0,) for x in tensors):
         return np.concatenate(tensors, dim)
     dtype = dtypes.common(*tensors)
     kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
@@ -80,7 +80,7 @@ _cat_op = declare(
 
 def _stack(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
-    if not all([x.dtype is dtype for x in tensors]):
+    if any(x.dtype is not dtype for x in tensors):
         dtype = dtypes.common(*tensors)
         tensors = tuple([x.astype(dtype, copy=False) for x in tensors])
     place = (*[slice(None)] * dim, None)
