@@ -33,21 +33,21 @@ def parts(gates: Any, count: int) -> list[Any]:
 
 
 def _lstm_array(xp: Any, gates: Any, c: Any) -> tuple[Any, Any]:
-    i, f, g, o = parts(gates, 4)
-    after = xp.sigmoid(f) * c + xp.sigmoid(i) * np.tanh(g)
-    return xp.sigmoid(o) * np.tanh(after), after
+    i, f, _, o = parts(xp.sigmoid(gates), 4)  # all at once costs less than three of the four
+    after = f * c + i * np.tanh(parts(gates, 4)[2])
+    return o * np.tanh(after), after
 
 
-def _lstm_cell_share(xp: Any, g: Any, gates: Any, after: Any) -> tuple[Any, Any, Any]:
-    """The output gate, tanh of the new cell state, and the whole cotangent of that state."""
-    o, squashed = xp.sigmoid(parts(gates, 4)[3]), xp.tanh(after)
-    return o, squashed, g[1] + g[0] * xp.conj(o * (1 - squashed * squashed))
+def _lstm_cell_share(xp: Any, g: Any, o: Any, after: Any) -> tuple[Any, Any]:
+    """tanh of the new cell state, and the whole cotangent of that state."""
+    squashed = xp.tanh(after)
+    return squashed, g[1] + g[0] * xp.conj(o * (1 - squashed * squashed))
 
 
 def _lstm_gates(xp: Any, g: Any, gates: Any, c: Any, after: Any) -> Any:
-    i, f, new, _ = parts(gates, 4)
-    i, f, new = xp.sigmoid(i), xp.sigmoid(f), xp.tanh(new)
-    o, squashed, share = _lstm_cell_share(xp, g, gates, after)
+    i, f, _, o = parts(xp.sigmoid(gates), 4)
+    new = xp.tanh(parts(gates, 4)[2])
+    squashed, share = _lstm_cell_share(xp, g, o, after)
     return xp.cat(
         share * xp.conj(new * i * (1 - i)),
         share * xp.conj(c * f * (1 - f)),
@@ -58,8 +58,8 @@ def _lstm_gates(xp: Any, g: Any, gates: Any, c: Any, after: Any) -> Any:
 
 
 def _lstm_c(xp: Any, g: Any, gates: Any, after: Any) -> Any:
-    share = _lstm_cell_share(xp, g, gates, after)[2]
-    return share * xp.conj(xp.sigmoid(parts(gates, 4)[1]))
+    _, f, _, o = parts(xp.sigmoid(gates), 4)
+    return _lstm_cell_share(xp, g, o, after)[1] * xp.conj(f)
 
 
 lstm_gates = declare(

@@ -34,7 +34,12 @@ def activation(signature: str, forward: Any, kinds: str = "f", **options: Any) -
 
 def _sigmoid(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return 1.0 / (1.0 + np.exp(-x))
+        if not x.ndim:
+            return 1.0 / (1.0 + np.exp(-x))
+        out = np.negative(x)  # in one array from here on
+        np.exp(out, out)
+        out += 1.0
+        return np.divide(1.0, out, out)
     left = x.real < 0  # where exp(-x) may overflow, which complex division does not survive
     e = np.exp(np.where(left, x, -x))
     return np.where(left, e, 1.0) / (1.0 + e)
