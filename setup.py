@@ -6,6 +6,7 @@ computes the same, slower: NOTE [Native] in `src/native/module.c`.
 
 import os
 import sysconfig
+from glob import glob
 
 import numpy
 from setuptools import Extension, setup
@@ -13,7 +14,7 @@ from setuptools import Extension, setup
 native = Extension(
     "retrograd.engine._native",
     ["src/native/module.c"],
-    depends=[f"src/native/{name}" for name in ("shared.h", "views.c", "callers.c", "backward.c")],
+    depends=glob("src/native/*"),
     include_dirs=[numpy.get_include()],
     optional=True,  # without a compiler, the installation goes on
 )

@@ -57,6 +57,13 @@ number_of(PyObject *node)
     return PyLong_AsLongLong(SLOT(node, of_node.seq));
 }
 
+/* Which of the fast cases a kind of node is, or 0. */
+static long
+ordinary(PyObject *op)
+{
+    return PyLong_AsLong(SLOT(op, of_kind.ordinary));
+}
+
 /* The values of a node, as `saved.raw` gives them. */
 typedef struct {
     Py_ssize_t count;
@@ -147,8 +154,7 @@ contribution(PyObject *formula, long place, PyObject *xp, PyObject *g, Values *v
     return PyObject_Vectorcall(formula, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
-/* Add a contribution to the cotangent of a node that has one already: NOTE [Ownership of
- * cotangents] in `backward`. */
+/* Add to a cotangent that has arrived already: NOTE [Ownership of cotangents] in `backward.py`. */
 static int
 add_to(PyObject *grads, PyObject *borrowed, PyObject *node, PyObject *before, PyObject *c)
 {
@@ -229,58 +235,104 @@ arrive(Pass *pass, PyObject *edge, PyObject *c, bool fresh)
     return enter(pass, edge);
 }
 
-/* Run the formulas of an ordinary node: 1 if it led to a leaf with hooks, 0 if not, -1 with an
- * error. */
+/* Fit a contribution, whose reference is taken, to its edge, and let it arrive: 1 if the edge leads
+   to a leaf with hooks, 0 if not, -1 with an error. */
+static int
+pass_on(Pass *pass, PyObject *node, PyObject *edge, PyObject *c, PyObject *g, bool fits)
+{
+    bool plain =
+        fits || (c != NULL && PyArray_CheckExact(c) && dtype_of(c) == SLOT(edge, of_node.dtype) &&
+                 has_shape(c, SLOT(edge, of_node.shape)));
+    if (c != NULL && !plain) {
+        Py_SETREF(c, PyObject_CallFunctionObjArgs(fit, c, edge, node, arrays, NULL));
+    }
+    int failed = c == NULL || arrive(pass, edge, c, c != g) < 0;
+    Py_XDECREF(c);
+    return failed ? -1 : SLOT(edge, of_node.hooks) != Py_None && number_of(edge) == 0;
+}
+
+/* Run the formulas of an ordinary node; returns as `pass_on`. */
 static int
 contribute(Pass *pass, PyObject *node, PyObject *g, PyObject *edges, Values *values)
 {
-    PyObject *op = SLOT(node, of_node.op), *formulas = SLOT(op, of_kind.formulas),
-             *takes = SLOT(op, of_kind.takes);
+    PyObject *op = SLOT(node, of_node.op), *formulas = SLOT(op, of_kind.formulas);
+    PyObject *takes = SLOT(op, of_kind.takes), *shares = NULL, *xp = arrays;
     bool fits = SLOT(node, of_node.fits) == Py_True;
-    PyObject *xp =
-        fits && ((PyArray_Descr *)SLOT(node, of_node.dtype))->kind == 'f' ? reals : arrays;
-    Py_ssize_t count = Py_MIN(PyTuple_GET_SIZE(edges), PyTuple_GET_SIZE(formulas));
+    Py_ssize_t count = PyTuple_GET_SIZE(edges);
     int led = 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *edge = PyTuple_GET_ITEM(edges, i);
+    if (fits && ((PyArray_Descr *)SLOT(node, of_node.dtype))->kind == 'f') {
+        xp = reals;
+    }
+    if (ordinary(op) == VARIADIC) {
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(takes, 0));
+        PyObject *found = contribution(PyTuple_GET_ITEM(formulas, 0), place, xp, g, values);
+        shares = found == NULL ? NULL : PySequence_Tuple(found);
+        Py_XDECREF(found);
+        if (shares == NULL || PyTuple_GET_SIZE(shares) != count) {
+            Py_XDECREF(shares);
+            return -1;
+        }
+    }
+    for (Py_ssize_t i = 0; led >= 0 && i < count; i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i), *c;
         if (edge == Py_None) {
             continue;
         }
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(takes, i));
-        PyObject *c = contribution(PyTuple_GET_ITEM(formulas, i), place, xp, g, values);
-        if (c != NULL && !fits &&
-            !(PyArray_CheckExact(c) && dtype_of(c) == SLOT(edge, of_node.dtype) &&
-              has_shape(c, SLOT(edge, of_node.shape)))) {
-            Py_SETREF(c, PyObject_CallFunctionObjArgs(fit, c, edge, node, arrays, NULL));
+        if (shares != NULL) {
+            c = Py_NewRef(PyTuple_GET_ITEM(shares, i));
         }
-        if (c == NULL || arrive(pass, edge, c, c != g) < 0) {
-            Py_XDECREF(c);
-            return -1;
+        else {
+            long place = PyLong_AsLong(PyTuple_GET_ITEM(takes, i));
+            c = contribution(PyTuple_GET_ITEM(formulas, i), place, xp, g, values);
         }
-        Py_DECREF(c);
-        led |= SLOT(edge, of_node.hooks) != Py_None && number_of(edge) == 0;
+        int leads = pass_on(pass, node, edge, c, g, fits);
+        led = leads < 0 ? -1 : led | leads;
     }
+    Py_XDECREF(shares);
     return led;
 }
 
-/* Take the cotangent of an ordinary node and contribute to its edges; returns as `contribute`. */
-static int
-run(Pass *pass, PyObject *node, bool free)
+/* The cotangent of a node, taken from those that have arrived; NULL with an error. For a node with
+   several outputs it is a tuple, with zeros where nothing arrived. */
+static PyObject *
+cotangent(Pass *pass, PyObject *node)
 {
-    PyObject *g = PyDict_GetItemWithError(pass->grads, node);
+    PyObject *g = PyDict_GetItemWithError(pass->grads, node), *op = SLOT(node, of_node.op);
     if (g == NULL) {
         if (!PyErr_Occurred()) {
             PyErr_SetObject(PyExc_KeyError, node);
         }
-        return -1;
+        return NULL;
     }
     Py_INCREF(g);
-    PyObject *edges = Py_NewRef(SLOT(node, of_node.edges)),
-             *saved = Py_NewRef(SLOT(node, of_node.saved));
+    if (PyDict_DelItem(pass->grads, node) < 0) {
+        Py_CLEAR(g);
+    }
+    else if (ordinary(op) == JOINED) {
+        bool whole = true;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(g); i++) {
+            whole = whole && PyList_GET_ITEM(g, i) != Py_None;
+        }
+        PyObject *args[] = {op, node, g, Py_False};
+        Py_SETREF(g, whole ? PyList_AsTuple(g)
+                           : PyObject_VectorcallMethod(text_materialize, args, 4, NULL));
+    }
+    return g;
+}
+
+/* Take the cotangent of an ordinary node and contribute to its edges; returns as `pass_on`. */
+static int
+run(Pass *pass, PyObject *node, bool free)
+{
+    PyObject *g = cotangent(pass, node);
+    if (g == NULL) {
+        return -1;
+    }
+    PyObject *edges = Py_NewRef(SLOT(node, of_node.edges));
+    PyObject *saved = Py_NewRef(SLOT(node, of_node.saved));
     Values values = {.count = 0, .list = NULL};
     int led = -1;
-    if (PyDict_DelItem(pass->grads, node) == 0 &&
-        read_values(&values, node, saved, SLOT(node, of_node.params)) == 0) {
+    if (read_values(&values, node, saved, SLOT(node, of_node.params)) == 0) {
         if (free && !(PyTuple_CheckExact(saved) && PyTuple_GET_SIZE(saved) == 0)) {
             Py_SETREF(SLOT(node, of_node.saved), Py_NewRef(freed));
         }
@@ -293,16 +345,46 @@ run(Pass *pass, PyObject *node, bool free)
     return led;
 }
 
-/* Run ordinary nodes; `stop` is the node where something else is to be done, NULL if none waits any
- * more. */
+/* Put the cotangent of one output in its place among those of the node behind it. */
+static int
+deliver(Pass *pass, PyObject *node)
+{
+    PyObject *g = cotangent(pass, node), *source = PyTuple_GET_ITEM(SLOT(node, of_node.edges), 0);
+    PyObject *parts = g == NULL ? NULL : PyDict_GetItemWithError(pass->grads, source);
+    Py_XINCREF(parts);
+    if (parts == NULL && g != NULL && !PyErr_Occurred()) {
+        PyObject *layout = PyObject_GetAttr(source, text_layout);
+        Py_ssize_t count = layout == NULL ? -1 : PyObject_Length(layout);
+        Py_XDECREF(layout);
+        parts = count < 0 ? NULL : PyList_New(count);
+        for (Py_ssize_t i = 0; parts != NULL && i < count; i++) {
+            PyList_SET_ITEM(parts, i, Py_NewRef(Py_None));
+        }
+        if (parts != NULL && arrive(pass, source, parts, false) < 0) {
+            Py_CLEAR(parts);
+        }
+    }
+    if (parts != NULL) {
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(SLOT(node, of_node.params), 0));
+        PyList_SetItem(parts, place, Py_NewRef(g));
+    }
+    int failed = parts == NULL;
+    Py_XDECREF(parts);
+    Py_XDECREF(g);
+    return failed ? -1 : 0;
+}
+
+/* Run ordinary nodes until none waits or something else is to be done, which `stop` then says. */
 static int
 run_on(Pass *pass, bool free, PyObject **stop)
 {
     for (PyObject *node; (node = newest(pass)) != NULL; Py_DECREF(node)) {
         int led = 1;
-        if (SLOT(node, of_node.hooks) == Py_None &&
-            SLOT(SLOT(node, of_node.op), of_kind.ordinary) == Py_True) {
-            led = run(pass, node, free);
+        if (SLOT(node, of_node.hooks) == Py_None) {
+            PyObject *op = SLOT(node, of_node.op);
+            led = op == output_kind ? deliver(pass, node)
+                  : ordinary(op)    ? run(pass, node, free)
+                                    : 1;
         }
         if (led && pass->next != NULL) { /* whoever goes on looks at the heap alone */
             if (led > 0 && push(pass->heap, pass->next, number_of(pass->next)) < 0) {

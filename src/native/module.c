@@ -12,7 +12,8 @@
       nor loaded for an interpreter without that lock.
    5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
       so what is used after it is held, not borrowed.
-   The files are one translation unit: this one includes the others.
+   The files are one translation unit: this one includes `callers.c`, that `record.c`, that
+   `views.c`; and `backward.c`.
 */
 
 #include "shared.h"
@@ -128,6 +129,7 @@ PyInit__native(void)
         {&text_multi, "multi"},
         {&text_layout, "layout"},
         {&text_outputs, "_outputs"},
+        {&text_materialize, "materialize"},
         {&text_inference_seen, "inference_seen"},
         {&text_is_inference, "is_inference_tensor"},
         {&text_cells, "cells"},

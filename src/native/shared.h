@@ -15,7 +15,8 @@ enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an o
 enum { ALONE = -1 };                 /* as in `engine/op.py` */
 enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
 enum { NO_VIEW, VIEW, MAYBE_VIEW };
-enum { DEFAULT, UNRECORDED, OTHER }; /* as in `modes.py` */
+enum { PLAIN = 1, JOINED, VARIADIC }; /* as in `engine/graph.py` */
+enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -24,7 +25,7 @@ static PyTypeObject *Tensor, *Node, *Cell, *View;
 static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays, *reals, *modes,
     *add, *zero, *state, *refused, *output_kind;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
-static PyObject *text_multi, *text_layout, *text_outputs;
+static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
 static PyObject *text_grad, *text_acquire, *text_release, *text_bump, *writer;
 

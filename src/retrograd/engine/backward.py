@@ -31,7 +31,7 @@ from ..locks import counter
 from . import saved, watch
 from .anomaly import check_nan, warned
 from .fitting import fit
-from .graph import FREED, LEAF, OUTPUT, Node
+from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from .native import native
 from .op import ALONE, arrays, reals, recorded
 from .search import last_contributors, needed_for, reachable
@@ -102,6 +102,7 @@ def start(node: Node, g: Any, free: bool) -> Any:
 def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:
     """Run ordinary nodes, newest first, as long as nothing else has to be done.
 
+    In Python those with one output and a formula for each edge; in C all that have formulas.
     Returns None when no node waits any more; or the node that `Pass.step` is to run, which is still
     in `grads`; or one that has run and led to a leaf with hooks.
     """
@@ -110,7 +111,7 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
     while heap:
         node = heappop(heap)[1]
         op = node.op
-        if node.hooks is not None or not op.ordinary:
+        if node.hooks is not None or op.ordinary != PLAIN:
             return node  # type: ignore[no-any-return]
         g = pop(node)
         values = node.saved

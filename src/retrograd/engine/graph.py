@@ -43,6 +43,9 @@ __all__ = [
     "MANY",
     "OUTPUT",
     "REFUSED",
+    "JOINED",
+    "PLAIN",
+    "VARIADIC",
     "Cell",
     "Kind",
     "Node",
@@ -60,6 +63,9 @@ tick: Callable[[], int] = counter(1)
 KEPT = 7  # earlier writes that a cell remembers beside the last
 
 MANY = sys.maxsize  # outputs: as many as a call gives
+
+
+PLAIN, JOINED, VARIADIC = 1, 2, 3  # `Kind.ordinary`
 
 
 class _Freed:
@@ -126,9 +132,10 @@ class Kind:
     """What all nodes of one operation share; an op record is one, and so is `LEAF`.
 
     `grad_outputs` is the number of differentiable outputs, MANY where it varies from call to call.
-    `ordinary` marks the traversal's fast case: one output, and for each edge a function in
-    `formulas` and what it takes in `takes`. Any other kind says in `shares` what its nodes
-    contribute.
+    `ordinary` marks the traversal's fast cases: for each edge there is a function in `formulas`,
+    and in `takes` what it takes. PLAIN is a kind with one output, JOINED one with several, VARIADIC
+    one whose only formula gives the contributions to all edges. Any other kind, 0, says in `shares`
+    what its nodes contribute.
     """
 
     __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary", "takes")
@@ -143,7 +150,7 @@ class Kind:
         if node_type is not None:
             self.node_type = node_type
         self.grad_outputs = grad_outputs
-        self.ordinary = False
+        self.ordinary = 0
         self.formulas: tuple[Any, ...] = ()
         self.takes: tuple[int, ...] = ()
 

@@ -40,7 +40,21 @@ import numpy as np
 from .. import dtypes, modes
 from .callers import caller, hasten
 from .fitting import fit
-from .graph import FREED, MANY, OUTPUT, REFUSED, Cell, Kind, Leaf, Node, output_node, tick
+from .graph import (
+    FREED,
+    JOINED,
+    MANY,
+    OUTPUT,
+    PLAIN,
+    REFUSED,
+    VARIADIC,
+    Cell,
+    Kind,
+    Leaf,
+    Node,
+    output_node,
+    tick,
+)
 from .native import native
 from .record import INFERENCE_SAVED
 from .saved import raw, saved_properties
@@ -160,7 +174,9 @@ class Op(Kind):
         self._lay_out()
         self.node_name = node_name or camel_case(self.name) + "Backward0"
         super().__init__(self.name, None, self.outputs - len(self.nondiff))
-        self.ordinary = self.grad_outputs == 1 and not self.variadic and bool(self.vjps)
+        if self.vjps:
+            single = self.grad_outputs == 1
+            self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
         laid_out = [
             entry(f, [self.places.index(n) for n in self.needs[name]])
             for name, f in self.vjps.items()

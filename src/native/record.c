@@ -1,0 +1,356 @@
+/* What a call makes of its results: tensors, nodes and views, as `engine/record.py`. */
+
+#include "shared.h"
+#include "views.c"
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *dict, *weakrefs;
+    PyObject *python, *op, *forward;
+    PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
+    int inputs, edges, saves;
+    int fits;                       /* when contributions fit their edges as they are */
+    int outputs;                    /* 1, or any other number: the forward gives a tuple */
+    bool joined;                    /* whether several outputs have cotangents, in one tuple */
+    int view;                       /* whether the output shares the input's memory */
+    bool variadic;                  /* whether there may be any number of inputs */
+    bool takes_scalar;              /* whether the second input may be a number */
+    signed char places[MOST];       /* the inputs that edges lead to */
+    signed char sources[MOST];      /* of each saved value: input i is i, the output is ~0 */
+    unsigned char keeps[1 << MOST]; /* by which edges there are: which of the values are saved */
+} Caller;
+
+/* One call: the inputs, their arrays (held), and the values of the parameters after both. */
+typedef struct {
+    Caller *of;
+    PyObject *const *args;
+    PyObject **arrays;
+    PyObject *kwnames;
+    int count; /* of inputs */
+} Call;
+
+/* The value of the keyword argument called `name`, borrowed, or NULL. */
+static PyObject *
+keyword(Call *call, PyObject *name)
+{
+    for (Py_ssize_t i = 0; call->kwnames != NULL && i < PyTuple_GET_SIZE(call->kwnames); i++) {
+        PyObject *found = PyTuple_GET_ITEM(call->kwnames, i);
+        if (found == name || PyUnicode_Compare(found, name) == 0) {
+            return call->args[call->count + i];
+        }
+    }
+    return NULL;
+}
+
+/* The shape of one input, None if it is absent; of all of them where `place` is negative. */
+static PyObject *
+shape_at(Call *call, long place)
+{
+    if (place >= 0) {
+        PyObject *array = call->arrays[place];
+        return array == Py_None ? Py_NewRef(Py_None) : shape_of(array);
+    }
+    PyObject *shapes = PyTuple_New(call->count);
+    for (int i = 0; shapes != NULL && i < call->count; i++) {
+        PyObject *shape = shape_of(call->arrays[i]);
+        if (shape == NULL) {
+            Py_CLEAR(shapes);
+            break;
+        }
+        PyTuple_SET_ITEM(shapes, i, shape);
+    }
+    return shapes;
+}
+
+/* The parameters that a node keeps; NULL without an error where one was not given. */
+static PyObject *
+collect(Call *call)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(call->of->facts);
+    PyObject *facts = PyTuple_New(count);
+    for (Py_ssize_t i = 0; facts != NULL && i < count; i++) {
+        PyObject *fact = PyTuple_GET_ITEM(call->of->facts, i);
+        PyObject *value = PyLong_Check(fact) ? shape_at(call, PyLong_AsLong(fact))
+                                             : Py_XNewRef(keyword(call, fact));
+        if (value == NULL) {
+            Py_CLEAR(facts);
+            break;
+        }
+        PyTuple_SET_ITEM(facts, i, value);
+    }
+    return facts;
+}
+
+/* The node that an input leads to, borrowed; None if it needs no gradient, or is no tensor. */
+static PyObject *
+edge_of(PyObject *input)
+{
+    return PyObject_TypeCheck(input, Tensor) ? SLOT(input, of_tensor.node) : Py_None;
+}
+
+/* The input that edge number `i` leads to. */
+static PyObject *
+edge_input(Call *call, int i)
+{
+    return call->args[call->of->variadic ? i : call->of->places[i]];
+}
+
+static int
+count_edges(Call *call)
+{
+    return call->of->variadic ? call->count : call->of->edges;
+}
+
+static bool
+wants_node(Call *call)
+{
+    for (int i = 0; i < count_edges(call); i++) {
+        if (edge_of(edge_input(call, i)) != Py_None) {
+            return call->of->edges > 0;
+        }
+    }
+    return false;
+}
+
+/* An input as a node saves it: a tensor, also for a number. NULL without an error for an inference
+   tensor, which must not be saved. */
+static PyObject *
+kept(PyObject *input, PyObject *array)
+{
+    if (input == Py_None) {
+        return Py_NewRef(input);
+    }
+    if (!PyObject_TypeCheck(input, Tensor)) {
+        return new_tensor(Py_NewRef(array));
+    }
+    bool refused = SLOT(input, of_tensor.node) == Py_None && is_inference(input);
+    return refused ? NULL : Py_NewRef(input);
+}
+
+/* The node of a call that is to be recorded, given its outputs; NULL without an error where Python
+   is to see to it. */
+static PyObject *
+record(Call *call, PyObject *const *results)
+{
+    Caller *self = call->of;
+    PyObject *facts = collect(call), *shape = NULL, *node = NULL, *result = results[0];
+    PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
+    PyObject *dtype = dtype_of(result);
+    bool fits = self->fits != FITS_NEVER;
+    int mask = 0;
+    if (facts == NULL || edges == NULL || saved == NULL) {
+        goto failed;
+    }
+    for (int i = 0; i < count_edges(call); i++) {
+        PyObject *edge = edge_of(edge_input(call, i));
+        PyTuple_SET_ITEM(edges, i, Py_NewRef(edge));
+        if (edge == Py_None) {
+            continue;
+        }
+        if (self->view && SLOT(edge, of_node.op) == refused) {
+            goto failed;
+        }
+        mask |= self->variadic ? 1 : 1 << i;
+        bool equal = has_shape(result, SLOT(edge, of_node.shape));
+        if (equal && shape == NULL) {
+            shape = Py_NewRef(SLOT(edge, of_node.shape)); /* one tuple for many nodes */
+        }
+        fits = fits && (equal || self->fits == FITS_DTYPES) && SLOT(edge, of_node.dtype) == dtype;
+    }
+    for (int i = 0; i < self->saves; i++) {
+        int from = self->sources[i];
+        PyObject *value = Py_None;
+        if (self->keeps[mask] & 1 << i) {
+            value =
+                from < 0 ? Py_NewRef(results[~from]) : kept(call->args[from], call->arrays[from]);
+        }
+        else {
+            Py_INCREF(value);
+        }
+        if (value == NULL) {
+            goto failed;
+        }
+        PyTuple_SET_ITEM(saved, i, value);
+    }
+    if (shape == NULL) {
+        shape = shape_of(result);
+    }
+    node = shape == NULL ? NULL : Node->tp_alloc(Node, 0);
+    if (node == NULL) {
+        goto failed;
+    }
+    SLOT(node, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
+    SLOT(node, of_node.op) = Py_NewRef(self->op);
+    SLOT(node, of_node.edges) = edges;
+    SLOT(node, of_node.saved) = saved;
+    SLOT(node, of_node.params) = facts;
+    SLOT(node, of_node.shape) = shape;
+    SLOT(node, of_node.dtype) = Py_NewRef(dtype);
+    SLOT(node, of_node.hooks) = Py_NewRef(Py_None);
+    SLOT(node, of_node.cell) = Py_NewRef(Py_None);
+    SLOT(node, of_node.fits) = Py_NewRef(fits ? Py_True : Py_False);
+    return node;
+failed:
+    Py_XDECREF(facts);
+    Py_XDECREF(edges);
+    Py_XDECREF(saved);
+    Py_XDECREF(shape);
+    return NULL;
+}
+
+/* The tensor around the result, with its history if it has one, and tied to its base if it is a
+   view; NULL, with or without an error, where that was not to be done here. */
+static PyObject *
+wrap(Call *call, PyObject *result, bool recording)
+{
+    PyObject *source = call->args[0], *node = NULL, *tensor = NULL, *view = NULL;
+    PyObject *const *values = call->args + call->count;
+    int kind = call->of->view;
+    if (kind == VIEW || (kind == MAYBE_VIEW && shares(call->arrays[0], result))) {
+        view = new_view(source, call->of->op, values, call->kwnames, Py_None, recording);
+        if (view == NULL) {
+            return NULL;
+        }
+    }
+    if (recording && wants_node(call)) {
+        node = record(call, &result);
+        if (node == NULL) {
+            goto done;
+        }
+    }
+    tensor = new_tensor(Py_NewRef(result));
+    if (tensor != NULL && node != NULL) {
+        Py_SETREF(SLOT(tensor, of_tensor.node), Py_NewRef(node));
+    }
+    if (tensor != NULL && view != NULL && link_view(source, tensor, view) < 0) {
+        Py_CLEAR(tensor);
+    }
+done:
+    Py_XDECREF(node);
+    Py_XDECREF(view);
+    return tensor;
+}
+
+/* The node that stands for one output of a node with several: `graph.output_node`. */
+static PyObject *
+output_node(PyObject *source, PyObject *number, PyObject *array, PyObject *places)
+{
+    PyObject *made = Node->tp_alloc(Node, 0), *ref;
+    if (made == NULL) {
+        return NULL;
+    }
+    SLOT(made, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
+    SLOT(made, of_node.op) = Py_NewRef(output_kind);
+    SLOT(made, of_node.edges) = PyTuple_Pack(1, source);
+    SLOT(made, of_node.saved) = PyTuple_New(0);
+    SLOT(made, of_node.params) = PyTuple_Pack(1, number);
+    SLOT(made, of_node.shape) = shape_of(array);
+    SLOT(made, of_node.dtype) = Py_NewRef(dtype_of(array));
+    SLOT(made, of_node.hooks) = Py_NewRef(Py_None);
+    SLOT(made, of_node.cell) = Py_NewRef(Py_None);
+    SLOT(made, of_node.fits) = Py_NewRef(Py_False);
+    ref = PyWeakref_NewRef(made, NULL);
+    if (ref == NULL || PyDict_SetItem(places, number, ref) < 0) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(ref);
+    return made;
+}
+
+/* Give several outputs their histories: the node itself where only the first has a cotangent. */
+static int
+set_outputs(Call *call, PyObject *node, PyObject *tensors)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tensors);
+    if (!call->of->joined) {
+        Py_SETREF(SLOT(PyTuple_GET_ITEM(tensors, 0), of_tensor.node), Py_NewRef(node));
+        return 0;
+    }
+    Py_CLEAR(SLOT(node, of_node.shape));
+    Py_CLEAR(SLOT(node, of_node.dtype));
+    PyObject *places = PyDict_New(), *layout = PyTuple_New(count);
+    int failed = places == NULL || layout == NULL;
+    for (Py_ssize_t i = 0; !failed && i < count; i++) {
+        PyObject *tensor = PyTuple_GET_ITEM(tensors, i), *array = SLOT(tensor, of_tensor.array);
+        PyObject *number = PyLong_FromSsize_t(i), *made = NULL, *entry = NULL;
+        made = number == NULL ? NULL : output_node(node, number, array, places);
+        if (made != NULL) {
+            entry = PyTuple_Pack(2, SLOT(made, of_node.shape), SLOT(made, of_node.dtype));
+            Py_SETREF(SLOT(tensor, of_tensor.node), made);
+        }
+        failed = entry == NULL;
+        PyTuple_SET_ITEM(layout, i, entry);
+        Py_XDECREF(number);
+    }
+    failed = failed || PyObject_SetAttr(node, text_layout, layout) < 0 ||
+             PyObject_SetAttr(node, text_outputs, places) < 0;
+    Py_XDECREF(layout);
+    Py_XDECREF(places);
+    return failed ? -1 : 0;
+}
+
+/* Tell a node the version cells of those of its outputs that it saved. */
+static int
+set_cells(Call *call, PyObject *node, PyObject *tensors)
+{
+    PyObject *cells = PyDict_New();
+    int failed = cells == NULL;
+    for (int i = 0; !failed && i < call->of->saves; i++) {
+        int from = call->of->sources[i];
+        if (from < 0) {
+            PyObject *cell = cell_of(PyTuple_GET_ITEM(tensors, ~from)), *place = PyLong_FromLong(i);
+            failed = cell == NULL || place == NULL || PyDict_SetItem(cells, place, cell) < 0;
+            Py_XDECREF(place);
+        }
+    }
+    failed = failed || PyObject_SetAttr(node, text_cells, cells) < 0;
+    Py_XDECREF(cells);
+    return failed ? -1 : 0;
+}
+
+static int
+link_views(Call *call, PyObject *tensors, bool recording)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); i++) {
+        PyObject *number = PyLong_FromSsize_t(i), *view = NULL;
+        if (number != NULL) {
+            view = new_view(call->args[0], call->of->op, call->args + call->count, call->kwnames,
+                            number, recording);
+        }
+        int failed = view == NULL || link_view(call->args[0], PyTuple_GET_ITEM(tensors, i), view);
+        Py_XDECREF(number);
+        Py_XDECREF(view);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* `wrap` for an op with several outputs. */
+static PyObject *
+wrap_all(Call *call, PyObject *results, bool recording)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(results);
+    PyObject *tensors = PyTuple_New(count), *node = NULL;
+    int failed = tensors == NULL || count == 0;
+    for (Py_ssize_t i = 0; !failed && i < count; i++) {
+        PyObject *result = PyTuple_GET_ITEM(results, i);
+        PyObject *tensor = PyArray_CheckExact(result) ? new_tensor(Py_NewRef(result)) : NULL;
+        failed = tensor == NULL;
+        PyTuple_SET_ITEM(tensors, i, tensor);
+    }
+    if (!failed && recording && wants_node(call)) {
+        node = record(call, PySequence_Fast_ITEMS(results));
+        failed = node == NULL || set_outputs(call, node, tensors) || set_cells(call, node, tensors);
+    }
+    if (!failed && call->of->view) {
+        failed = link_views(call, tensors, recording);
+    }
+    Py_XDECREF(node);
+    if (failed) {
+        Py_CLEAR(tensors);
+    }
+    return tensors;
+}
