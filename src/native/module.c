@@ -13,7 +13,7 @@
    5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
       so what is used after it is held, not borrowed.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`; and `backward.c`.
+   `views.c`; and `backward.c`, that `leaves.c`.
 */
 
 #include "shared.h"

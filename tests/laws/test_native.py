@@ -6,6 +6,7 @@ both ways.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FREED",
+    "JOINED",
     "LEAF",
     "MANY",
     "OUTPUT",
-    "REFUSED",
-    "JOINED",
     "PLAIN",
+    "REFUSED",
     "VARIADIC",
     "Cell",
     "Kind",
