@@ -108,8 +108,9 @@ def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
         return True
     if target.array.dtype.kind in "biu":
         return False
-    if any(t.node is not None for t in others):
-        return True
+    for t in others:
+        if t.node is not None:
+            return True
     return target.view_of is not None and target.view_of.base.node is not None
 
 
@@ -284,7 +285,8 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
     """
     if tracked and target.view_of is None:
         check_tracked(target, name)
-    about_to_write(target)
+    if modes.special or modes.inference_seen:
+        about_to_write(target)
     if tracked and target.view_of is not None:
         check_tracked(target, name)
     array = target.array
@@ -343,7 +345,8 @@ def check_store(target: Tensor, result: Tensor) -> None:
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"
         )
-    check_cast(result.array.dtype, target.array.dtype)
+    if result.array.dtype is not target.array.dtype:
+        check_cast(result.array.dtype, target.array.dtype)
 
 
 def rebase(target: Tensor, node: Any) -> None:
