@@ -143,9 +143,37 @@ def test_both_callers_record_the_same(sample):
             compare(sample.op, inputs, sample.params)
 
 
-@pytest.mark.parametrize(
-    "sample", [made for made in CALLS if made.op.view and made.op.vjps], ids=repr
-)
+@pytest.mark.parametrize("sample", CALLS, ids=repr)
+def test_no_reference_is_kept_or_lost(sample):
+    inputs = sample.tensors()
+    held = [t for t in inputs if t is not None]
+    held += [t.array for t in held] + [t.array.dtype for t in held] + [t.node for t in held]
+    held += [sample.op, sample.op.call, sample.params, *sample.params.values()]
+    held = [thing for thing in held if thing is not None and not isinstance(thing, (int, bool))]
+
+    def run():
+        outputs = sample.op.call(*inputs, **sample.params)
+        for out in outputs if isinstance(outputs, tuple) else [outputs]:
+            if out.requires_grad and not out.is_leaf:
+                out.backward(rg.zeros_like(out), retain_graph=True)
+
+    def count():
+        gc.collect()
+        return [sys.getrefcount(thing) for thing in held]
+
+    for _ in range(3):  # caches fill, `.grad` and version cells are made
+        outcome(run, (), {})
+    before = count()
+    for _ in range(20):
+        outcome(run, (), {})
+    changes = [new - old for new, old in zip(count(), before, strict=True)]
+    assert all(abs(change) < 10 for change in changes), changes
+
+
+VIEWS = [made for made in CALLS if made.op.view and made.op.vjps]
+
+
+@pytest.mark.parametrize("sample", VIEWS, ids=repr)
 def test_views_of_views_and_of_written_tensors(sample):
     inputs = sample.tensors()
     for place in sample.differentiable:
