@@ -147,7 +147,6 @@ static int
 caller_traverse(PyObject *object, visitproc visit, void *arg)
 {
     Caller *self = (Caller *)object;
-    Py_VISIT(self->dict);
     Py_VISIT(self->python);
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
@@ -159,7 +158,6 @@ static int
 caller_clear(PyObject *object)
 {
     Caller *self = (Caller *)object;
-    Py_CLEAR(self->dict);
     Py_CLEAR(self->python);
     Py_CLEAR(self->op);
     Py_CLEAR(self->forward);
@@ -200,6 +198,24 @@ caller_repr(PyObject *self)
     return text;
 }
 
+/* A caller's name, text and whatever else a function has are those of the one in Python. */
+static PyObject *
+caller_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(self, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        found = PyObject_GetAttr(((Caller *)self)->python, name);
+    }
+    return found;
+}
+
+static PyObject *
+caller_text(PyObject *self, void *name)
+{
+    return PyObject_GetAttrString(((Caller *)self)->python, name);
+}
+
 static PyMethodDef caller_methods[] = {{"__reduce__", caller_reduce, METH_NOARGS, NULL}, {NULL}};
 
 static PyMemberDef caller_members[] = {
@@ -208,7 +224,8 @@ static PyMemberDef caller_members[] = {
 };
 
 static PyGetSetDef caller_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__doc__", caller_text, NULL, NULL, "__doc__"},
+    {"__module__", caller_text, NULL, NULL, "__module__"},
     {NULL},
 };
 
@@ -223,7 +240,7 @@ static PyTypeObject CallerType = {
     .tp_clear = caller_clear,
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(Caller, vectorcall),
-    .tp_dictoffset = offsetof(Caller, dict),
+    .tp_getattro = caller_getattr,
     .tp_weaklistoffset = offsetof(Caller, weakrefs),
     .tp_descr_get = caller_get,
     .tp_repr = caller_repr,

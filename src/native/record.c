@@ -6,7 +6,7 @@
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *dict, *weakrefs;
+    PyObject *weakrefs;
     PyObject *python, *op, *forward;
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     int inputs, edges, saves;

@@ -306,12 +306,12 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     else:
         unrolled = len(op.inputs) == 1 or len(op.inputs) == len(op.vjps) == 3
         fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
-    edge = Node()
-    keeps = []
-    for mask in range(1 << len(places)):
+    edge, masks = Node(), 1 << len(places)
+    keeps = [0] * masks
+    for mask in range(masks) if op.saves else ():
         plan = op.plan([edge if mask >> i & 1 else None for i in range(len(places))])
-        keeps.append(sum(1 << i for i, place in enumerate(plan) if place is not None))
-    made: Callable[..., Any] = native.Caller(
+        keeps[mask] = sum([1 << i for i, place in enumerate(plan) if place is not None])
+    return native.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,
         forward=op.forward,
@@ -327,6 +327,3 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         variadic=op.variadic,
         takes_scalar=op.is_binary,
     )
-    for name in ("__module__", "__name__", "__qualname__", "__doc__", "op"):
-        setattr(made, name, getattr(call, name))
-    return made
