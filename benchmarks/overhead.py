@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 BLOCKS = 15
@@ -157,18 +158,26 @@ def measure(libraries, programs):
     return {pair: percentile(t) * 1e6 for pair, t in times.items() if t}
 
 
-def import_ratio():
-    """How long `import retrograd` takes beside `import numpy`, each in fresh processes."""
+def import_seconds():
+    """How long the two import statements take in fresh interpreters, byte code in place."""
     seconds = {"numpy": [], "retrograd": []}
-    for _ in range(11):
-        for name, taken in seconds.items():
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
-            taken.append(time.perf_counter() - start)
-    bare = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "pass"], check=True)
-    bare = time.perf_counter() - bare
-    return {name: percentile(taken) for name, taken in seconds.items()} | {"python": bare}
+    with tempfile.TemporaryDirectory() as prefix:
+        environment = os.environ | {"PYTHONPYCACHEPREFIX": prefix, "PYTHONDONTWRITEBYTECODE": ""}
+        for _ in range(BLOCKS + 1):
+            for name, taken in seconds.items():
+                code = (
+                    "import time; start = time.perf_counter()\n"
+                    f"import {name}; print(time.perf_counter() - start)"
+                )
+                done = subprocess.run(
+                    [sys.executable, "-c", code],
+                    check=True,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                )
+                taken.append(float(done.stdout))
+    return {name: percentile(taken[1:]) for name, taken in seconds.items()}
 
 
 def main():
@@ -179,6 +188,9 @@ def main():
         libraries["torch"] = Library("torch", torch_python)
     for name, library in libraries.items():
         print(f"{name} {library.version}", end="  ")
+    from retrograd.engine.native import native
+
+    print("hot path in", "Python" if native is None else "C", end="  ")
     print(f"({BLOCKS} interleaved blocks, 20th percentile, one thread, 8x8 float32)\n")
     found = measure(libraries, libraries["retrograd"].names)
     print(f"{'':56}{'retrograd':>12}{'torch':>12}{'ratio':>8}   (us)")
@@ -194,7 +206,7 @@ def main():
         plain = found["retrograd", op + ", not recorded"] - bare
         recorded = found["retrograd", op + ", recorded"] - bare
         print(f"{op:56}{plain:14.2f}{recorded:10.2f}")
-    seconds = import_ratio()
+    seconds = import_seconds()
     print(
         f"\nimport retrograd: {seconds['retrograd'] * 1e3:.0f} ms, import numpy: "
         f"{seconds['numpy'] * 1e3:.0f} ms, ratio {seconds['retrograd'] / seconds['numpy']:.2f}"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd
+import retrograd.nn
 import retrograd.ops.later  # every family, as if its names had been asked for
 from retrograd import dtypes, modes
 

@@ -109,7 +109,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(places), saves = PyTuple_GET_SIZE(sources);
-    if (inputs > MOST || edges > inputs || saves > MOST || PyTuple_GET_SIZE(keeps) != 1 << edges) {
+    if (inputs > MOST || edges > inputs || saves > MOST || PyTuple_GET_SIZE(keeps) != edges) {
         PyErr_SetString(PyExc_ValueError, "too many inputs or saved values for a native caller");
         return NULL;
     }
@@ -137,7 +137,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     for (Py_ssize_t i = 0; i < saves; i++) {
         self->sources[i] = (signed char)PyLong_AsLong(PyTuple_GET_ITEM(sources, i));
     }
-    for (Py_ssize_t i = 0; i < 1 << edges; i++) {
+    for (Py_ssize_t i = 0; i < edges; i++) {
         self->keeps[i] = (unsigned char)PyLong_AsLong(PyTuple_GET_ITEM(keeps, i));
     }
     return (PyObject *)self;

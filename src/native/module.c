@@ -5,7 +5,8 @@
       commonest case (plain tensors of one dtype, default modes), and hands every other one to it,
       errors included.
    2. `start`, `advance` and `add_to_leaf` are those of `backward.py` once more. They work on the
-      same dictionaries and lists, so a pass goes from C to Python and back at any node.
+      same dictionaries and lists, so a pass goes from C to Python and back at any node. `Cell.bump`
+      is replaced by `bump`.
    3. Tensors, nodes and kinds stay the Python classes they are. A slot of such a class is a pointer
       at a fixed offset, which its descriptor tells: `slot` reads it once, when the engine is set up.
    4. The interpreter lock is held throughout, but for what NumPy does; the module is neither built
@@ -89,6 +90,14 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             return NULL;
         }
     }
+    bump_in_python = PyObject_GetAttrString(cell, "bump");
+    PyObject *method = PyDescr_NewMethod((PyTypeObject *)cell, &bump_method);
+    if (bump_in_python == NULL || method == NULL ||
+        PyObject_SetAttrString(cell, "bump", method) < 0) {
+        Py_XDECREF(method);
+        return NULL;
+    }
+    Py_DECREF(method);
     Tensor = (PyTypeObject *)tensor;
     Node = (PyTypeObject *)node;
     Cell = (PyTypeObject *)cell;
@@ -145,7 +154,8 @@ PyInit__native(void)
             return NULL;
         }
     }
-    zero = PyLong_FromLong(0);
+    zero = PyLong_FromLong(0); /* the one object that zero is */
+    one = PyLong_FromLong(1);
     PyObject *module =
         zero == NULL || PyType_Ready(&CallerType) < 0 ? NULL : PyModule_Create(&definition);
     if (module == NULL || PyModule_AddIntConstant(module, "MOST", MOST) < 0 ||

@@ -10,15 +10,15 @@ typedef struct {
     PyObject *python, *op, *forward;
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     int inputs, edges, saves;
-    int fits;                       /* when contributions fit their edges as they are */
-    int outputs;                    /* 1, or any other number: the forward gives a tuple */
-    bool joined;                    /* whether several outputs have cotangents, in one tuple */
-    int view;                       /* whether the output shares the input's memory */
-    bool variadic;                  /* whether there may be any number of inputs */
-    bool takes_scalar;              /* whether the second input may be a number */
-    signed char places[MOST];       /* the inputs that edges lead to */
-    signed char sources[MOST];      /* of each saved value: input i is i, the output is ~0 */
-    unsigned char keeps[1 << MOST]; /* by which edges there are: which of the values are saved */
+    int fits;                  /* when contributions fit their edges as they are */
+    int outputs;               /* 1, or any other number: the forward gives a tuple */
+    bool joined;               /* whether several outputs have cotangents, in one tuple */
+    int view;                  /* whether the output shares the input's memory */
+    bool variadic;             /* whether there may be any number of inputs */
+    bool takes_scalar;         /* whether the second input may be a number */
+    signed char places[MOST];  /* the inputs that edges lead to */
+    signed char sources[MOST]; /* of each saved value: input i is i, the output is ~0 */
+    unsigned char keeps[MOST]; /* of each edge: which of the values its formula names */
 } Caller;
 
 /* One call: the inputs, their arrays (held), and the values of the parameters after both. */
@@ -138,7 +138,7 @@ record(Call *call, PyObject *const *results)
     PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
     PyObject *dtype = dtype_of(result);
     bool fits = self->fits != FITS_NEVER;
-    int mask = 0;
+    int keep = 0;
     if (facts == NULL || edges == NULL || saved == NULL) {
         goto failed;
     }
@@ -151,7 +151,7 @@ record(Call *call, PyObject *const *results)
         if (self->view && SLOT(edge, of_node.op) == refused) {
             goto failed;
         }
-        mask |= self->variadic ? 1 : 1 << i;
+        keep |= self->keeps[self->variadic ? 0 : i];
         bool equal = has_shape(result, SLOT(edge, of_node.shape));
         if (equal && shape == NULL) {
             shape = Py_NewRef(SLOT(edge, of_node.shape)); /* one tuple for many nodes */
@@ -161,7 +161,7 @@ record(Call *call, PyObject *const *results)
     for (int i = 0; i < self->saves; i++) {
         int from = self->sources[i];
         PyObject *value = Py_None;
-        if (self->keeps[mask] & 1 << i) {
+        if (keep & 1 << i) {
             value =
                 from < 0 ? Py_NewRef(results[~from]) : kept(call->args[from], call->arrays[from]);
         }

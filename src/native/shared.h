@@ -12,6 +12,7 @@
 #include <numpy/arrayobject.h>
 
 enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an op; node's values */
+enum { KEPT = 7 };                   /* as in `engine/graph.py` */
 enum { ALONE = -1 };                 /* as in `engine/op.py` */
 enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
 enum { NO_VIEW, VIEW, MAYBE_VIEW };
@@ -23,7 +24,7 @@ enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Cell, *View;
 static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays, *reals, *modes,
-    *add, *zero, *state, *refused, *output_kind;
+    *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;

@@ -61,6 +61,42 @@ cell_of(PyObject *tensor)
     return made;
 }
 
+/* `Cell.bump`: count one write by the op or method called `name`. */
+static PyObject *
+bump(PyObject *cell, PyObject *name)
+{
+    if (PyDict_GetItemWithError(modes, text_special) != zero) {
+        return PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
+    }
+    PyObject *number = Py_TYPE(numbers)->tp_iternext(numbers), *before, *after, *write;
+    PyObject *version = NULL;
+    write = number == NULL ? NULL : PyTuple_Pack(2, number, name);
+    before = Py_NewRef(SLOT(cell, of_cell.writes));
+    Py_ssize_t length = PyTuple_GET_SIZE(before), first = length < KEPT ? 0 : length - KEPT;
+    after = write == NULL ? NULL : PyTuple_New(length - first + 1);
+    version = after == NULL ? NULL : PyNumber_Add(SLOT(cell, of_cell.version), one);
+    if (version != NULL) {
+        for (Py_ssize_t i = first; i < length; i++) {
+            PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+        }
+        PyTuple_SET_ITEM(after, length - first, Py_NewRef(write));
+        Py_SETREF(SLOT(cell, of_cell.version), Py_NewRef(version));
+        Py_SETREF(SLOT(cell, of_cell.writes), Py_NewRef(after));
+        if (PyLong_AsLongLong(number) > PyLong_AsLongLong(SLOT(cell, of_cell.last))) {
+            Py_SETREF(SLOT(cell, of_cell.last), Py_NewRef(number));
+        }
+    }
+    bool done = version != NULL;
+    Py_DECREF(before);
+    Py_XDECREF(number);
+    Py_XDECREF(version);
+    Py_XDECREF(write);
+    Py_XDECREF(after);
+    return !done ? NULL : Py_NewRef(Py_None);
+}
+
+static PyMethodDef bump_method = {"bump", bump, METH_O, "Count one write by the op called so."};
+
 /* The path of a view: that of its source, and one step, (op, parameters, number of the output). */
 static PyObject *
 extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *names, PyObject *output)

@@ -306,11 +306,8 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     else:
         unrolled = len(op.inputs) == 1 or len(op.inputs) == len(op.vjps) == 3
         fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
-    edge, masks = Node(), 1 << len(places)
-    keeps = [0] * masks
-    for mask in range(masks) if op.saves else ():
-        plan = op.plan([edge if mask >> i & 1 else None for i in range(len(places))])
-        keeps[mask] = sum([1 << i for i, place in enumerate(plan) if place is not None])
+    bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
+    keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
     return native.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,

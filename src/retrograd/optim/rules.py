@@ -40,7 +40,7 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
 
 def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
     """Numbers that stay the same from step to step, as 0-d arrays of the components' dtype."""
-    real = real_of(dtype)
+    real = dtype if dtype.kind == "f" else real_of(dtype)
     return [scalar_array(float(value), real) for value in values]
 
 
