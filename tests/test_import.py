@@ -36,6 +36,15 @@ def test_a_name_that_loads_later_is_there(name):
     assert run(f"from retrograd import {name}; print({name}.__name__.split('.')[-1])") == name
 
 
+@pytest.mark.parametrize("module", ["nn", "nn.functional", "linalg", "optim", "ops.native"])
+def test_whatever_is_imported_first_all_names_are_there(module):
+    code = f"import retrograd.{module}; from retrograd.ops import later, native\n"
+    code += (
+        "print({*native.__all__} <= {*later.__all__}, retrograd.batch_norm is native.batch_norm)"
+    )
+    assert run(code) == "True True"
+
+
 def test_a_name_that_nobody_has_raises():
     code = "import retrograd as rg; print(hasattr(rg, 'nothing'), 'conv2d' in dir(rg))"
     assert run(code) == "False True"

@@ -4,7 +4,7 @@ The families of `later` load when one of their names is asked for, or one of the
 (`stubs`).
 """
 
-import importlib
+import importlib.util
 from types import ModuleType
 from typing import Any
 
@@ -58,8 +58,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the families that load later."""
-    if not name.startswith("__"):
+    """A name of the families that load later.
+
+    A module's name is none: `from . import name` asks here first, and then loads that module.
+    """
+    if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is None:
         later = importlib.import_module(f"{__name__}.later")
         if name in later.__all__:
             return getattr(later, name)
