@@ -16,6 +16,7 @@ from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from . import returns, rules
+from .along import pick
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
 from .outs import write_each
@@ -166,7 +167,7 @@ def chosen(choose: Any, name: str) -> Any:
         lines = np.atleast_1d(ordered(input, name))
         axis = dim[0] if dim else 0
         places = choose(lines, axis, **params)
-        values = np.take_along_axis(lines, places, axis)
+        values = pick(lines, places, axis)
         shape = [1 if i in dim else n for i, n in enumerate(input.shape) if keepdim or i not in dim]
         return values.reshape(shape), places.reshape(shape)
 
@@ -207,18 +208,18 @@ def middle_present(x: Any, axis: int) -> Any:
     """Where the lower median of what is not NaN is; the first NaN if nothing else is there."""
     order = np.argsort(x, axis, kind="stable")  # NaN last
     present = np.add.reduce(~np.isnan(x), axis, np.int64, keepdims=True)
-    return np.take_along_axis(order, np.maximum(present - 1, 0) // 2, axis)
+    return pick(order, np.maximum(present - 1, 0) // 2, axis)
 
 
 def commonest(x: Any, axis: int) -> Any:
     """Where the commonest element, the smallest of several, occurs last."""
     order = np.argsort(x, axis, kind="stable").swapaxes(0, axis)
-    s = np.take_along_axis(x.swapaxes(0, axis), order, 0)
+    s = pick(x.swapaxes(0, axis), order, 0)
     steps = np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1))
     starts = np.zeros(s.shape, np.int64)
     starts[1:] = np.where(s[1:] != s[:-1], steps[1:], 0)
     run = steps - np.maximum.accumulate(starts, 0)
-    return np.take_along_axis(order, np.argmax(run, 0, keepdims=True), 0).swapaxes(0, axis)
+    return pick(order, np.argmax(run, 0, keepdims=True), 0).swapaxes(0, axis)
 
 
 _along = {
