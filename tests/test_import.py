@@ -39,9 +39,7 @@ def test_a_name_that_loads_later_is_there(name):
 @pytest.mark.parametrize("module", ["nn", "nn.functional", "linalg", "optim", "ops.native"])
 def test_whatever_is_imported_first_all_names_are_there(module):
     code = f"import retrograd.{module}; from retrograd.ops import later, native as n\n"
-    code += (
-        "print({*n.__all__} <= {*later.__all__}, retrograd.batch_norm is n.batch_norm)"
-    )
+    code += "print({*n.__all__} <= {*later.__all__}, retrograd.batch_norm is n.batch_norm)"
     assert run(code) == "True True"
 
 
