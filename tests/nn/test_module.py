@@ -37,6 +37,40 @@ def test_assignment_registers_parameters_buffers_and_modules():
     assert [n for n, _ in net.named_parameters("net", recurse=False)] == ["net.scale"]
 
 
+def test_a_registered_name_is_found_by_its_class_only_where_an_instance_has_it():
+    class Layer(nn.Module):
+        def __init__(self, deep):
+            super().__init__()
+            self.scale = nn.Parameter(rg.ones(1))
+            if deep:
+                self.inner = Layer(False)
+
+    class Fixed(Layer):
+        inner = "of the class"  # as in PyTorch, it hides what is registered
+
+    deep, flat = Layer(True), Layer(False)
+    assert deep.inner.scale is deep.inner._parameters["scale"]
+    assert not hasattr(Layer, "scale")
+    assert not hasattr(flat, "inner")
+    with pytest.raises(AttributeError, match="'Layer' object has no attribute 'inner'"):
+        flat.inner
+    flat._parameters["scale"] = deep.scale  # the tables are what counts
+    assert flat.scale is deep.scale
+    del flat.scale
+    flat.scale = "plain"
+    assert flat.scale == "plain"
+    assert Fixed(True).inner == "of the class"
+    with pytest.raises(AttributeError, match="has no attribute 'scale'"):
+        object.__new__(Layer).scale
+
+
+def test_containers_keep_their_users_names_to_themselves():
+    first = nn.ModuleDict({"encoder": nn.Identity()})
+    assert isinstance(first.encoder, nn.Identity)
+    assert "encoder" not in vars(nn.ModuleDict)
+    assert not hasattr(nn.ModuleDict(), "encoder")
+
+
 def test_shared_members_are_given_once_unless_asked():
     net = nn.Module()
     net.a = nn.Linear(1, 1)

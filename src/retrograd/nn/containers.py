@@ -25,7 +25,7 @@ def _position(index: Any, size: int) -> int:
 class _Listed(Module):
     """A container whose children are numbered from 0."""
 
-    fixed_names = False
+    _fixed_names = False
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -176,7 +176,7 @@ class ModuleDict(Module):
     (['a', 'b'], ReLU())
     """
 
-    fixed_names = False
+    _fixed_names = False
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -317,7 +317,7 @@ class ParameterDict(Module):
     (['left', 'right'], 2)
     """
 
-    fixed_names = False
+    _fixed_names = False
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

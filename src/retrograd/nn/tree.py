@@ -32,7 +32,7 @@ class Entry:
         if tree is not None:
             own = tree.__dict__
             for table in TABLES:
-                if self.name in own[table]:
+                if self.name in own.get(table, ()):
                     return own[table][self.name]
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
 
@@ -43,7 +43,7 @@ TABLES = ("_parameters", "_modules", "_buffers")
 class Tree:
     """The part of `Module` that registers what is assigned to it, and finds it again."""
 
-    fixed_names = True  # whether a class's instances register the same names
+    _fixed_names = True  # whether a class's instances register the same names
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -129,7 +129,7 @@ class Tree:
     def _expect(cls, name: str) -> None:
         """Make a registered name quick to find."""
         known = not name.isidentifier() or any(name in vars(base) for base in cls.__mro__)
-        if cls.fixed_names and not known:
+        if cls._fixed_names and not known:
             setattr(cls, name, Entry(name))
 
     def __getattr__(self, name: str) -> Any:
