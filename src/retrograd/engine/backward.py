@@ -90,7 +90,9 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
 
 def start(node: Node, g: Any, free: bool) -> Any:
     """A pass from one node, the newest: None if it is done, or its state and where it stopped."""
-    grads, borrowed, heap, leaves = {node: g}, set[Node](), [(-node.seq, node)], list[Node]()
+    grads, heap = {node: g}, [(-node.seq, node)]
+    borrowed: set[Node] = set()
+    leaves: list[Node] = []
     stop = advance(grads, borrowed, heap, leaves, free)
     if stop is not None:
         return grads, borrowed, heap, leaves, stop
@@ -144,7 +146,10 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                     heappush(heap, (-number, edge))
                 else:
                     leaves.append(edge)
-            elif (
+                    if edge.hooks is not None:
+                        led = True
+                continue
+            if (
                 before.base is not None
                 or before.__class__ is not ndarray
                 or (borrowed and edge in borrowed)
