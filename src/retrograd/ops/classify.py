@@ -74,7 +74,7 @@ def _cross_entropy_slope(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
     rows = rows or Rows(input, target)
-    out = input - rows.tops
+    out = np.subtract(input, rows.tops, order="C")  # rows.places count in that order
     np.exp(out, out)
     factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]
     out *= (factor / rows.totals)[:, None]
