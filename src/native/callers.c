@@ -50,9 +50,9 @@ call_plain(Call *call, bool recording)
     }
     result = PyObject_Vectorcall(self->forward, call->arrays,
                                  ready | PY_VECTORCALL_ARGUMENTS_OFFSET, call->kwnames);
-    if (self->outputs != 1) {
-        bool several = result != NULL && PyTuple_CheckExact(result);
-        tensor = several ? wrap_all(call, result, recording) : NULL;
+    if (self->several) {
+        bool found = result != NULL && PyTuple_CheckExact(result);
+        tensor = found ? wrap_all(call, result, recording) : NULL;
         goto done;
     }
     if (result != NULL && !PyArray_CheckExact(result)) {
@@ -98,14 +98,14 @@ static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"python",  "op",    "forward",  "inputs",       "places",
-                            "sources", "keeps", "facts",    "fits",         "outputs",
+                            "sources", "keeps", "facts",    "fits",         "several",
                             "joined",  "view",  "variadic", "takes_scalar", NULL};
     PyObject *python, *op, *forward, *places, *sources, *keeps, *facts;
-    int inputs, fits, outputs, joined, view, variadic, takes_scalar;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!iipipp", names, &python, &op,
+    int inputs, fits, several, joined, view, variadic, takes_scalar;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!ippipp", names, &python, &op,
                                      &forward, &inputs, &PyTuple_Type, &places, &PyTuple_Type,
                                      &sources, &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
-                                     &outputs, &joined, &view, &variadic, &takes_scalar)) {
+                                     &several, &joined, &view, &variadic, &takes_scalar)) {
         return NULL;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(places), saves = PyTuple_GET_SIZE(sources);
@@ -126,7 +126,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->edges = (int)edges;
     self->saves = (int)saves;
     self->fits = fits;
-    self->outputs = outputs;
+    self->several = several;
     self->joined = joined;
     self->view = view;
     self->variadic = variadic;

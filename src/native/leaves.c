@@ -20,7 +20,7 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
         if (made != NULL) {
             failed = 0;
             if (cell != Py_None) {
-                PyObject *counted = PyObject_CallMethodOneArg(cell, text_bump, writer);
+                PyObject *counted = bump(cell, writer);
                 failed = counted == NULL ? -1 : 0;
                 Py_XDECREF(counted);
             }

@@ -145,7 +145,6 @@ PyInit__native(void)
         {&text_grad, "_grad"},
         {&text_acquire, "acquire"},
         {&text_release, "release"},
-        {&text_bump, "bump"},
         {&writer, "backward()"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {

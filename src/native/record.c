@@ -11,7 +11,7 @@ typedef struct {
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     int inputs, edges, saves;
     int fits;                  /* when contributions fit their edges as they are */
-    int outputs;               /* 1, or any other number: the forward gives a tuple */
+    bool several;              /* whether the forward gives a tuple of outputs */
     bool joined;               /* whether several outputs have cotangents, in one tuple */
     int view;                  /* whether the output shares the input's memory */
     bool variadic;             /* whether there may be any number of inputs */
@@ -128,13 +128,42 @@ kept(PyObject *input, PyObject *array)
     return refused ? NULL : Py_NewRef(input);
 }
 
+/* A node with the next number; the references to `edges`, `saved`, `params` and `shape` are taken. */
+static PyObject *
+new_node(PyObject *kind, PyObject *edges, PyObject *saved, PyObject *params, PyObject *shape,
+         PyObject *dtype, bool fits)
+{
+    PyObject *node = NULL;
+    if (edges != NULL && saved != NULL && params != NULL && shape != NULL) {
+        node = Node->tp_alloc(Node, 0);
+    }
+    if (node == NULL) {
+        Py_XDECREF(edges);
+        Py_XDECREF(saved);
+        Py_XDECREF(params);
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    SLOT(node, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
+    SLOT(node, of_node.op) = Py_NewRef(kind);
+    SLOT(node, of_node.edges) = edges;
+    SLOT(node, of_node.saved) = saved;
+    SLOT(node, of_node.params) = params;
+    SLOT(node, of_node.shape) = shape;
+    SLOT(node, of_node.dtype) = Py_NewRef(dtype);
+    SLOT(node, of_node.hooks) = Py_NewRef(Py_None);
+    SLOT(node, of_node.cell) = Py_NewRef(Py_None);
+    SLOT(node, of_node.fits) = Py_NewRef(fits ? Py_True : Py_False);
+    return node;
+}
+
 /* The node of a call that is to be recorded, given its outputs; NULL without an error where Python
    is to see to it. */
 static PyObject *
 record(Call *call, PyObject *const *results)
 {
     Caller *self = call->of;
-    PyObject *facts = collect(call), *shape = NULL, *node = NULL, *result = results[0];
+    PyObject *facts = collect(call), *shape = NULL, *result = results[0];
     PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
     PyObject *dtype = dtype_of(result);
     bool fits = self->fits != FITS_NEVER;
@@ -160,13 +189,15 @@ record(Call *call, PyObject *const *results)
     }
     for (int i = 0; i < self->saves; i++) {
         int from = self->sources[i];
-        PyObject *value = Py_None;
-        if (keep & 1 << i) {
-            value =
-                from < 0 ? Py_NewRef(results[~from]) : kept(call->args[from], call->arrays[from]);
+        PyObject *value;
+        if (!(keep & 1 << i)) {
+            value = Py_NewRef(Py_None);
+        }
+        else if (from < 0) {
+            value = Py_NewRef(results[~from]);
         }
         else {
-            Py_INCREF(value);
+            value = kept(call->args[from], call->arrays[from]);
         }
         if (value == NULL) {
             goto failed;
@@ -176,21 +207,7 @@ record(Call *call, PyObject *const *results)
     if (shape == NULL) {
         shape = shape_of(result);
     }
-    node = shape == NULL ? NULL : Node->tp_alloc(Node, 0);
-    if (node == NULL) {
-        goto failed;
-    }
-    SLOT(node, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
-    SLOT(node, of_node.op) = Py_NewRef(self->op);
-    SLOT(node, of_node.edges) = edges;
-    SLOT(node, of_node.saved) = saved;
-    SLOT(node, of_node.params) = facts;
-    SLOT(node, of_node.shape) = shape;
-    SLOT(node, of_node.dtype) = Py_NewRef(dtype);
-    SLOT(node, of_node.hooks) = Py_NewRef(Py_None);
-    SLOT(node, of_node.cell) = Py_NewRef(Py_None);
-    SLOT(node, of_node.fits) = Py_NewRef(fits ? Py_True : Py_False);
-    return node;
+    return new_node(self->op, edges, saved, facts, shape, dtype, fits);
 failed:
     Py_XDECREF(facts);
     Py_XDECREF(edges);
@@ -236,22 +253,10 @@ done:
 static PyObject *
 output_node(PyObject *source, PyObject *number, PyObject *array, PyObject *places)
 {
-    PyObject *made = Node->tp_alloc(Node, 0), *ref;
-    if (made == NULL) {
-        return NULL;
-    }
-    SLOT(made, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
-    SLOT(made, of_node.op) = Py_NewRef(output_kind);
-    SLOT(made, of_node.edges) = PyTuple_Pack(1, source);
-    SLOT(made, of_node.saved) = PyTuple_New(0);
-    SLOT(made, of_node.params) = PyTuple_Pack(1, number);
-    SLOT(made, of_node.shape) = shape_of(array);
-    SLOT(made, of_node.dtype) = Py_NewRef(dtype_of(array));
-    SLOT(made, of_node.hooks) = Py_NewRef(Py_None);
-    SLOT(made, of_node.cell) = Py_NewRef(Py_None);
-    SLOT(made, of_node.fits) = Py_NewRef(Py_False);
-    ref = PyWeakref_NewRef(made, NULL);
-    if (ref == NULL || PyDict_SetItem(places, number, ref) < 0) {
+    PyObject *made = new_node(output_kind, PyTuple_Pack(1, source), PyTuple_New(0),
+                              PyTuple_Pack(1, number), shape_of(array), dtype_of(array), false);
+    PyObject *ref = made == NULL ? NULL : PyWeakref_NewRef(made, NULL);
+    if (made != NULL && (ref == NULL || PyDict_SetItem(places, number, ref) < 0)) {
         Py_CLEAR(made);
     }
     Py_XDECREF(ref);

@@ -28,7 +28,7 @@ static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays,
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
-static PyObject *text_grad, *text_acquire, *text_release, *text_bump, *writer;
+static PyObject *text_grad, *text_acquire, *text_release, *writer;
 
 static struct {
     Py_ssize_t array, cell, node;

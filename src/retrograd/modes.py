@@ -115,10 +115,7 @@ def change(**fields: Any) -> dict[str, Any]:
     own = state.__dict__  # the calling thread's; reading each field through `state` is slow
     before = {name: own[name] if name in own else _defaults[name] for name in fields}
     own.update(fields)
-    other = False
-    for name in DEVIATING:
-        if own.get(name):
-            other = True
+    other = any(map(own.get, DEVIATING))
     grad = own.get("grad", True)
     own["kind"] = OTHER if other else DEFAULT if grad else UNRECORDED
     deviates = other or not grad

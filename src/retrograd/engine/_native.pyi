@@ -25,7 +25,7 @@ class Caller:
         keeps: tuple[int, ...],
         facts: tuple[Any, ...],
         fits: int,
-        outputs: int,
+        several: bool,
         joined: bool,
         view: int,
         variadic: bool,

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, write_out
-from .graph import MANY, Node, tick
+from .graph import Node, tick
 from .native import native
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
@@ -294,7 +294,7 @@ NO_VIEW, VIEW, MAYBE_VIEW = range(3)
 
 def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
-    if native is None or not op.inputs or 1 < op.grad_outputs < min(op.outputs, MANY):
+    if native is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
         return call
     if len(op.inputs) > native.MOST or len(op.saves) > native.MOST:
         return call
@@ -318,7 +318,7 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         keeps=tuple(keeps),
         facts=tuple(op.fact_sources),
         fits=fits,
-        outputs=1 if op.outputs == 1 else -1,
+        several=op.outputs != 1,
         joined=op.grad_outputs != 1,
         view=MAYBE_VIEW if op.view == "maybe" else VIEW if op.view else NO_VIEW,
         variadic=op.variadic,

@@ -45,7 +45,7 @@ def is_legacy_empty(shape: tuple[int, ...]) -> bool:
 
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
-    if all(x.dtype is dtype and x.shape != (0,) for x in tensors):
+    if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
         return np.concatenate(tensors, dim)
     dtype = dtypes.common(*tensors)
     kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
@@ -139,7 +139,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) 
     parts = _sequence(tensors, "cat")
     shapes = [x.array.shape for x in parts]
     first = shapes[0]
-    if first and first != (0,) and shapes.count(first) == len(shapes):
+    if first and not is_legacy_empty(first) and shapes.count(first) == len(shapes):
         return _cat_op(*parts, dim=normalize_dim(dim, len(first)))  # type: ignore[no-any-return]
     for position, shape in enumerate(shapes):
         if not shape:
