@@ -1,4 +1,4 @@
-/* Views: what ties one to its base, as `record.link_views` and `tensor.add_view`. */
+/* Views: what ties one to its base, as `record.link_views` and `engine/views.py`. */
 
 #include "shared.h"
 

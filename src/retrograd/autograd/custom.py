@@ -26,7 +26,8 @@ from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.record import attach, refuse_inference
-from ..engine.tensor import Tensor, add_view, alias, cell_of, new_tensor
+from ..engine.tensor import Tensor, alias, cell_of, new_tensor
+from ..engine.views import add_view
 from ..locks import structure
 
 if TYPE_CHECKING:

@@ -58,7 +58,8 @@ from .graph import (
 from .native import native
 from .record import INFERENCE_SAVED
 from .saved import raw, saved_properties
-from .tensor import Tensor, View, as_array, method, new_tensor
+from .tensor import Tensor, as_array, method, new_tensor
+from .views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

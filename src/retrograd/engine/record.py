@@ -13,8 +13,9 @@ import numpy as np
 from .. import dtypes, modes
 from .graph import Node, leaf_node, new_node, output_node
 from .saved import Packed
-from .tensor import Interpreted, Tensor, add_view, as_array, cell_of, new_tensor
+from .tensor import Interpreted, Tensor, as_array, cell_of, new_tensor
 from .trace import where
+from .views import add_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

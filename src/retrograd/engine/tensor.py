@@ -13,7 +13,6 @@ default and lives in the instance dictionary once it differs. Where `array` is a
 from __future__ import annotations
 
 import warnings
-import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,16 +21,14 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
-from .native import native
 
 if TYPE_CHECKING:
-    pass
+    from .views import View
 
 __all__ = [
     "Interpreted",
     "Size",
     "Tensor",
-    "View",
     "add_grad",
     "alias",
     "cell_of",
@@ -129,26 +126,6 @@ class device:  # noqa: N801 (PyTorch's name)
 
 
 CPU = device("cpu")
-
-
-class View:
-    """How a view came to be: `base`, and the path of steps from the base's array to the view's.
-
-    A step is (op, params, output): `op.forward(array, **params)`, then `[output]` if that is not
-    None. `origin` says what later writes must know: "plain", "multi" (one of several views made by
-    one call), "no_grad", "inference" or "custom" (returned by a user's Function); `trace` is where
-    it was made, in anomaly mode. `roots` names, for some forward derivatives, a tensor on the way
-    whose tangent this one shares, instead of the base's: `engine.forward`.
-    """
-
-    __slots__ = ("base", "origin", "path", "roots", "trace")
-
-    def __init__(self, base: Tensor, path: tuple[Any, ...], origin: str) -> None:
-        self.base = base
-        self.path = path
-        self.origin = origin
-        self.trace: Any = None
-        self.roots: tuple[Any, ...] = ()
 
 
 class Tensor:
@@ -413,27 +390,6 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
             if tensor._grad is before and seen == version:
                 tensor._grad = total
                 return
-
-
-def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
-    """Make `view` a view of `base`."""
-    view.view_of = View(base, path, origin)
-    enlist(base, view)
-
-
-def enlist(base: Tensor, view: Tensor) -> None:
-    """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
-    with structure:
-        views = base.views
-        if views is None:
-            base.views = views = []
-        elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
-            views[:] = [ref for ref in views if ref() is not None]
-        views.append(weakref.ref(view))
-
-
-if native is not None:
-    enlist = native.enlist
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:

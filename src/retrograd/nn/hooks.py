@@ -20,7 +20,8 @@ from .. import modes
 from ..engine.graph import Kind, Node, new_node
 from ..engine.hooks import HookTable, hooks_of
 from ..engine.record import attach, set_outputs
-from ..engine.tensor import Tensor, add_view, alias
+from ..engine.tensor import Tensor, alias
+from ..engine.views import add_view
 
 __all__ = ["ModuleHooks", "call_hooked"]
 

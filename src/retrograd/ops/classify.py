@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.op import declare, example, recorded
+from ..engine.op import recorded
 from ..engine.tensor import Interpreted, Tensor, new_tensor
-from . import rules
 from .activation import logsigmoid
+from .fused_loss import Rows, fused_cross_entropy, highest
 from .loss import check_floating, check_real, check_tensors, legacy, reduced, reduction_of
 
 __all__ = [
@@ -28,109 +28,6 @@ __all__ = [
     "multilabel_soft_margin_loss",
     "nll_loss",
 ]
-
-
-# -- the fused case -----------------------------------------------------------------------------
-
-
-# Called by position: keywords cost a tenth of it.
-maximum_of: Any = np.maximum.reduce
-total_of: Any = np.add.reduce
-
-
-class Rows:
-    """What the loss and its slope both need of the logits: the rows' maxima and sums of exps.
-
-    `places` are the flat indices of the target classes.
-    """
-
-    __slots__ = ("places", "tops", "totals")
-
-    def __init__(self, input: Any, target: Any) -> None:
-        self.tops = maximum_of(input, 1, None, None, True, -np.inf)
-        shifted = input - self.tops
-        self.totals = total_of(np.exp(shifted, shifted), 1)
-        self.places = np.arange(0, input.size, input.shape[1] or 1) + target
-
-
-def _highest(indices: Any) -> Any:
-    """The largest index; a negative one counts as a very large one."""
-    unsigned = indices.view(np.uint64)
-    return unsigned[unsigned.argmax()]  # eight times as fast as max()
-
-
-def _cross_entropy_forward(
-    input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
-) -> Any:
-    rows = rows or Rows(input, target)
-    loss = np.log(rows.totals) - (input.take(rows.places) - rows.tops.ravel())
-    if share is not None:
-        each = share[:, 0]
-        loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
-    return total_of(loss) * scale
-
-
-def _cross_entropy_slope(
-    cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
-) -> Any:
-    rows = rows or Rows(input, target)
-    out = np.subtract(input, rows.tops, order="C")  # rows.places count in that order
-    np.exp(out, out)
-    factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]
-    out *= (factor / rows.totals)[:, None]
-    out.reshape(-1)[rows.places] -= factor
-    if share is not None:
-        out[share[:, 0] == 0] = 0
-    return out
-
-
-def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
-    """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
-    p = xp.softmax(input, dim=1)
-    inward = p * g
-    factor = 0.0 if math.isnan(scale) else scale  # NaN: every sample is ignored
-    out = (inward - p * xp.sum_to(inward, shape=(input.shape[0], 1))) * (cotangent * factor)
-    return out if share is None else out * share
-
-
-_cross_entropy = declare(
-    "cross_entropy(input, target, share, *, scale, rows)",
-    _cross_entropy_forward,
-    input=lambda xp, g, input, target, share, scale, rows: xp.cross_entropy_slope(
-        g, input, target, share, scale=scale, rows=rows
-    ),
-    complex=False,
-    batch=rules.cross_entropy,
-    examples=[
-        example("3x4, 3:int<4, none", scale=0.5, rows=None),
-        example("3x4, 3:int<4, 3x1", scale=1.0, rows=None),
-        example("0x4, 0:int<4, none", scale=1.0, rows=None),
-    ],
-    node_name="NllLossBackward0",
-    doc="""Sum of `share * (logsumexp(input) - input[target])` over the rows, times `scale`. Fused,
-    as the loss of most classifiers: beside its inputs it keeps two numbers a row, in `rows` (made
-    where that is None), where a composition keeps the logarithms of all probabilities; and it is
-    one node instead of four.""",
-)
-
-declare(
-    "cross_entropy_slope(cotangent, input, target, share, *, scale, rows)",
-    _cross_entropy_slope,
-    cotangent=lambda xp, g, cotangent, input, target, share, scale, rows: (
-        g
-        * xp.cross_entropy_slope(
-            xp.zeros_like(cotangent) + 1.0, input, target, share, scale=scale, rows=rows
-        )
-    ),
-    input=slope_input,
-    complex=False,
-    batch=rules.cross_entropy_slope,
-    examples=[
-        example(", 3x4, 3:int<4, none", scale=0.5, rows=None),
-        example(", 3x4, 3:int<4, 3x1", scale=1.0, rows=None),
-    ],
-    doc="""The gradient of `cross_entropy`: `share * (softmax(input) - onehot(target)) * scale`.""",
-)
 
 
 # -- targets ------------------------------------------------------------------------------------
@@ -291,9 +188,9 @@ def cross_entropy(
         and target.array.__class__ is input.array.__class__ is np.ndarray
     ):
         logits, indices = input.array, target.array
-        if _highest(indices) < logits.shape[1] and ignore_index < 0:
+        if highest(indices) < logits.shape[1] and ignore_index < 0:
             rows = Rows(logits, indices)
-            return _cross_entropy(input, target, None, scale=1.0 / len(indices), rows=rows)  # type: ignore[no-any-return]
+            return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=rows)  # type: ignore[no-any-return]
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     if isinstance(target.array, Interpreted) and weight is None and not label_smoothing:
@@ -322,7 +219,7 @@ def cross_entropy(
         )
         scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
         found = target if indices is target.array else new_tensor(indices)
-        return _cross_entropy(  # type: ignore[no-any-return]
+        return fused_cross_entropy(  # type: ignore[no-any-return]
             input,
             found,
             None if share is None else new_tensor(share[:, None]),
