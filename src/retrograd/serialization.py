@@ -136,7 +136,7 @@ class Writer(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         """How the types that are not pickled in Python's way are written."""
         if isinstance(obj, Tensor):
-            kept = (_full_name(type(obj)), obj.array, obj.requires_grad, attributes(obj))
+            kept = (_full_name(type(obj)), obj._array, obj.requires_grad, attributes(obj))
             return _tensor, kept
         kind = type(obj)
         if kind is Memory:

@@ -137,7 +137,7 @@ def unlike(
 
 def raw(value: Any) -> Any:
     """The array of a tensor, or an array itself."""
-    return value.array if isinstance(value, Tensor) else value
+    return value._array if isinstance(value, Tensor) else value
 
 
 def tolerances(*found: Any) -> tuple[float, float]:
@@ -251,9 +251,11 @@ def make_tensor(
     whole = kind in "bui"
     if whole:
         low, high = math.ceil(low), math.ceil(high)
-    values = low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64).array
+    values = low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64)._array
     if kind == "c":
-        values = values + 1j * (low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64).array)
+        values = values + 1j * (
+            low + (high - low) * rand(tuple(sizes), dtype=dtypes.float64)._array
+        )
     values = (np.floor(values) if whole else values).astype(dtype.numpy)
     if exclude_zero:
         tiny = 1 if whole else float(dtypes.finfo(dtype).tiny)

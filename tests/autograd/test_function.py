@@ -654,7 +654,7 @@ def test_saving_its_own_output_closes_no_cycle():
     try:
         x = leaf(1, 2)
         y = Exp.apply(Exp.apply(x))
-        refs = [weakref.ref(y), weakref.ref(y.grad_fn), weakref.ref(y.array)]
+        refs = [weakref.ref(y), weakref.ref(y.grad_fn), weakref.ref(y._array)]
         del y
         assert [ref() for ref in refs] == [None] * 3
     finally:

@@ -450,8 +450,8 @@ def listed(t):
 
 def shares(t, others):
     """Whether `t` has memory in common with one of `others`."""
-    if hasattr(t, "array"):
-        return any(np.may_share_memory(t.array, x.array) for x in others if hasattr(x, "array"))
+    if hasattr(t, "_array"):
+        return any(np.may_share_memory(t._array, x._array) for x in others if hasattr(x, "_array"))
     places = [x.untyped_storage().data_ptr() for x in others if hasattr(x, "untyped_storage")]
     return t.numel() > 0 and t.untyped_storage().data_ptr() in places
 

@@ -96,9 +96,9 @@ def test_children_forked_while_threads_work_compute_differentiate_and_draw(tmp_p
         z = y.exp()
         z.register_hook(lambda g: hooked.append(g))
         z[:1].sum().backward(retain_graph=True)
-        before = x.grad.array.copy()
+        before = x.grad._array.copy()
         x.sum().backward()
-        assert (x.grad.array - before == 1).all()
+        assert (x.grad._array == before + 1).all()  # the sum as it is rounded
         with rg.no_grad():
             x[1:].add_(1)
         assert rg.rand(3).shape == (3,) and len(hooked) == 1

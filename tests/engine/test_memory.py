@@ -58,7 +58,7 @@ def test_dropping_a_result_frees_its_graph(no_collector):
 
 def test_an_op_that_saves_its_output_closes_no_cycle(no_collector):
     y = leaf(1, 2).exp()
-    refs = refs_to(y, y.grad_fn, y.array)
+    refs = refs_to(y, y.grad_fn, y._array)
     del y
     assert alive(refs) == [False] * 3
 
@@ -92,7 +92,7 @@ def test_saved_values_are_freed_while_the_pass_runs(no_collector):
     a = x.exp()
     b = a.exp()
     c = b.exp()
-    ref = weakref.ref(c.array)
+    ref = weakref.ref(c._array)
     seen = []
     a.register_hook(lambda g: seen.append(ref() is None))
     loss = c.sum()
@@ -258,7 +258,7 @@ class Hooked(nn.Module):
         h.grad_fn.register_prehook(lambda gs: None)
         h.grad_fn.register_hook(self.count)
         autograd.graph.register_multi_grad_hook((h, h * 1), self.count)
-        with autograd.graph.saved_tensors_hooks(lambda t: t.array, rg.from_numpy):
+        with autograd.graph.saved_tensors_hooks(lambda t: t._array, rg.from_numpy):
             h = (h * h.exp()).sigmoid()
         h = checkpoint(lambda h: self.second(h).tanh().exp(), h, use_reentrant=False)
         parts = Cubed.apply(h).unbind(1)

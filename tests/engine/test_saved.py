@@ -46,7 +46,7 @@ def test_a_saved_result_is_equal_but_another_object_on_the_same_memory():
     saved = y.grad_fn._saved_result
     assert saved is not y
     assert y.equal(saved)
-    assert np.shares_memory(saved.array, y.array)
+    assert np.shares_memory(saved._array, y._array)
     assert saved.grad_fn is y.grad_fn
 
 
@@ -260,8 +260,8 @@ def test_packed_values_are_new_objects_on_the_same_memory():
         y = x * x
     first, second = y.grad_fn._saved_self, y.grad_fn._saved_other
     assert len({id(x), id(first), id(second)}) == 3
-    assert np.shares_memory(first.array, x.array)
-    assert np.shares_memory(second.array, x.array)
+    assert np.shares_memory(first._array, x._array)
+    assert np.shares_memory(second._array, x._array)
     assert first.grad_fn is None
     assert first.requires_grad
 

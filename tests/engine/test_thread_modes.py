@@ -60,8 +60,8 @@ def test_anomaly_mode_is_that_of_the_thread():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with autograd.detect_anomaly():
-            assert (leaf(1) * 1).node.trace is not None
-            assert elsewhere(lambda: (leaf(1) * 1).node.trace) is None
+            assert (leaf(1) * 1)._node.trace is not None
+            assert elsewhere(lambda: (leaf(1) * 1)._node.trace) is None
             assert not elsewhere(rg.is_anomaly_enabled)
 
 

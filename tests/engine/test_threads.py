@@ -54,7 +54,7 @@ def test_large_gradients_whose_sums_let_other_threads_run_are_exact():
             (x * 1).backward(ones)
 
     in_threads(4, work)
-    assert (x.grad.array == 100).all()
+    assert (x.grad._array == 100).all()
 
 
 def test_passes_that_create_a_graph_and_others_that_do_not_lose_nothing_together():
@@ -110,7 +110,7 @@ def test_the_first_backward_of_a_graph_wins_and_the_second_raises_the_retain_gra
             other.backward()
 
     elsewhere(second)
-    np.testing.assert_array_equal(x.grad.array, np.exp([1, 2]))
+    np.testing.assert_array_equal(x.grad._array, np.exp([1, 2]))
 
 
 @pytest.mark.parametrize("how", [{}, {"create_graph": True}], ids=["arrays", "create_graph"])
@@ -131,11 +131,11 @@ def test_a_graph_shared_in_part_is_differentiated_rightly_or_raises(how):
         x = leaf(0.5, 0.25)
         parts = Cube.apply(x.exp()).tanh().unbind()
         shared = rg.stack(parts) * x
-        expected = autograd.grad(shared.sum(), x, retain_graph=True)[0].array
+        expected = autograd.grad(shared.sum(), x, retain_graph=True)[0]._array
 
         def work(number, shared=shared, x=x):
             try:
-                return autograd.grad(shared.sum(), x, retain_graph=False, **how)[0].array
+                return autograd.grad(shared.sum(), x, retain_graph=False, **how)[0]._array
             except RuntimeError as error:
                 return error
 
@@ -152,10 +152,10 @@ def test_with_retain_graph_a_shared_graph_serves_all_threads():
     x = leaf(0.5, 0.25)
     shared = x.exp().tanh() * x
     shared.sum().backward(retain_graph=True)
-    one = x.grad.array.copy()
+    one = x.grad._array.copy()
     x.grad = None
     in_threads(4, lambda _: [shared.sum().backward(retain_graph=True) for _ in range(50)])
-    np.testing.assert_allclose(x.grad.array, 200 * one, rtol=1e-12)
+    np.testing.assert_allclose(x.grad._array, 200 * one, rtol=1e-12)
 
 
 def test_needs_input_grad_is_that_of_the_pass_of_the_calling_thread():
@@ -232,11 +232,11 @@ def test_hogwild_gradients_of_a_shared_model_add_up():
     batches = rg.randn(32, 4, 3, dtype=rg.float64)
     for batch in batches:
         model(batch).sum().backward()
-    expected = [p.grad.array.copy() for p in model.parameters()]
+    expected = [p.grad._array.copy() for p in model.parameters()]
     model.zero_grad()
     in_threads(8, lambda n: [model(b).sum().backward() for b in batches[4 * n : 4 * n + 4]])
     for p, grad in zip(model.parameters(), expected, strict=True):
-        np.testing.assert_allclose(p.grad.array, grad, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(p.grad._array, grad, rtol=1e-12, atol=1e-14)
 
 
 # -- what is made on demand ----------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_the_first_views_of_a_shared_tensor_share_one_version(meet):
     x = rg.zeros(4)
     meet(tensor, "Cell")
     views = in_threads(2, lambda n: x[n:])
-    assert views[0].cell is views[1].cell is x.cell
+    assert views[0]._cell is views[1]._cell is x._cell
     views[0].add_(1)
     assert views[1]._version == x._version == 1
 
@@ -325,7 +325,7 @@ def test_an_output_that_two_threads_ask_for_has_one_place_in_the_graph(meet):
     del a, b
     meet(graph, "new_node")
     one, other = in_threads(2, lambda _: stand_in(edge))
-    assert one.node is other.node
+    assert one._node is other._node
 
 
 def test_the_first_contributions_to_a_gradient_are_both_kept(monkeypatch):
@@ -348,9 +348,9 @@ def test_every_write_from_every_thread_is_counted_and_the_newest_known(monkeypat
 
     in_threads(4, work)
     assert x._version == 200
-    numbers = [when for when, _ in x.cell.writes]
+    numbers = [when for when, _ in x._cell.writes]
     assert len(set(numbers)) == len(numbers)
-    assert x.cell.last == max(numbers)
+    assert x._cell.last == max(numbers)
 
 
 def test_without_the_interpreter_lock_numbers_are_drawn_under_a_lock(monkeypatch):

@@ -82,8 +82,8 @@ def test_dropping_everything_frees_all_arrays_after_writes_to_views():
         loss = (base * base.reshape(4)[:2]).sum()
         loss.backward(retain_graph=True)
         refs = [weakref.ref(t) for t in (x, base, first, column, loss)]
-        refs += [weakref.ref(t.node) for t in (base, first, column, loss)]
-        refs += [weakref.ref(t.array) for t in (x, base, first, column, loss)]
+        refs += [weakref.ref(t._node) for t in (base, first, column, loss)]
+        refs += [weakref.ref(t._array) for t in (x, base, first, column, loss)]
         del x, base, first, column, loss
         assert [ref() for ref in refs] == [None] * len(refs)
     finally:
@@ -102,7 +102,7 @@ def test_dead_views_are_swept_from_their_base():
     base = rg.zeros(4)
     for _ in range(1000):
         base[1:]
-    assert len(base.views) <= 32
+    assert len(base._views) <= 32
 
 
 # -- what a write does to the others -----------------------------------------------------------
@@ -159,7 +159,7 @@ def test_a_write_after_the_value_was_read_for_the_last_time_is_fine():
     base.add_(1)
     base.exp_()
     base.sum().backward()
-    np.testing.assert_allclose(x.grad.array, np.exp([2.0, 3.0]), rtol=1e-15)
+    np.testing.assert_allclose(x.grad._array, np.exp([2.0, 3.0]), rtol=1e-15)
 
 
 def test_an_operand_in_the_same_memory_is_read_before_the_write():
@@ -197,7 +197,7 @@ def test_complex_views_are_written_in_place():
     base = z * 1
     base[1:].mul_(2j)
     (base * base.conj()).real.sum().backward()
-    np.testing.assert_allclose(z.grad.array, [2 + 4j, 24 - 8j], rtol=1e-15)
+    np.testing.assert_allclose(z.grad._array, [2 + 4j, 24 - 8j], rtol=1e-15)
 
 
 def test_in_place_functions_composed_of_views_keep_what_they_saved():

@@ -276,11 +276,11 @@ def test_creation():
 def test_asarray_takes_whatever_exports_dlpack():
     class Foreign:
         def __init__(self):
-            self.array = np.arange(3)
-            self.__dlpack_device__ = self.array.__dlpack_device__
+            self._array = np.arange(3)
+            self.__dlpack_device__ = self._array.__dlpack_device__
 
         def __dlpack__(self, **wishes):
-            return self.array.__dlpack__(**wishes)
+            return self._array.__dlpack__(**wishes)
 
     assert xp.asarray(Foreign()).tolist() == [0, 1, 2]
 

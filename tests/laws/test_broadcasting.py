@@ -61,21 +61,21 @@ def test_gradient_fits_its_input_whatever_the_shapes(op, example, data):
         tensors[i].requires_grad = True
     out = op.call(*tensors, **example.params)
     assert out.shape == shapes.result_shape
-    (g,) = like([out.array], rng)
+    (g,) = like([out._array], rng)
     leaves = [tensors[i] for i in wanted]
     grads = autograd.grad(out, leaves, new_tensor(g), retain_graph=True, materialize_grads=True)
     out.backward(new_tensor(g))  # which takes short cuts that `grad` does not take
     for i, leaf, grad in zip(wanted, leaves, grads, strict=True):
         if leaf.grad is not None:
-            np.testing.assert_array_equal(leaf.grad.array, grad.array)
-        assert grad.array.shape == arrays[i].shape
-        assert grad.array.dtype == arrays[i].dtype
+            np.testing.assert_array_equal(leaf.grad._array, grad._array)
+        assert grad._array.shape == arrays[i].shape
+        assert grad._array.dtype == arrays[i].dtype
         (move,) = like([arrays[i]], rng)
         move = move * 0.1
         above, below = (
             op.call(*[new_tensor(a + s * STEP * move if j == i else a)
-                      for j, a in enumerate(arrays)], **example.params).array
+                      for j, a in enumerate(arrays)], **example.params)._array
             for s in (1, -1)
         )  # fmt: skip
         change = inner([g], [(above - below) / (2 * STEP)])
-        assert inner([grad.array], [move]) == pytest.approx(change, rel=1e-5, abs=1e-5)
+        assert inner([grad._array], [move]) == pytest.approx(change, rel=1e-5, abs=1e-5)

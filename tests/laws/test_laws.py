@@ -32,7 +32,7 @@ def gradients(sample, arrays=None, cotangents=None, create_graph=False):
     leaves = [tensors[i] for i in sample.differentiable]
     rng = np.random.default_rng(1)
     if cotangents is None:
-        cotangents = like([t.array for t in outputs], rng)
+        cotangents = like([t._array for t in outputs], rng)
     given = [g if isinstance(g, Tensor) else new_tensor(g) for g in cotangents]
     grads = autograd.grad(outputs, leaves, given, create_graph=create_graph,
                           materialize_grads=True)  # fmt: skip
@@ -72,10 +72,10 @@ def test_backward_equals_grad(sample):
     autograd.backward(sample.call(tensors), [new_tensor(g) for g in cotangents])
     for index, expected in zip(sample.differentiable, grads, strict=True):
         found = tensors[index].grad
-        assert found is not None or not expected.array.any()
+        assert found is not None or not expected._array.any()
         if found is not None:
             assert found.dtype == expected.dtype
-            np.testing.assert_array_equal(found.array, expected.array)
+            np.testing.assert_array_equal(found._array, expected._array)
 
 
 @every_sample
@@ -84,13 +84,13 @@ def test_vjp_equals_finite_differences(sample):
     for index, leaf, grad in zip(sample.differentiable, leaves, grads, strict=True):
         assert grad.shape == leaf.shape
         assert grad.dtype == leaf.dtype
-        numeric = np.zeros_like(leaf.array)
-        for place, unit, d in directions(leaf.array):
-            above = sample.forward(replaced(sample.arrays, index, leaf.array + STEP * d))
-            below = sample.forward(replaced(sample.arrays, index, leaf.array - STEP * d))
+        numeric = np.zeros_like(leaf._array)
+        for place, unit, d in directions(leaf._array):
+            above = sample.forward(replaced(sample.arrays, index, leaf._array + STEP * d))
+            below = sample.forward(replaced(sample.arrays, index, leaf._array - STEP * d))
             change = [(a - b) / (2 * STEP) for a, b in zip(above, below, strict=True)]
             numeric[place] += unit * inner(cotangents, change)
-        close(grad.array, numeric)
+        close(grad._array, numeric)
 
 
 @every_sample
@@ -98,7 +98,7 @@ def test_create_graph_gives_the_same_gradient(sample):
     _, cotangents, raw = gradients(sample)
     _, _, recorded = gradients(sample, cotangents=cotangents, create_graph=True)
     for a, b in zip(raw, recorded, strict=True):
-        np.testing.assert_allclose(b.array, a.array, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(b._array, a._array, rtol=1e-12, atol=1e-12)
 
 
 @every_sample
@@ -107,19 +107,19 @@ def test_second_derivative_equals_differences_of_the_first(sample):
     outputs = sample.call(tensors)
     leaves = [tensors[i] for i in sample.differentiable]
     rng = np.random.default_rng(2)
-    cotangents = [new_tensor(g) for g in like([t.array for t in outputs], rng)]
+    cotangents = [new_tensor(g) for g in like([t._array for t in outputs], rng)]
     for g in cotangents:
         g.requires_grad = True
     grads = autograd.grad(outputs, leaves, cotangents, create_graph=True, materialize_grads=True)
-    weights = like([g.array for g in grads], rng)
+    weights = like([g._array for g in grads], rng)
     live = [(g, w) for g, w in zip(grads, weights, strict=True) if g.requires_grad]
     wanted = [*leaves, *cotangents]
     if live:
         second = autograd.grad([g for g, _ in live], wanted, [new_tensor(w) for _, w in live],
                                materialize_grads=True)  # fmt: skip
     else:
-        second = [new_tensor(np.zeros_like(t.array)) for t in wanted]
-    moves = like([t.array for t in wanted], rng)
+        second = [new_tensor(np.zeros_like(t._array)) for t in wanted]
+    moves = like([t._array for t in wanted], rng)
     count = len(leaves)
 
     def first(sign):
@@ -127,13 +127,13 @@ def test_second_derivative_equals_differences_of_the_first(sample):
         for i, move in zip(sample.differentiable, moves[:count], strict=True):
             arrays[i] = arrays[i] + sign * STEP * move
         shifted = [
-            c.array + sign * STEP * m for c, m in zip(cotangents, moves[count:], strict=True)
+            c._array + sign * STEP * m for c, m in zip(cotangents, moves[count:], strict=True)
         ]
-        return [g.array for g in gradients(sample, arrays, shifted)[2]]
+        return [g._array for g in gradients(sample, arrays, shifted)[2]]
 
     change = [(a - b) / (2 * STEP) for a, b in zip(first(1), first(-1), strict=True)]
     expected = inner(weights, change)
-    found = inner([s.array for s in second], moves)
+    found = inner([s._array for s in second], moves)
     assert found == pytest.approx(expected, rel=2e-6, abs=2e-6)
 
 
@@ -147,8 +147,8 @@ def test_jvp_is_adjoint_to_vjp(sample):
         tangents[i] = new_tensor(move)
     out = jvp(sample.op, sample.tensors(grad=False), tangents, sample.params)
     out = list(out) if isinstance(out, (tuple, list)) else [out]
-    pushed = inner(cotangents, [t.array for t in out[: sample.op.grad_outputs]])
-    pulled = inner([g.array for g in grads], moves)
+    pushed = inner(cotangents, [t._array for t in out[: sample.op.grad_outputs]])
+    pulled = inner([g._array for g in grads], moves)
     assert pushed == pytest.approx(pulled, rel=1e-9, abs=1e-9)
 
 
@@ -162,10 +162,10 @@ def test_single_precision_is_kept(sample):
     tensors = sample.tensors(arrays)
     outputs = sample.call(tensors)
     if "dtype" not in sample.params:
-        assert all(t.array.dtype.itemsize <= 8 for t in outputs)
-        assert all(t.array.dtype in (np.float32, np.complex64) for t in outputs)
+        assert all(t._array.dtype.itemsize <= 8 for t in outputs)
+        assert all(t._array.dtype in (np.float32, np.complex64) for t in outputs)
     leaves = [tensors[i] for i in sample.differentiable]
-    cotangents = [new_tensor(np.ones_like(t.array)) for t in outputs]
+    cotangents = [new_tensor(np.ones_like(t._array)) for t in outputs]
     for leaf, g in zip(
         leaves, autograd.grad(outputs, leaves, cotangents, materialize_grads=True), strict=True
     ):
@@ -199,28 +199,28 @@ def test_strided_inputs_give_the_same_results(sample, laid_out):
         tensors[i].requires_grad = True
     outputs = sample.call(tensors)
     for got, want in zip(outputs, sample.forward(sample.arrays), strict=True):
-        np.testing.assert_allclose(got.array, want, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(got._array, want, rtol=1e-12, atol=1e-12)
     again = autograd.grad(outputs, [tensors[i] for i in sample.differentiable],
                           [new_tensor(g) for g in cotangents], materialize_grads=True)  # fmt: skip
     for a, b in zip(again, grads, strict=True):
-        np.testing.assert_allclose(a.array, b.array, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(a._array, b._array, rtol=1e-12, atol=1e-12)
 
 
 @every_sample
 def test_forward_and_backward_leave_inputs_and_cotangents_alone(sample):
     tensors = sample.tensors()
-    before = [None if t is None else t.array.copy() for t in tensors]
+    before = [None if t is None else t._array.copy() for t in tensors]
     outputs = sample.call(tensors)
-    values = [t.array.copy() for t in outputs]
-    cotangents = [new_tensor(np.ones_like(t.array)) for t in outputs]
+    values = [t._array.copy() for t in outputs]
+    cotangents = [new_tensor(np.ones_like(t._array)) for t in outputs]
     autograd.grad(outputs, [tensors[i] for i in sample.differentiable], cotangents,
                   materialize_grads=True)  # fmt: skip
     for t, array in zip(tensors, before, strict=True):
         if t is not None:
-            np.testing.assert_array_equal(t.array, array)
+            np.testing.assert_array_equal(t._array, array)
     for t, array in zip(outputs, values, strict=True):
-        np.testing.assert_array_equal(t.array, array)
-    assert all((g.array == 1).all() for g in cotangents)
+        np.testing.assert_array_equal(t._array, array)
+    assert all((g._array == 1).all() for g in cotangents)
 
 
 @every_sample
@@ -229,7 +229,7 @@ def test_only_what_a_needed_formula_names_is_saved(sample):
     for wanted in sample.differentiable:
         tensors = sample.tensors(grad=False)
         tensors[wanted].requires_grad = True
-        node = sample.call(tensors)[0].node
+        node = sample.call(tensors)[0]._node
         source = node.edges[0] if op.grad_outputs > 1 else node
         name = op.inputs[0 if op.variadic else wanted]
         for saved_name, value in zip(op.saves, source.saved, strict=True):
@@ -243,7 +243,7 @@ def test_dropping_the_output_frees_it_without_the_collector(sample):
     try:
         tensors = sample.tensors()
         outputs = sample.call(tensors)
-        refs = [weakref.ref(t.node) for t in outputs] + [weakref.ref(t) for t in outputs]
+        refs = [weakref.ref(t._node) for t in outputs] + [weakref.ref(t) for t in outputs]
         del outputs
         assert all(ref() is None for ref in refs)
     finally:
@@ -270,11 +270,11 @@ def test_in_place_equals_out_of_place(sample):
     result = getattr(target, f"{sample.op.name}_")(*again[1:], **sample.params)
     assert result is target
     assert target._version == version + 1
-    np.testing.assert_allclose(target.array, plain, rtol=1e-14, atol=0)
+    np.testing.assert_allclose(target._array, plain, rtol=1e-14, atol=0)
     found = autograd.grad(target, [again[i] for i in sample.differentiable],
                           new_tensor(cotangents[0]), materialize_grads=True)  # fmt: skip
     for a, b in zip(found, grads, strict=True):
-        np.testing.assert_allclose(a.array, b.array, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(a._array, b._array, rtol=1e-12, atol=1e-12)
 
 
 def test_samples_depend_on_their_seed_alone():

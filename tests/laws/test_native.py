@@ -45,8 +45,8 @@ def same(found, expected):
     """Assert that two saved values, facts or results are one object or equal to the bit."""
     if isinstance(found, Tensor):
         assert isinstance(expected, Tensor)
-        assert found is expected or found.node is expected.node is None
-        found, expected = found.array, expected.array
+        assert found is expected or found._node is expected._node is None
+        found, expected = found._array, expected._array
     if isinstance(found, np.ndarray):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
@@ -83,38 +83,38 @@ def compare(op, inputs, params):
 
 def compare_tensors(op, first, second, number=None):
     """Compare two outputs of an op."""
-    same(first.array, second.array)
-    assert (first.node is None) == (second.node is None)
-    if first.view_of is not None:
-        assert first.cell is second.cell  # that of the base
+    same(first._array, second._array)
+    assert (first._node is None) == (second._node is None)
+    if first._view_of is not None:
+        assert first._cell is second._cell  # that of the base
     else:
-        assert (first.cell is None) == (second.cell is None)
-    if first.view_of is not None:
-        one, two = first.view_of, second.view_of
+        assert (first._cell is None) == (second._cell is None)
+    if first._view_of is not None:
+        one, two = first._view_of, second._view_of
         assert (one.base, one.origin, one.roots, one.trace) == (two.base, two.origin, (), None)
         assert one.path == two.path
-        assert {ref() for ref in one.base.views} >= {first, second}
-    assert (first.view_of is None) == (second.view_of is None)
-    if first.node is None:
+        assert {ref() for ref in one.base._views} >= {first, second}
+    assert (first._view_of is None) == (second._view_of is None)
+    if first._node is None:
         return
-    one, two = first.node, second.node
+    one, two = first._node, second._node
     if first.is_leaf:  # a view that nothing recorded, of a base that requires grad
         assert one.op is two.op
         return
     if one.op is OUTPUT:
         assert one.params == two.params == (number,)
         assert (one.shape, one.dtype, one.fits) == (two.shape, two.dtype, two.fits)
-        assert one.cell is first.cell
+        assert one._cell is first._cell
         assert two.op is OUTPUT
         assert one.__dict__ == two.__dict__ == {}
         one, two = one.edges[0], two.edges[0]
         assert one.layout == two.layout
         assert one.__dict__["_outputs"].keys() == two.__dict__["_outputs"].keys()
-        assert one.__dict__["_outputs"][number]() is first.node
+        assert one.__dict__["_outputs"][number]() is first._node
     else:
         assert (one.shape, one.dtype, one.fits) == (two.shape, two.dtype, two.fits)
-        assert one.cell is first.cell
-        assert two.cell is second.cell
+        assert one._cell is first._cell
+        assert two._cell is second._cell
         assert number in (None, 0)
     assert (one.cells or {}).keys() == (two.cells or {}).keys()
     assert one.op is two.op is op
@@ -149,7 +149,7 @@ def test_both_callers_record_the_same(sample):
 def test_no_reference_is_kept_or_lost(sample):
     inputs = sample.tensors()
     held = [t for t in inputs if t is not None]
-    held += [t.array for t in held] + [t.array.dtype for t in held] + [t.node for t in held]
+    held += [t._array for t in held] + [t._array.dtype for t in held] + [t._node for t in held]
     held += [sample.op, sample.op.call, sample.params, *sample.params.values()]
     held = [thing for thing in held if thing is not None and not isinstance(thing, (int, bool))]
 
@@ -187,7 +187,7 @@ def test_views_of_views_and_of_written_tensors(sample):
     for _ in range(40):  # the base sweeps its list of views now and then
         sample.op.call(*inputs, **sample.params)
     compare(sample.op, inputs, sample.params)
-    assert len(inputs[0].view_of.base.views) < 40
+    assert len(inputs[0]._view_of.base._views) < 40
 
 
 @pytest.mark.parametrize("name", ["mul", "add", "div", "atan2", "maximum"])
@@ -207,7 +207,7 @@ def test_broadcast_inputs_are_not_taken_to_fit():
     for op in (OPS["mul"], OPS["addcmul"]):
         inputs, params = ((a, b), {}) if op.name == "mul" else ((a, b, c), {"value": 1})
         compare(op, inputs, params)
-        assert not op.call(*inputs, **params).node.fits
+        assert not op.call(*inputs, **params)._node.fits
 
 
 def test_errors_are_those_of_the_python_caller():

@@ -33,16 +33,16 @@ def test_batched_tangents_are_adjoint_to_batched_cotangents(case):
         return tuple(case.call(arguments))
 
     rng = np.random.default_rng(2)
-    tangents = drawn([t.array for t in chosen], rng)
+    tangents = drawn([t._array for t in chosen], rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         outputs = vmap(lambda *ts: jvp(call, tuple(chosen), ts)[1])(*tangents)
         values, pull = vjp(call, *chosen)
-        cotangents = drawn([t.array for t in values], rng)
+        cotangents = drawn([t._array for t in values], rng)
         pulled = vmap(lambda *us: pull(us))(*cotangents)
     for k in range(COUNT):
-        left = inner(*[[t.array[k] for t in ts] for ts in (cotangents, outputs)])
-        right = inner(*[[t.array[k] for t in ts] for ts in (pulled, tangents)])
+        left = inner(*[[t._array[k] for t in ts] for ts in (cotangents, outputs)])
+        right = inner(*[[t._array[k] for t in ts] for ts in (pulled, tangents)])
         assert left == pytest.approx(right, rel=1e-8, abs=1e-8)
 
 

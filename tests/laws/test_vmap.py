@@ -65,20 +65,20 @@ def compare(case, batched):
         call(*[t[k] if i in batched else t for i, t in enumerate(tensors)]) for k in range(SIZE)
     ]
     for place, out in enumerate(found):
-        expected = np.stack([row[place].array for row in single])
-        assert out.array.dtype == expected.dtype
-        np.testing.assert_allclose(out.array, expected, rtol=1e-12, atol=1e-12)
+        expected = np.stack([row[place]._array for row in single])
+        assert out._array.dtype == expected.dtype
+        np.testing.assert_allclose(out._array, expected, rtol=1e-12, atol=1e-12)
     count = case.op.grad_outputs
     if not wanted or not found[0].requires_grad:
         return
-    cotangents = [new_tensor(g) for g in like([t.array for t in found[:count]],
+    cotangents = [new_tensor(g) for g in like([t._array for t in found[:count]],
                                               np.random.default_rng(1))]  # fmt: skip
     grads = autograd.grad(found[:count], wanted, cotangents, materialize_grads=True)
     rows = [row[place] for row in single for place in range(len(found[:count]))]
     parts = [g[k] for k in range(SIZE) for g in cotangents]
     one_by_one = autograd.grad(rows, wanted, parts, materialize_grads=True)
     for a, b in zip(grads, one_by_one, strict=True):
-        np.testing.assert_allclose(a.array, b.array, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(a._array, b._array, rtol=1e-11, atol=1e-11)
 
 
 @every_case

@@ -148,7 +148,7 @@ def test_hooked_modules_leave_no_cycle():
     try:
         x = rg.ones(1000, requires_grad=True)
         out = layer(x * 1)
-        ref = weakref.ref(out.array)
+        ref = weakref.ref(out._array)
         out.sum().backward()
         del out
         assert ref() is None

@@ -14,7 +14,7 @@ DTYPES = [rg.float32, rg.float64, rg.complex64, rg.complex128]
 
 
 def variance(t):
-    return float((abs(t.array - t.array.mean()) ** 2).mean())
+    return float((abs(t._array - t._array.mean()) ** 2).mean())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -34,11 +34,11 @@ def test_the_standard_deviation_is_that_of_the_rule(fill, std, dtype):
     assert fill(t) is t
     assert t.is_leaf
     assert variance(t) == pytest.approx(std**2, rel=0.02)
-    assert abs(t.array.mean()) < 0.02 * std
+    assert abs(t._array.mean()) < 0.02 * std
 
 
 def test_uniform_fills_the_range_in_both_parts():
-    t = init.uniform_(rg.zeros(10000, dtype=rg.complex128), 1.0, 3.0).array
+    t = init.uniform_(rg.zeros(10000, dtype=rg.complex128), 1.0, 3.0)._array
     for part in (t.real, t.imag):
         assert part.min() >= 1.0
         assert part.max() < 3.0
@@ -47,11 +47,11 @@ def test_uniform_fills_the_range_in_both_parts():
 
 def test_normal_takes_a_complex_mean():
     t = init.normal_(rg.zeros(20000, dtype=rg.complex128), 1 - 2j, 0.1)
-    assert t.array.mean() == pytest.approx(1 - 2j, abs=0.01)
+    assert t._array.mean() == pytest.approx(1 - 2j, abs=0.01)
 
 
 def test_truncation_holds():
-    t = init.trunc_normal_(rg.zeros(10000), std=1.0, a=-0.5, b=1.0).array
+    t = init.trunc_normal_(rg.zeros(10000), std=1.0, a=-0.5, b=1.0)._array
     assert t.min() >= -0.5
     assert t.max() <= 1.0
     assert t.mean() == pytest.approx(0.2068, abs=0.02)
@@ -68,7 +68,7 @@ def test_the_generator_decides():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4), (2, 3, 2)])
 def test_orthogonal_rows_or_columns_are_orthonormal(shape, dtype):
-    w = init.orthogonal_(rg.zeros(*shape, dtype=dtype), gain=2.0).array.reshape(shape[0], -1)
+    w = init.orthogonal_(rg.zeros(*shape, dtype=dtype), gain=2.0)._array.reshape(shape[0], -1)
     small = w @ w.conj().T if w.shape[0] <= w.shape[1] else w.conj().T @ w
     np.testing.assert_allclose(small, 4 * np.eye(len(small)), atol=1e-5)
 
@@ -86,7 +86,7 @@ def test_special_matrices():
 
 def test_sparse_zeroes_the_same_share_of_every_column():
     w = init.sparse_(rg.zeros(10, 4), sparsity=0.25)
-    assert ((w.array == 0).sum(0) == 3).all()
+    assert ((w._array == 0).sum(0) == 3).all()
 
 
 def test_gains_are_those_of_pytorch():

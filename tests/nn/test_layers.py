@@ -28,7 +28,7 @@ def filled(layer, values=pattern):
 
 
 def check(out, expected):
-    np.testing.assert_allclose(out.array, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(out._array, expected, rtol=1e-12, atol=1e-14)
 
 
 X = rg.tensor(pattern(2, 3))
@@ -113,7 +113,7 @@ def test_complex_batch_norm_has_a_real_variance():
     layer = nn.BatchNorm1d(3, dtype=rg.complex64)
     assert (layer.running_mean.dtype, layer.running_var.dtype) == (rg.complex64, rg.float32)
     out = layer(rg.tensor(complex_pattern(8, 3), dtype=rg.complex64))
-    np.testing.assert_allclose((abs(out.array) ** 2).mean(0), 1, rtol=1e-4)
+    np.testing.assert_allclose((abs(out._array) ** 2).mean(0), 1, rtol=1e-4)
 
 
 def test_other_normalizations():
@@ -184,11 +184,11 @@ def test_dropout_scales_what_it_keeps_and_rests_in_evaluation_mode():
     layer = nn.Dropout(0.25)
     x = rg.ones(10000, requires_grad=True)
     out = layer(x)
-    assert set(np.unique(out.detach().array)) == {np.float32(0), np.float32(4 / 3)}
+    assert set(np.unique(out.detach()._array)) == {np.float32(0), np.float32(4 / 3)}
     assert out.mean().item() == pytest.approx(1.0, abs=0.03)
     out.sum().backward()
-    assert (x.grad.array == out.detach().array).all()
-    assert (layer.eval()(x).detach().array == 1).all()
+    assert (x.grad._array == out.detach()._array).all()
+    assert (layer.eval()(x).detach()._array == 1).all()
     with pytest.raises(ValueError, match=r"between 0 and 1, but got 1\.5"):
         nn.Dropout(1.5)
 
@@ -309,4 +309,4 @@ def test_layers_keep_every_floating_and_complex_dtype(make, shape, dtype):
     out.abs().sum().backward()
     for p in layer.parameters():
         assert p.grad.dtype is dtype
-        assert np.isfinite(p.grad.array).all()
+        assert np.isfinite(p.grad._array).all()

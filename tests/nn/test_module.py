@@ -126,7 +126,7 @@ def test_what_cannot_be_registered_raises(act, kind, text):
 
 def test_a_tensor_with_history_is_no_parameter():
     parameter = nn.Parameter(rg.ones(1))
-    parameter.node = (rg.ones(1, requires_grad=True) * 2).node
+    parameter._node = (rg.ones(1, requires_grad=True) * 2)._node
     with pytest.raises(ValueError, match="Cannot assign non-leaf Tensor to parameter 'w'"):
         nn.Module().register_parameter("w", parameter)
 
@@ -286,7 +286,7 @@ def test_dropping_a_module_frees_its_parameters_at_once():
     gc.disable()
     try:
         net = Net()
-        ref = weakref.ref(net.first.weight.array)
+        ref = weakref.ref(net.first.weight._array)
         net(rg.ones(1, 2)).sum().backward()
         del net
         assert ref() is None
@@ -297,5 +297,5 @@ def test_dropping_a_module_frees_its_parameters_at_once():
 def test_linear_with_numpy_values_computes_the_product():
     layer = nn.Linear(3, 2, dtype=rg.float64)
     x = np.arange(6.0).reshape(2, 3)
-    expected = x @ layer.weight.array.T + layer.bias.array
-    np.testing.assert_allclose(layer(rg.tensor(x)).array, expected, rtol=1e-14)
+    expected = x @ layer.weight._array.T + layer.bias._array
+    np.testing.assert_allclose(layer(rg.tensor(x))._array, expected, rtol=1e-14)

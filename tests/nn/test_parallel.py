@@ -53,11 +53,11 @@ def test_the_result_equals_that_of_the_module():
     module = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)).double()
     x = rg.randn(9, 4, dtype=rg.float64)
     module(x).square().sum().backward()
-    expected = [p.grad.array.copy() for p in module.parameters()]
+    expected = [p.grad._array.copy() for p in module.parameters()]
     module.zero_grad()
     nn.DataParallel(module, 4)(x).square().sum().backward()
     for p, grad in zip(module.parameters(), expected, strict=True):
-        np.testing.assert_allclose(p.grad.array, grad, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(p.grad._array, grad, rtol=1e-12, atol=1e-14)
 
 
 def test_saved_tensor_hooks_of_the_caller_do_not_reach_the_module():

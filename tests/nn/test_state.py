@@ -34,7 +34,7 @@ def test_loading_copies_the_values():
     result = second.load_state_dict(first.state_dict())
     assert repr(result) == "<All keys matched successfully>"
     assert second[0].weight.tolist() == first[0].weight.tolist()
-    assert second[0].weight.array is not first[0].weight.array
+    assert second[0].weight._array is not first[0].weight._array
 
 
 def test_assigning_takes_the_tensors_over():
@@ -46,7 +46,7 @@ def test_assigning_takes_the_tensors_over():
     assert model[0].weight.dtype is rg.float64
     assert isinstance(model[0].weight, nn.Parameter)
     assert model[0].weight.requires_grad
-    assert model[0].weight.array is state["0.weight"].array
+    assert model[0].weight._array is state["0.weight"]._array
 
 
 def test_names_that_do_not_match_raise_together():

@@ -84,7 +84,7 @@ def test_convolution_agrees_with_its_definition(x, w, options, complex):
     x, w = values(*x, complex=complex), values(*w, complex=complex, seed=1)
     b = values(w.shape[0], complex=complex, seed=2)
     out = CONV[w.ndim - 2](*map(new_tensor, (x, w, b)), **options)
-    np.testing.assert_allclose(out.array, by_definition(x, w, b, **options), **CLOSE)
+    np.testing.assert_allclose(out._array, by_definition(x, w, b, **options), **CLOSE)
 
 
 @pytest.mark.usefixtures("_block")
@@ -95,7 +95,7 @@ def test_gradients_are_the_adjoints_of_the_definition(x, w, options, complex):
     leaves = [leaf(x), leaf(w), leaf(values(w.shape[0], complex=complex))]
     out = CONV[w.ndim - 2](*leaves, **options)
     g = values(*out.shape, complex=complex, seed=3)
-    dx, dw, db = (t.array for t in grad(out, leaves, new_tensor(g)))
+    dx, dw, db = (t._array for t in grad(out, leaves, new_tensor(g)))
     u, v = values(*x.shape, complex=complex, seed=4), values(*w.shape, complex=complex, seed=5)
     pushed = np.sum((g.conj() * by_definition(u, w, **options)).real)
     assert np.sum((dx.conj() * u).real) == pytest.approx(pushed, rel=1e-11, abs=1e-11)
@@ -122,7 +122,7 @@ def test_transposed_convolution_is_the_transpose_of_convolution(x, w, options, c
     y = values(*out.shape, complex=complex, seed=2)
     forward = {k: v for k, v in options.items() if k != "output_padding"}
     seen = by_definition(y, w, **forward)[(..., *[slice(n) for n in x.shape[2:]])]
-    assert np.sum(out.array * y) == pytest.approx(np.sum(x * seen), rel=1e-11)
+    assert np.sum(out._array * y) == pytest.approx(np.sum(x * seen), rel=1e-11)
 
 
 def test_transposed_convolution_adds_the_bias():
@@ -134,7 +134,7 @@ def test_same_padding_keeps_the_size_and_pads_more_behind():
     x, w = values(1, 1, 5), values(1, 1, 4)
     out = rg.conv1d(new_tensor(x), new_tensor(w), padding="same")
     expected = by_definition(np.pad(x, [(0, 0), (0, 0), (1, 2)]), w)
-    np.testing.assert_allclose(out.array, expected, **CLOSE)
+    np.testing.assert_allclose(out._array, expected, **CLOSE)
     assert out.shape == (1, 1, 5)
 
 
@@ -146,7 +146,7 @@ def test_valid_padding_is_none():
 def test_input_without_batch_gives_output_without_batch():
     x, w = values(3, 5, 5), values(4, 3, 2, 2)
     out = rg.conv2d(new_tensor(x), new_tensor(w))
-    np.testing.assert_allclose(out.array, by_definition(x[None], w)[0], **CLOSE)
+    np.testing.assert_allclose(out._array, by_definition(x[None], w)[0], **CLOSE)
     assert rg.conv_transpose2d(rg.ones(4, 3, 3), rg.ones(4, 2, 2, 2)).shape == (2, 4, 4)
 
 
@@ -242,15 +242,15 @@ def test_convolution_of_a_list_raises_type_error():
 def test_convolution_is_a_product_with_unfolded_windows(shape):
     x, w = values(*shape), values(4, 3, 2, 3)
     options = {"stride": 2, "padding": 1, "dilation": (1, 2)}
-    columns = unfold(new_tensor(x), (2, 3), **options).array
-    out = rg.conv2d(new_tensor(x), new_tensor(w), **options).array
+    columns = unfold(new_tensor(x), (2, 3), **options)._array
+    out = rg.conv2d(new_tensor(x), new_tensor(w), **options)._array
     flat = out.reshape(*out.shape[:-2], -1)
     np.testing.assert_allclose(w.reshape(4, -1) @ columns, flat, **CLOSE)
 
 
 def test_fold_of_unfold_multiplies_by_the_number_of_windows():
     x = values(2, 3, 4, 5)
-    counted = fold(unfold(rg.ones(1, 1, 4, 5), 2), (4, 5), 2).array
-    again = fold(unfold(new_tensor(x), 2), (4, 5), 2).array
+    counted = fold(unfold(rg.ones(1, 1, 4, 5), 2), (4, 5), 2)._array
+    again = fold(unfold(new_tensor(x), 2), (4, 5), 2)._array
     np.testing.assert_allclose(again, x * counted, **CLOSE)
     assert counted[0, 0, 1, 1] == 4.0

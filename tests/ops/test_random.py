@@ -102,7 +102,7 @@ def test_threads_share_one_stream_without_losing_numbers():
 def test_rand_is_even_between_zero_and_one(dtype):
     x = rg.rand(N, dtype=dtype)
     assert x.dtype is dtype
-    parts = [x.array.real, x.array.imag] if dtype.is_complex else [x.array]
+    parts = [x._array.real, x._array.imag] if dtype.is_complex else [x._array]
     for part in (part.astype(np.float64) for part in parts):
         assert (part >= 0).all()
         assert (part < 1).all()
@@ -112,7 +112,7 @@ def test_rand_is_even_between_zero_and_one(dtype):
 
 @pytest.mark.parametrize("dtype", [rg.float16, rg.float32, rg.float64])
 def test_randn_has_mean_zero_and_variance_one(dtype):
-    x = rg.randn(N, dtype=dtype).array.astype(np.float64)
+    x = rg.randn(N, dtype=dtype)._array.astype(np.float64)
     assert abs(x.mean()) < 0.036
     assert abs(x.var() - 1) < 0.05
 

@@ -51,10 +51,10 @@ def test_copies_are_written_into_out():
     x = rg.arange(6.0).reshape(2, 3)
     out = rg.empty(3, 2)
     assert rg.t_copy(x, out=out) is out
-    np.testing.assert_array_equal(out.array, x.array.T)
+    np.testing.assert_array_equal(out._array, x._array.T)
     parts = [rg.empty(3), rg.empty(3)]
     assert rg.unbind_copy(x, out=parts) is None
-    np.testing.assert_array_equal(parts[1].array, x.array[1])
+    np.testing.assert_array_equal(parts[1]._array, x._array[1])
     with pytest.raises(RuntimeError, match="argument of length 2, got 1"):
         rg.unbind_copy(x, out=parts[:1])
 
@@ -66,7 +66,7 @@ def test_pieces_of_unsafe_split_may_be_written_and_the_base_learns_of_it():
     first.mul_(10)
     assert y.tolist() == [20.0, 40.0, 6.0]
     assert last.tolist() == [6.0]
-    np.testing.assert_array_equal(grad(y.sum(), x)[0].array, [20.0, 20.0, 2.0])
+    np.testing.assert_array_equal(grad(y.sum(), x)[0]._array, [20.0, 20.0, 2.0])
 
 
 def test_a_region_is_replaced_in_complex_tensors_with_derivatives_of_every_order():
@@ -86,7 +86,7 @@ def test_as_strided_in_place_keeps_history_and_refuses_live_views():
     x = leaf([1.0, 2.0, 3.0])
     y = x * 1
     y.as_strided_((2, 2), (1, 1))
-    np.testing.assert_array_equal(grad(y.sum(), x)[0].array, [1.0, 2.0, 1.0])
+    np.testing.assert_array_equal(grad(y.sum(), x)[0]._array, [1.0, 2.0, 1.0])
     base = rg.ones(3)
     view = base[0]
     with pytest.raises(RuntimeError, match="without live views"):
@@ -136,19 +136,19 @@ def test_products_with_zeros_have_their_derivatives_of_every_order():
         return rg.scatter_reduce(x, 0, rg.tensor([1, 0, 0]), s, "prod")
 
     first = grad(call(x, s).sum(), (x, s), create_graph=True)
-    np.testing.assert_array_equal(first[0].array, [0.0, 0.0, 1.0])
-    np.testing.assert_array_equal(first[1].array, [0.0, 0.0, 10.0])
-    np.testing.assert_array_equal(grad(first[1][2], (x, s))[1].array, [0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(first[0]._array, [0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(first[1]._array, [0.0, 0.0, 10.0])
+    np.testing.assert_array_equal(grad(first[1][2], (x, s))[1]._array, [0.0, 2.0, 0.0])
 
 
 def test_products_and_extrema_pass_over_infinities_of_other_places():
     x = rg.tensor([float("inf"), 2.0, float("nan")])
     index, s = rg.tensor([1]), rg.tensor([3.0])
     np.testing.assert_array_equal(
-        rg.scatter_reduce(x, 0, index, s, "prod").array, [np.inf, 6.0, np.nan]
+        rg.scatter_reduce(x, 0, index, s, "prod")._array, [np.inf, 6.0, np.nan]
     )
     np.testing.assert_array_equal(
-        rg.scatter_reduce(x, 0, index, s, "amax").array, [np.inf, 3.0, np.nan]
+        rg.scatter_reduce(x, 0, index, s, "amax")._array, [np.inf, 3.0, np.nan]
     )
 
 
@@ -156,8 +156,8 @@ def test_extrema_exclude_the_tensors_own_value_on_request_even_where_it_is_equal
     x, s = leaf([3.0, 1.0]), leaf([3.0, 2.0])
     y = rg.scatter_reduce(x, 0, rg.tensor([0, 0]), s, "amax", include_self=False)
     found = grad(y.sum(), (x, s))
-    np.testing.assert_array_equal(found[0].array, [0.0, 1.0])
-    np.testing.assert_array_equal(found[1].array, [1.0, 0.0])
+    np.testing.assert_array_equal(found[0]._array, [0.0, 1.0])
+    np.testing.assert_array_equal(found[1]._array, [1.0, 0.0])
 
 
 @pytest.mark.parametrize("dtype", [rg.bool, rg.uint8, rg.int32, rg.float16, rg.float32])
@@ -192,13 +192,13 @@ def test_cov_warns_without_degrees_of_freedom():
 
 def test_correlations_of_equal_rows_are_one():
     x = rg.tensor([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]])
-    np.testing.assert_allclose(rg.corrcoef(x).array, np.ones((2, 2)), rtol=1e-6)
+    np.testing.assert_allclose(rg.corrcoef(x)._array, np.ones((2, 2)), rtol=1e-6)
 
 
 def test_gradient_is_exact_for_parabolas_at_any_positions():
     at = leaf([0.0, 0.5, 2.0, 3.0])
     (slope,) = rg.gradient(at**2, spacing=(at.detach(),), edge_order=2)
-    np.testing.assert_allclose(slope.detach().array, 2 * at.detach().array, atol=1e-12)
+    np.testing.assert_allclose(slope.detach()._array, 2 * at.detach()._array, atol=1e-12)
 
 
 def test_what_a_mask_drops_may_be_nan_and_gets_no_cotangent():
@@ -207,7 +207,7 @@ def test_what_a_mask_drops_may_be_nan_and_gets_no_cotangent():
     for name in ("sum", "prod", "mean", "amax", "amin", "logsumexp", "norm", "var"):
         y = getattr(rg.masked, name)(x, mask=mask)
         assert np.isfinite(y.item()), name
-        found = grad(y, x)[0].array
+        found = grad(y, x)[0]._array
         if name != "var":
             assert (found[[0, 1], [1, 0]] == 0).all(), name
 
@@ -217,7 +217,7 @@ def test_a_reduction_that_keeps_nothing_gives_its_identity():
     found = [getattr(rg.masked, n)(x, mask=none).item() for n in ("sum", "prod", "amax", "amin")]
     assert found == [0.0, 1.0, -np.inf, np.inf]
     assert np.isnan(rg.masked.mean(x, mask=none).item())
-    assert np.isnan(rg.masked.softmax(x, 0, mask=none).array).all()
+    assert np.isnan(rg.masked.softmax(x, 0, mask=none)._array).all()
 
 
 def test_both_corrections_of_masked_var_raise():
@@ -247,7 +247,7 @@ def test_reductions_take_numpys_names(name):
     want = getattr(x, name)(*more, dim=0, keepdim=True)
     for a, b in zip(listed(found), listed(want), strict=True):
         assert a.shape == b.shape
-        np.testing.assert_array_equal(a.array, b.array)
+        np.testing.assert_array_equal(a._array, b._array)
 
 
 def listed(value):
@@ -260,7 +260,7 @@ def test_functions_along_a_dimension_take_axis(name):
     given = [x, x] if name in ("cat", "concat", "concatenate", "stack") else x
     found, want = getattr(rg, name)(given, axis=1), getattr(rg, name)(given, dim=1)
     for a, b in zip(listed(found), listed(want), strict=True):
-        np.testing.assert_array_equal(a.array, b.array)
+        np.testing.assert_array_equal(a._array, b._array)
 
 
 def test_unknown_keywords_and_arguments_given_twice_raise():
@@ -271,7 +271,7 @@ def test_unknown_keywords_and_arguments_given_twice_raise():
         x.sum(0, axis=1)
     with pytest.raises(TypeError, match="argument 'dim' must be int, not NoneType"):
         rg.softmax(x)
-    np.testing.assert_array_equal(rg.max(x, x2=x * 2).array, 2 * x.array)
+    np.testing.assert_array_equal(rg.max(x, x2=x * 2)._array, 2 * x._array)
 
 
 def test_results_are_written_into_out():
@@ -289,7 +289,7 @@ def test_results_are_written_into_out():
         want = call()
         out = rg.empty(want.shape, dtype=want.dtype)
         assert call(out=out) is out
-        np.testing.assert_array_equal(out.array, want.array)
+        np.testing.assert_array_equal(out._array, want._array)
 
 
 def test_several_results_are_written_into_several_tensors():
@@ -302,7 +302,7 @@ def test_several_results_are_written_into_several_tensors():
         assert type(found) is type(want)
         assert found[0] is outs[0]
         for a, b in zip(found, want, strict=True):
-            np.testing.assert_array_equal(a.array, b.array)
+            np.testing.assert_array_equal(a._array, b._array)
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
         rg.sort(leaf([1.0]), out=(rg.empty(1), rg.empty(1, dtype=rg.int64)))
     with pytest.raises(RuntimeError, match="expected out= to hold 2 tensors, got 1"):

@@ -63,9 +63,9 @@ def steps(make, start, count=4):
     p = rg.tensor(start, requires_grad=True)
     made = make([p])
     for step in range(count):
-        p.grad = rg.tensor(p.array * (0.5 + 0.1 * step) + 0.3)
+        p.grad = rg.tensor(p._array * (0.5 + 0.1 * step) + 0.3)
         made.step()
-    return p.array, made
+    return p._array, made
 
 
 @pytest.mark.parametrize("name", ["Adafactor", "Muon"])
@@ -77,12 +77,12 @@ def test_a_common_phase_turns_the_whole_path_of_a_complex_parameter(name, shape)
     p, q = (rg.tensor(start * by, requires_grad=True) for by in (1, turn))
     one, other = make([p], lr=0.1), make([q], lr=0.1)
     for step in range(4):
-        g = p.array * 0.5 + 0.1 * step
+        g = p._array * 0.5 + 0.1 * step
         p.grad, q.grad = rg.tensor(g), rg.tensor(g * turn)
         one.step()
         other.step()
-    np.testing.assert_allclose(q.array, p.array * turn, rtol=1e-12)
-    assert not np.allclose(p.array, start)
+    np.testing.assert_allclose(q._array, p._array * turn, rtol=1e-12)
+    assert not np.allclose(p._array, start)
 
 
 def test_a_complex_parameter_of_no_imaginary_part_goes_the_real_way_in_adafactor():
@@ -96,7 +96,7 @@ def test_muon_makes_a_complex_step_nearly_unitary():
     p = rg.tensor(np.zeros((3, 5), complex), requires_grad=True)
     p.grad = rg.tensor(rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5)))
     rg.optim.Muon([p], lr=1.0).step()
-    values = np.linalg.svd(p.array, compute_uv=False)
+    values = np.linalg.svd(p._array, compute_uv=False)
     assert values.min() > 0.6
     assert values.max() < 1.3
 
@@ -121,9 +121,9 @@ def test_a_parameter_that_is_not_contiguous_goes_the_same_way(name):
         p = rg.from_numpy(array).requires_grad_()
         optimizer_ = getattr(rg.optim, name)([p], lr=0.1)
         for step in range(3):
-            p.grad = rg.tensor(np.ascontiguousarray(p.array) * 0.5 + 0.1 * step)
+            p.grad = rg.tensor(np.ascontiguousarray(p._array) * 0.5 + 0.1 * step)
             optimizer_.step()
-        made.append(p.array)
+        made.append(p._array)
     np.testing.assert_allclose(made[1], made[0], rtol=1e-14)
 
 
@@ -145,12 +145,12 @@ def test_a_saved_state_continues_the_path(name):
     p = rg.tensor(start, requires_grad=True)
     first = kind([p], **settings)
     pull(p, first)
-    q = rg.tensor(p.array, requires_grad=True)
+    q = rg.tensor(p._array, requires_grad=True)
     second = kind([q], **settings)
     second.load_state_dict(copy.deepcopy(first.state_dict()))
     pull(p, first)
     pull(q, second)
-    np.testing.assert_array_equal(p.array, q.array)
+    np.testing.assert_array_equal(p._array, q._array)
 
 
 def test_a_real_state_of_a_complex_parameter_stays_real_when_loaded():

@@ -154,8 +154,8 @@ def test_a_rule_follows_pytorch(case):
     name, settings, w_end, z_end = EXPECTED[case]
     make = getattr(rg.optim, name)
     w, z, _ = trajectory(lambda params: make(params, **settings), rg.float64, rg.complex128)
-    np.testing.assert_allclose(w.array, w_end, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(z.array, z_end, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(w._array, w_end, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(z._array, z_end, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("case", EXPECTED)
@@ -164,8 +164,8 @@ def test_a_rule_keeps_single_precision(case):
     make = getattr(rg.optim, name)
     w, z, optimizer = trajectory(lambda p: make(p, **settings), rg.float32, rg.complex64)
     assert (w.dtype, z.dtype) == (rg.float32, rg.complex64)
-    np.testing.assert_allclose(w.array, w_end, rtol=2e-6, atol=1e-6)
-    np.testing.assert_allclose(z.array, z_end, rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(w._array, w_end, rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(z._array, z_end, rtol=2e-6, atol=1e-6)
     for own, dtype in ((optimizer.state[w], rg.float32), (optimizer.state[z], rg.complex64)):
         assert all(t.dtype is dtype for key, t in own.items() if key != "step")
 
@@ -183,12 +183,12 @@ def test_large_and_noncontiguous_parameters_are_updated_like_small_ones(case):
         parts = [x[:, i] for i in range(150)] if layout == "small" else [x]
         params = [rg.Tensor.detach(rg.zeros(1)) for _ in parts]
         for p, part in zip(params, parts, strict=True):
-            p.array = part
+            p._array = part
             p.requires_grad = True
         optimizer = getattr(rg.optim, name)(params, **settings)
         for step in range(2):
             for p in params:
-                p.grad = rg.tensor(np.cos(p.array + step))
+                p.grad = rg.tensor(np.cos(p._array + step))
             optimizer.step()
         results.append(x)
     np.testing.assert_allclose(results[1], results[0], rtol=1e-13, atol=1e-15)
@@ -228,8 +228,8 @@ def test_adam_keeps_a_second_moment_for_each_part_of_a_complex_number():
     optimizer = rg.optim.Adam([z], lr=0.1)
     z.grad = rg.tensor([3 - 4j], dtype=rg.complex128)
     optimizer.step()
-    assert optimizer.state[z]["exp_avg_sq"].array[0] == pytest.approx(0.009 + 0.016j, rel=1e-12)
-    assert z.array[0] == pytest.approx(0.9 + 1.1j, rel=1e-8)
+    assert optimizer.state[z]["exp_avg_sq"]._array[0] == pytest.approx(0.009 + 0.016j, rel=1e-12)
+    assert z._array[0] == pytest.approx(0.9 + 1.1j, rel=1e-8)
 
 
 def test_a_step_counts_as_a_write():

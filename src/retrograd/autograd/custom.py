@@ -129,7 +129,7 @@ class FunctionKind(Kind):
         results = checked(node, results if isinstance(results, tuple) else (results,))
         if create_graph:
             return results
-        return [None if c is None else c.array for c in results]
+        return [None if c is None else c._array for c in results]
 
 
 def still_wanted(node: Any, recorded: Sequence[bool], needed: set[Node]) -> tuple[bool, ...]:
@@ -217,7 +217,7 @@ def record(
             if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
                 raise RuntimeError(AS_IS_SAVED)
     for tensor in ctx.dirty_tensors:
-        if not tensor.is_inference_tensor:
+        if not tensor._inference:
             cell_of(tensor).bump(cls.__name__)
     made: list[Any] = list(outputs)
     differentiable = [recording and _wants_history(tensor, ctx) for tensor in outputs]
@@ -230,7 +230,7 @@ def record(
             node.__dict__["_metadata"] = ctx._metadata
         node.positions = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
         node.layout = tuple(
-            [(t.array.shape, t.array.dtype) if isinstance(t, Tensor) else None for t in outputs]
+            [(t._array.shape, t._array.dtype) if isinstance(t, Tensor) else None for t in outputs]
         )
         ctx._of = node
     origin = "multi" if sum(differentiable) > 1 else "custom"
@@ -255,7 +255,7 @@ def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:
 def _wants_history(tensor: Any, ctx: FunctionCtx) -> bool:
     return (
         isinstance(tensor, Tensor)
-        and tensor.array.dtype.kind in "fc"
+        and tensor._array.dtype.kind in "fc"
         and not _among(tensor, ctx.non_differentiable)
     )
 
@@ -283,9 +283,9 @@ def check_dirty(
         if not _among(tensor, args):
             warnings.warn(DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
         elif recording:
-            if tensor.view_of is not None and several:
+            if tensor._view_of is not None and several:
                 raise RuntimeError(DIRTY_VIEW.format(name=cls.__name__))
-            if tensor.node is not None and tensor.node.op is LEAF:
+            if tensor._node is not None and tensor._node.op is LEAF:
                 raise RuntimeError(DIRTY_LEAF.format(name=cls.__name__))
             check_writable(tensor, cls.__name__ + ".apply", True)
 
@@ -298,10 +298,10 @@ def with_history(
     An input that was not written cannot get another history, so a view of it is returned instead.
     """
     given, dirty = _among(tensor, args), _is_dirty(tensor, ctx)
-    if tensor.view_of is not None and not given and tensor.is_leaf:
-        tensor.node = None  # a view made by `forward`, which records nothing
+    if tensor._view_of is not None and not given and tensor.is_leaf:
+        tensor._node = None  # a view made by `forward`, which records nothing
     if history is None:
-        if tensor.node is not None:
+        if tensor._node is not None:
             return alias(tensor, None)
         return as_view(tensor, None, origin) if given and not dirty else tensor
     if given and dirty:
@@ -309,21 +309,21 @@ def with_history(
         return tensor
     if given:
         return as_view(tensor, history, origin)
-    if tensor.node is not None and tensor.node.op is LEAF:  # somebody else's parameter
+    if tensor._node is not None and tensor._node.op is LEAF:  # somebody else's parameter
         tensor = alias(tensor, None)
-    tensor.node = history
-    if tensor.view_of is not None:
-        tensor.view_of.origin = origin
+    tensor._node = history
+    if tensor._view_of is not None:
+        tensor._view_of.origin = origin
     return tensor
 
 
 def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
     """A view of all of `tensor`, with another history."""
     view = alias(tensor, history)
-    if tensor.is_inference_tensor:
-        view.is_inference_tensor = True
+    if tensor._inference:
+        view._inference = True
         return view
-    parent = tensor.view_of
+    parent = tensor._view_of
     base, path = (tensor, ()) if parent is None else (parent.base, parent.path)
     add_view(base, view, path, origin)
     return view
@@ -340,7 +340,7 @@ def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
                 f"save_for_backward can only save variables, but argument {place} is of type "
                 f"{type(tensor).__name__}. Keep other values as attributes: ctx.value = ..."
             )
-        history = None if tensor is None else tensor.node
+        history = None if tensor is None else tensor._node
         own = history is node or (
             history is not None and history.op is OUTPUT and history.edges[0] is node
         )
@@ -351,7 +351,7 @@ def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
             histories.append(history)
             continue
         node.cells[place] = cell_of(tensor)
-        values.append(tensor.array)
+        values.append(tensor._array)
         assert history is not None
         histories.append(0 if history is node else history.params[0])
     node.saved, node.histories = tuple(values), tuple(histories)

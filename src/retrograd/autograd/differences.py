@@ -52,12 +52,12 @@ def as_outputs(result: Any) -> list[Tensor]:
 
 def differentiable_outputs(result: Any) -> list[Tensor]:
     """The tensors that a function returned and that have a history."""
-    return [t for t in as_outputs(result) if t.node is not None]
+    return [t for t in as_outputs(result) if t._node is not None]
 
 
 def floating_outputs(result: Any) -> list[Tensor]:
     """The real and complex tensors that a function returned."""
-    return [t for t in as_outputs(result) if t.array.dtype.kind in "fc"]
+    return [t for t in as_outputs(result) if t._array.dtype.kind in "fc"]
 
 
 def directions(array: Any) -> list[complex]:
@@ -82,7 +82,7 @@ def difference(
     try:
         for sign in (1, -1):
             array[...] = kept + sign * eps * step
-            values.append([np.array(t.array) for t in outputs(func(*arguments))])
+            values.append([np.array(t._array) for t in outputs(func(*arguments))])
     finally:
         array[...] = kept
     for up, down in zip(*values, strict=True):
@@ -102,12 +102,12 @@ def numerical_jacobian(
     outputs: Callable[[Any], list[Tensor]] = differentiable_outputs,
 ) -> Any:
     """The change of an output per unit of each element of x: (directions, elements, outputs)."""
-    steps = directions(x.array)
+    steps = directions(x._array)
     rows = []
     for direction in steps:
-        for index in np.ndindex(x.array.shape):
-            step = np.zeros(x.array.shape, x.array.dtype)
+        for index in np.ndindex(x._array.shape):
+            step = np.zeros(x._array.shape, x._array.dtype)
             step[index] = direction
-            rows.append(difference(func, arguments, x.array, step, eps, outputs)[number].ravel())
+            rows.append(difference(func, arguments, x._array, step, eps, outputs)[number].ravel())
     size = len(rows) // len(steps) if rows else 0
     return np.array(rows).reshape(len(steps), size, -1) if rows else np.zeros((len(steps), 0, 0))

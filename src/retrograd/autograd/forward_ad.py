@@ -177,7 +177,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
             raise TypeError(f"make_dual(): the {name} must be a Tensor, not {type(value).__name__}")
-        if not dtypes.is_differentiable(value.array.dtype):
+        if not dtypes.is_differentiable(value._array.dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: "
                              f"{value.dtype}")  # fmt: skip
     if tangent_of(tangent, opened) is not None:
@@ -189,18 +189,18 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def dual(tensor: Tensor, tangent: Tensor, level: Level) -> Tensor:
     """`make_dual` at any level."""
-    if tensor.array.shape != tangent.array.shape:
+    if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(OTHER_SIZE.format(list(tensor.shape), list(tangent.shape)))
-    if tensor.array.dtype != tangent.array.dtype:
-        if tangent.array.dtype.kind == "c" != tensor.array.dtype.kind:
+    if tensor._array.dtype != tangent._array.dtype:
+        if tangent._array.dtype.kind == "c" != tensor._array.dtype.kind:
             raise RuntimeError(
                 f"Expected the tangent of a real tensor to be real, but got {tangent.dtype} for "
                 f"{tensor.dtype}. Take its real part, or make the tensor complex"
             )
-        tangent = recorded.cast(tangent, dtype=tensor.array.dtype)
+        tangent = recorded.cast(tangent, dtype=tensor._array.dtype)
     if tangent_of(tensor, level) is not None:
         raise RuntimeError(TWICE)
-    made: Tensor = recorded.reshape(tensor, shape=tensor.array.shape)
+    made: Tensor = recorded.reshape(tensor, shape=tensor._array.shape)
     make_root(made, level)
     set_tangent(made, level, tangent)
     return made
@@ -211,7 +211,7 @@ def like_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
 
     So views of a dual tensor, those by `as_strided` too, lead to the same elements of its tangent.
     """
-    x, t = tensor.array, tangent.array
+    x, t = tensor._array, tangent._array
     if not (isinstance(x, np.ndarray) and isinstance(t, np.ndarray)) or x.shape != t.shape:
         return tangent
     same = all(a == b for a, b, n in zip(x.strides, t.strides, x.shape, strict=True) if n > 1)
@@ -246,6 +246,6 @@ def parts(tensor: Tensor, level: Level) -> tuple[Tensor, Any]:
     """The value and the tangent of a tensor at any level."""
     tangent = tangent_of(tensor, level)
     with level.hidden():
-        primal: Tensor = recorded.reshape(tensor, shape=tensor.array.shape)
+        primal: Tensor = recorded.reshape(tensor, shape=tensor._array.shape)
     make_root(primal, level)
     return primal, tangent

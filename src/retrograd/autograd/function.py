@@ -324,8 +324,8 @@ class Function(FunctionCtx):
         if modes.special and is_batched(args):
             return on_batches(cls, args)
         ctx = cls._backward_cls()
-        ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.node is not None for a in args])
-        edges = tuple([a.node for a in args if isinstance(a, Tensor)])
+        ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
+        edges = tuple([a._node for a in args if isinstance(a, Tensor)])
         before = modes.change(grad=False, levels=())
         try:
             if with_setup:
@@ -424,7 +424,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             outputs = fn(ctx, *args)
         finally:
             modes.change(**before)
-        edges = tuple([a.node for a in args if isinstance(a, Tensor)])
+        edges = tuple([a._node for a in args if isinstance(a, Tensor)])
         if not modes.state.grad or all(edge is None for edge in edges):
             return outputs
         several = isinstance(outputs, tuple)
@@ -438,6 +438,6 @@ def _delayed(tensor: Any, edges: tuple[Node | None, ...]) -> Any:
     if not isinstance(tensor, Tensor):
         return tensor
     made = alias(tensor, new_node(DELAYED_ERROR, edges))
-    assert made.node is not None
-    made.node.shape, made.node.dtype = made.array.shape, made.array.dtype
+    assert made._node is not None
+    made._node.shape, made._node.dtype = made._array.shape, made._array.dtype
     return made

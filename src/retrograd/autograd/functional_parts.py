@@ -85,7 +85,7 @@ def strangers(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...
 
 
 def _stranger(x: Tensor, create_graph: bool) -> Tensor:
-    if create_graph and x.node is not None:
+    if create_graph and x._node is not None:
         return recorded.clone(x)  # type: ignore[no-any-return]
     fresh = alias(x, None)
     set_requires_grad(fresh, True)
@@ -99,7 +99,7 @@ def outputs_of(
     several, outputs = as_tuple(func(*inputs), "outputs of the user-provided function", caller)
     if strict:
         for place, output in enumerate(outputs):
-            if output.node is None:
+            if output._node is None:
                 raise RuntimeError(NOT_DIFFERENTIABLE.format(place=place))
     return several, outputs
 
@@ -107,7 +107,7 @@ def outputs_of(
 def check_v(v: Any, like: Sequence[Tensor], several: bool, what: str, caller: str) -> Any:
     """The vector given to `caller`, one tensor per entry of `like`; ones for a single number."""
     if v is None:
-        if len(like) != 1 or like[0].array.size != 1:
+        if len(like) != 1 or like[0]._array.size != 1:
             raise RuntimeError(
                 f"The vector v can only be None if {what} a single Tensor with a single element."
             )
@@ -136,7 +136,7 @@ def pulled(
     retain_graph: bool = True,
 ) -> list[Tensor | None]:
     """The gradients of those outputs that have a history; None where none depends on an input."""
-    places = [i for i, t in enumerate(outputs) if t.node is not None]
+    places = [i for i, t in enumerate(outputs) if t._node is not None]
     if not places:
         return [None] * len(inputs)
     given = None if cotangents is None else [cotangents[i] for i in places]
@@ -163,7 +163,7 @@ def filled(
 def check_history(tensors: Sequence[Tensor], text: str) -> None:
     """Raise `text` for the first tensor without history."""
     for place, tensor in enumerate(tensors):
-        if tensor.node is None:
+        if tensor._node is None:
             raise RuntimeError(text.format(place=place))
 
 
@@ -179,7 +179,7 @@ def unpack(values: tuple[Any, ...], several: bool) -> Any:
 
 def zeros(like: Sequence[Tensor]) -> list[Tensor]:
     """Zeros that require grad."""
-    made = [new_tensor(np.zeros_like(t.array)) for t in like]
+    made = [new_tensor(np.zeros_like(t._array)) for t in like]
     for t in made:
         set_requires_grad(t, True)
     return made
@@ -190,7 +190,7 @@ def single(func: Callable[..., Any], xs: Sequence[Tensor], caller: str, strict: 
     many, outputs = outputs_of(func, xs, caller, strict)
     if many:
         raise RuntimeError(f"The function given to {caller} should return a single Tensor")
-    if outputs[0].array.size != 1:
+    if outputs[0]._array.size != 1:
         raise RuntimeError(
             f"The Tensor returned by the function given to {caller} should contain a single element"
         )

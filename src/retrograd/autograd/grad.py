@@ -66,7 +66,7 @@ def backward_of(
     tensor(6.)
     """
     if gradient is None and inputs is None and not (create_graph or modes.special):
-        node, array = self.node, self.array
+        node, array = self._node, self._array
         if node is not None and array.ndim == 0 and node.seq:
             one = ONE.get(array.dtype)
             if one is not None:  # the common case, without ceremony
@@ -195,7 +195,7 @@ def grad(
                     raise RuntimeError(
                         "materialize_grads cannot be used when the given input is a GradientEdge"
                     )
-                g = new_tensor(np.zeros(t.array.shape, t.array.dtype))
+                g = new_tensor(np.zeros(t._array.shape, t._array.dtype))
                 g.requires_grad = create_graph
             elif not allow_unused:
                 raise RuntimeError(
@@ -234,7 +234,7 @@ def told_apart(error: SecondBackwardError, roots: Sequence[Node]) -> SecondBackw
 
 
 def _is_shared(g: Any, results: Any, outs: Any) -> bool:
-    return any(r is not None and r.array is g for r in results) or g is ONE.get(g.dtype)
+    return any(r is not None and r._array is g for r in results) or g is ONE.get(g.dtype)
 
 
 def batch_size(outs: Sequence[Tensor], cotangents: Sequence[Tensor | None]) -> int:
@@ -287,7 +287,7 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
             ]
         )
     if not retain:
-        for node in reachable([t.node for t in outs if t.node is not None]):
+        for node in reachable([t._node for t in outs if t._node is not None]):
             if node.saved and node.op is not LEAF:
                 node.saved = FREED
     return made
@@ -304,12 +304,12 @@ def _node_of(t: Any, index: int) -> Node:
             f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__} for "
             f"inputs[{index}]"
         )
-    if t.node is None:
+    if t._node is None:
         raise RuntimeError(
             "One of the differentiated Tensors does not require grad. Give it "
             "requires_grad=True before the forward pass."
         )
-    return t.node
+    return t._node
 
 
 def _roots(
@@ -326,37 +326,37 @@ def _roots(
     for index, (t, g) in enumerate(zip(tensors, given, strict=True)):
         if not isinstance(t, Tensor):
             raise TypeError(f"element {index} of tensors must be a Tensor, not {type(t).__name__}")
-        if t.node is None:
+        if t._node is None:
             raise RuntimeError(
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
             )
-        roots.append((t.node, _cotangent(t, g, index, create_graph)))
+        roots.append((t._node, _cotangent(t, g, index, create_graph)))
     return roots
 
 
 def _cotangent(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
     if g is None:
-        if t.array.size != 1:
+        if t._array.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs, but the tensor has shape "
                 f"{list(t.shape)}. Reduce it first (y.sum().backward()), or give the cotangent: "
                 "y.backward(gradient)"
             )
-        if t.array.dtype.kind == "c":
+        if t._array.dtype.kind == "c":
             raise RuntimeError(
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
-        one = np.ones(t.array.shape, t.array.dtype)
+        one = np.ones(t._array.shape, t._array.dtype)
         return new_tensor(one) if create_graph else one
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    if g.array.shape != t.array.shape:
+    if g._array.shape != t._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
             f"output[{index}] has a shape of {t.shape}."
         )
-    if (g.array.dtype.kind == "c") != (t.array.dtype.kind == "c"):
+    if (g._array.dtype.kind == "c") != (t._array.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype} and "
@@ -364,4 +364,4 @@ def _cotangent(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
         )
     if create_graph or modes.transforming():
         return g
-    return g.array.astype(t.array.dtype, copy=False)
+    return g._array.astype(t._array.dtype, copy=False)

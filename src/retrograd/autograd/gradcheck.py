@@ -158,9 +158,9 @@ def differentiable_inputs(arguments: Sequence[Any]) -> list[Tensor]:
     """The tensors among the arguments that require grad, checked for use in finite differences."""
     wanted = []
     for index, value in enumerate(arguments):
-        if not isinstance(value, Tensor) or value.node is None:
+        if not isinstance(value, Tensor) or value._node is None:
             continue
-        array = value.array
+        array = value._array
         if array.dtype not in (np.float64, np.complex128):
             warnings.warn(NOT_DOUBLE.format(index=index), UserWarning, stacklevel=3)
         repeated = [n > 1 for n, step in zip(array.shape, array.strides, strict=True) if step == 0]
@@ -184,25 +184,25 @@ def parts_of(array: Any) -> list[tuple[str, complex, Any]]:
 
 def pull_back(output: Tensor, wanted: Sequence[Tensor], cotangent: Any) -> list[Any]:
     """The gradients of the inputs for one cotangent, as arrays or None."""
-    g = new_tensor(np.asarray(cotangent, output.array.dtype))
+    g = new_tensor(np.asarray(cotangent, output._array.dtype))
     found = grad(output, wanted, g, retain_graph=True, allow_unused=True)
-    return [None if c is None else c.array for c in found]
+    return [None if c is None else c._array for c in found]
 
 
 def analytical_jacobians(
     output: Tensor, wanted: Sequence[Tensor], unit: complex, check_dtypes: bool
 ) -> list[Any]:
     """For each input, the gradients of all elements of an output: (elements, outputs)."""
-    shape = output.array.shape
-    found = [np.zeros((x.array.size, output.array.size), x.array.dtype) for x in wanted]
+    shape = output._array.shape
+    found = [np.zeros((x._array.size, output._array.size), x._array.dtype) for x in wanted]
     for column, index in enumerate(np.ndindex(shape)):
-        cotangent = np.zeros(shape, output.array.dtype)
+        cotangent = np.zeros(shape, output._array.dtype)
         cotangent[index] = unit
         for jacobian, x, c in zip(found, wanted, pull_back(output, wanted, cotangent), strict=True):
             if c is not None:
-                if check_dtypes and c.dtype != x.array.dtype:
+                if check_dtypes and c.dtype != x._array.dtype:
                     raise GradcheckError("Gradient has dtype mismatch")
-                if c.shape != x.array.shape:
+                if c.shape != x._array.shape:
                     raise GradcheckError("Analytical gradient has incorrect size")
                 jacobian[:, column] = c.ravel()
     return found
@@ -219,7 +219,7 @@ def compare_jacobians(
 ) -> None:
     """Raise unless all Jacobians of one output agree, entry by entry."""
     changes = [numerical_jacobian(func, arguments, x, number, settings.eps) for x in wanted]
-    for part, unit, _ in parts_of(output.array):
+    for part, unit, _ in parts_of(output._array):
         analytical = analytical_jacobians(output, wanted, unit, check_dtypes)
         again = analytical_jacobians(output, wanted, unit, check_dtypes)
         for place, (a, b) in enumerate(zip(analytical, again, strict=True)):
@@ -247,18 +247,18 @@ def compare_projections(
 ) -> None:
     """Raise unless one random projection of each Jacobian of one output agrees."""
     rng = np.random.default_rng(0)
-    for part, unit, values in parts_of(output.array):
+    for part, unit, values in parts_of(output._array):
         weight = np.asarray(rng.standard_normal(values.shape))
         pulled = pull_back(output, wanted, unit * weight)
         again = pull_back(output, wanted, unit * weight)
         for place, (x, c, d) in enumerate(zip(wanted, pulled, again, strict=True)):
-            if check_dtypes and c is not None and c.dtype != x.array.dtype:
+            if check_dtypes and c is not None and c.dtype != x._array.dtype:
                 raise GradcheckError("Gradient has dtype mismatch")
-            step = np.asarray(rng.standard_normal(x.array.shape))
-            if x.array.dtype.kind == "c":
-                step = step + 1j * np.asarray(rng.standard_normal(x.array.shape))
+            step = np.asarray(rng.standard_normal(x._array.shape))
+            if x._array.dtype.kind == "c":
+                step = step + 1j * np.asarray(rng.standard_normal(x._array.shape))
             changes = difference(
-                func, arguments, x.array, step, settings.eps, differentiable_outputs
+                func, arguments, x._array, step, settings.eps, differentiable_outputs
             )
             change = changes[number]
             change = change.imag if part == "imaginary" else change.real
@@ -300,11 +300,13 @@ def check_constant(
 ) -> None:
     """Raise if outputs that claim not to depend on the inputs do."""
     for x in wanted:
-        for direction in directions(x.array):
-            for index in np.ndindex(x.array.shape):
-                step = np.zeros(x.array.shape, x.array.dtype)
+        for direction in directions(x._array):
+            for index in np.ndindex(x._array.shape):
+                step = np.zeros(x._array.shape, x._array.dtype)
                 step[index] = direction
-                changes = difference(func, arguments, x.array, step, settings.eps, floating_outputs)
+                changes = difference(
+                    func, arguments, x._array, step, settings.eps, floating_outputs
+                )
                 for change in changes:
                     if not np.allclose(change, 0, 0, settings.atol):
                         raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -313,7 +315,7 @@ def check_constant(
 def check_multiplied(outputs: Sequence[Tensor], wanted: Sequence[Tensor]) -> None:
     """Raise unless cotangents of zero give gradients of zero."""
     for output in outputs:
-        for c in pull_back(output, wanted, np.zeros(output.array.shape)):
+        for c in pull_back(output, wanted, np.zeros(output._array.shape)):
             if c is not None and not (c == 0).all():
                 raise GradcheckError("backward not multiplied by grad_output")
 
@@ -321,15 +323,15 @@ def check_multiplied(outputs: Sequence[Tensor], wanted: Sequence[Tensor]) -> Non
 def check_batched(output: Tensor, wanted: Sequence[Tensor]) -> None:
     """Raise unless several cotangents given at once are treated like one by one."""
     rng = np.random.default_rng(0)
-    rows = [np.asarray(rng.standard_normal(output.array.shape)) for _ in range(2)]
-    batch = new_tensor(np.stack(rows).astype(output.array.dtype))
+    rows = [np.asarray(rng.standard_normal(output._array.shape)) for _ in range(2)]
+    batch = new_tensor(np.stack(rows).astype(output._array.dtype))
     at_once = grad(output, wanted, batch, retain_graph=True, allow_unused=True,
                    is_grads_batched=True)  # fmt: skip
     for row, cotangent in enumerate(rows):
         for place, c in enumerate(pull_back(output, wanted, cotangent)):
             batched = at_once[place]
             if c is not None and (
-                batched is None or not np.allclose(batched.array[row], c, 1e-8, 1e-12)
+                batched is None or not np.allclose(batched._array[row], c, 1e-8, 1e-12)
             ):
                 raise GradcheckError(
                     f"For input {place}: batched gradients differ from single ones. {BATCHED}\n\n"
@@ -367,13 +369,13 @@ def check_undefined(
     count = len(differentiable_outputs(func(*arguments)))
     for cut in undefined_cases(count):
         outputs = Undefined.apply(cut, *differentiable_outputs(func(*arguments)))
-        zeros = [new_tensor(np.zeros_like(t.array)) for t in outputs]
+        zeros = [new_tensor(np.zeros_like(t._array)) for t in outputs]
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True)
         except Exception as error:
             warnings.warn(UNDEFINED_NEW, UserWarning, stacklevel=3)
             raise GradcheckError(f"{UNDEFINED}{error}") from error
-        if any(c is not None and not (c.array == 0).all() for c in found):
+        if any(c is not None and not (c._array == 0).all() for c in found):
             warnings.warn(UNDEFINED_NEW, UserWarning, stacklevel=3)
             raise GradcheckError(UNDEFINED_NOT_ZERO)
 
@@ -432,14 +434,14 @@ def gradgradcheck(
     places = [
         place
         for place, value in enumerate((*arguments, *cotangents))
-        if isinstance(value, Tensor) and value.node is not None
+        if isinstance(value, Tensor) and value._node is not None
     ]
 
     def gradients(*values: Any) -> tuple[Tensor, ...]:
         for place in places:  # the duals of forward mode come without history
             values[place].requires_grad = True
         given, g = values[: len(arguments)], values[len(arguments) :]
-        wanted = [t for t in given if isinstance(t, Tensor) and t.node is not None]
+        wanted = [t for t in given if isinstance(t, Tensor) and t._node is not None]
         outputs = differentiable_outputs(func(*given))
         found = grad(outputs, wanted, g, create_graph=True, allow_unused=True)
         return tuple(c for c in found if c is not None)
@@ -467,7 +469,7 @@ def random_cotangents(outputs: Sequence[Tensor], strided: bool) -> tuple[Tensor,
     rng = np.random.default_rng(0)
     made = []
     for output in outputs:
-        shape, dtype = output.array.shape, output.array.dtype
+        shape, dtype = output._array.shape, output._array.dtype
         values = np.asarray(rng.standard_normal((*shape, 2) if strided else shape))
         if dtype.kind == "c":
             values = values + 1j * np.asarray(rng.standard_normal(values.shape))

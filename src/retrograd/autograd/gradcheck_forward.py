@@ -37,7 +37,7 @@ def with_duals(arguments: Sequence[Any], tangents: dict[int, Any]) -> list[Any]:
     """The arguments without history, duals where `tangents` names them (None: no dual)."""
     given = []
     for index, value in enumerate(arguments):
-        if not isinstance(value, Tensor) or value.node is None:
+        if not isinstance(value, Tensor) or value._node is None:
             given.append(value)
         elif tangents[index] is None:
             given.append(value.detach())
@@ -58,9 +58,9 @@ def push_forward(
 def zero_tangents(arguments: Sequence[Any]) -> dict[int, Any]:
     """A tangent of zero for each argument that requires grad, by its place."""
     return {
-        index: new_tensor(np.zeros_like(value.array))
+        index: new_tensor(np.zeros_like(value._array))
         for index, value in enumerate(arguments)
-        if isinstance(value, Tensor) and value.node is not None
+        if isinstance(value, Tensor) and value._node is not None
     }
 
 
@@ -79,12 +79,12 @@ def check_tangents(
     rng = np.random.default_rng(0)
     for order, place in enumerate(zero_tangents(arguments)):
         x = arguments[place]
-        for direction in reversed(directions(x.array)):
-            part = "" if x.array.dtype.kind != "c" else "imaginary" if direction == 1j else "real"
+        for direction in reversed(directions(x._array)):
+            part = "" if x._array.dtype.kind != "c" else "imaginary" if direction == 1j else "real"
             if fast:
-                steps = [direction * np.asarray(rng.uniform(0.1, 1.0, x.array.shape))]
+                steps = [direction * np.asarray(rng.uniform(0.1, 1.0, x._array.shape))]
             else:
-                steps = [unit(x.array, index, direction) for index in np.ndindex(x.array.shape)]
+                steps = [unit(x._array, index, direction) for index in np.ndindex(x._array.shape)]
             for step in steps:
                 compare(func, arguments, place, order, step, part, settings, fast, check_dtypes)
 
@@ -110,13 +110,13 @@ def compare(
     """Raise unless the tangents for one step agree with the difference along it."""
     x = arguments[place]
     tangents = zero_tangents(arguments)
-    tangents[place] = new_tensor(np.asarray(step, x.array.dtype))
+    tangents[place] = new_tensor(np.asarray(step, x._array.dtype))
     found = push_forward(func, arguments, tangents)
-    changes = difference(func, arguments, x.array, step, settings.eps, floating_outputs)
+    changes = difference(func, arguments, x._array, step, settings.eps, floating_outputs)
     scale = max(1.0, float(np.abs(step).sum())) if fast else 1.0
     for number, ((value, tangent), change) in enumerate(zip(found, changes, strict=True)):
-        given = np.zeros(change.shape) if tangent is None else tangent.array
-        if check_dtypes and (given.dtype.kind == "c") != (value.array.dtype.kind == "c"):
+        given = np.zeros(change.shape) if tangent is None else tangent._array
+        if check_dtypes and (given.dtype.kind == "c") != (value._array.dtype.kind == "c"):
             raise GradcheckError("Forward AD gradient has dtype mismatch.")
         if not np.allclose(given, change, settings.rtol, settings.atol * scale):
             prefix = f"While considering the {part} part of complex inputs only, " if part else ""
@@ -137,7 +137,7 @@ def check_undefined_tangents(func: Callable[..., Any], arguments: Sequence[Any])
     rng = np.random.default_rng(0)
     places = zero_tangents(arguments)
     drawn = {
-        index: new_tensor(np.asarray(rng.uniform(0.1, 1.0, t.array.shape), t.array.dtype))
+        index: new_tensor(np.asarray(rng.uniform(0.1, 1.0, t._array.shape), t._array.dtype))
         for index, t in places.items()
     }
     for place, zero in places.items():
@@ -145,7 +145,7 @@ def check_undefined_tangents(func: Callable[..., Any], arguments: Sequence[Any])
             push_forward(func, arguments, {**drawn, place: tangent}) for tangent in (zero, None)
         )
         for number, ((_, a), (_, b)) in enumerate(zip(first, second, strict=True)):
-            if a is not None and b is not None and not np.allclose(a.array, b.array):
+            if a is not None and b is not None and not np.allclose(a._array, b._array):
                 raise GradcheckError(
                     f"Mismatch in tangent values for output with index: {number} when input: "
                     f"{arguments[place]} has an undefined tangent value. Got: {a} but expected: {b}"
@@ -156,13 +156,13 @@ def check_batched_tangents(func: Callable[..., Any], arguments: Sequence[Any]) -
     """Raise unless several tangents given at once are treated like one by one."""
     rng = np.random.default_rng(0)
     for place in zero_tangents(arguments):
-        x = arguments[place].array
+        x = arguments[place]._array
         drawn = np.asarray(rng.standard_normal((2, *x.shape)), x.dtype)
 
         def outputs(tangent: Tensor, place: int = place) -> list[Tensor]:
             others = dict.fromkeys(zero_tangents(arguments))
             found = push_forward(func, arguments, {**others, place: tangent})
-            return [new_tensor(np.zeros_like(v.array)) if t is None else t for v, t in found]
+            return [new_tensor(np.zeros_like(v._array)) if t is None else t for v, t in found]
 
         rows = [outputs(new_tensor(row)) for row in drawn]
         level = BatchLevel(2, "error")
@@ -176,8 +176,8 @@ def check_batched_tangents(func: Callable[..., Any], arguments: Sequence[Any]) -
                 f"While computing batched gradients, got: {error}\n\n{BATCHED}"
             ) from error
         for number, found in enumerate(at_once):
-            expected = np.stack([row[number].array for row in rows])
-            if not np.allclose(found.array, expected, 1e-5, 1e-8):
+            expected = np.stack([row[number]._array for row in rows])
+            if not np.allclose(found._array, expected, 1e-5, 1e-8):
                 raise GradcheckError(
                     f"For output {number} and input {place}:\n\n{BATCHED}\n\nGot:\n{found}\n\n"
                     f"Expected:\n{expected}"

@@ -116,8 +116,8 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     if len(grad_outputs) != expected:
         raise TypeError(f"expected {expected} arguments, got {len(grad_outputs)} instead")
     given = [g for g in grad_outputs if g is not None]
-    record = modes.state.grad and any(g.node is not None for g in given)
-    parts = grad_outputs if record else [None if g is None else g.array for g in grad_outputs]
+    record = modes.state.grad and any(g._node is not None for g in given)
+    parts = grad_outputs if record else [None if g is None else g._array for g in grad_outputs]
     task = engine.Pass({}, set(), [], [], True, record, True)
     xp = recorded if record else arrays
     made: list[Tensor | None] = []
@@ -155,13 +155,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     >>> rg.autograd.graph.get_gradient_edge(x * 2).node.name()
     'MulBackward0'
     """
-    if tensor.node is None:
+    if tensor._node is None:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients. Ask for one before the forward pass: x.requires_grad_()"
         )
-    node, number = target(tensor.node)
-    return GradientEdge(node, number, tensor.node)
+    node, number = target(tensor._node)
+    return GradientEdge(node, number, tensor._node)
 
 
 def stand_in(edge: GradientEdge) -> Tensor:
@@ -175,7 +175,7 @@ def stand_in(edge: GradientEdge) -> Tensor:
     if node.layout is not None and node.op.grad_outputs != 1:
         node = output_node(node, number, *node.layout[number])
     made = new_tensor(np.broadcast_to(np.zeros((), node.dtype), node.shape))
-    made.node = node
+    made._node = node
     return made
 
 
@@ -200,7 +200,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
                 f"increment_version expects each element of the iterable to be a tensor, got "
                 f"{type(each).__name__}"
             )
-        if each.is_inference_tensor:
+        if each._inference:
             raise RuntimeError(
                 "Expect tensor passed to increment_version to not be an inference tensor"
             )
@@ -305,10 +305,10 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    tensors = [stand_in(t) if isinstance(t, GradientEdge) else t for t in tensors]
-    if mode == "all" and any(t.node is None for t in tensors):
+    nodes = [(stand_in(t) if isinstance(t, GradientEdge) else t)._node for t in tensors]
+    if mode == "all" and None in nodes:
         raise AssertionError("Expected gradient function to be set: a tensor requires no grad")
-    watched = [t.node for t in tensors if t.node is not None]
+    watched = [node for node in nodes if node is not None]
     group = Group(watched, fn) if mode == "all" else First(fn)
     return MultiHandle(
         [

@@ -111,7 +111,7 @@ def rows_of(
 
     `strict` is the error to raise where the output does not depend on an input, or "".
     """
-    both = wirtinger and output.array.dtype.kind == "c"
+    both = wirtinger and output._array.dtype.kind == "c"
     found = [
         _stacked_rows(output, xs, unit_vectors(output, unit), create_graph, strict, vectorize)
         for unit in ((1.0, 1j) if both else (1.0,))
@@ -124,9 +124,9 @@ def rows_of(
 
 def unit_vectors(like: Tensor, scale: complex) -> Tensor:
     """All unit vectors of a tensor's shape, times `scale`, along a new first dimension."""
-    size = like.array.size
-    rows = (scale * np.eye(size)).astype(like.array.dtype)
-    return new_tensor(rows.reshape(size, *like.array.shape))
+    size = like._array.size
+    rows = (scale * np.eye(size)).astype(like._array.dtype)
+    return new_tensor(rows.reshape(size, *like._array.shape))
 
 
 def _construct_standard_basis_for(
@@ -150,7 +150,7 @@ def _construct_standard_basis_for(
     ends = np.cumsum(tensor_numels)[:-1]
     columns = np.split(rows, ends, axis=1)
     pairs = zip(columns, tensors, strict=True)
-    return tuple([new_tensor(part.astype(t.array.dtype)) for part, t in pairs])
+    return tuple([new_tensor(part.astype(t._array.dtype)) for part, t in pairs])
 
 
 def _stacked_rows(
@@ -162,18 +162,18 @@ def _stacked_rows(
     vectorize: bool,
 ) -> tuple[Tensor, ...]:
     """The gradients for every cotangent along the first dimension of `units`."""
-    if not output.array.size:
+    if not output._array.size:
         return tuple([recorded.zeros_like(new_tensor(np.empty((*output.shape, *x.shape),
-                      x.array.dtype))) for x in xs])  # fmt: skip
-    if vectorize and output.node is not None:
+                      x._array.dtype))) for x in xs])  # fmt: skip
+    if vectorize and output._node is not None:
         rows: Any = grad(
             [output], xs, [units], True, create_graph, allow_unused=True, is_grads_batched=True
         )
-        like = [new_tensor(np.empty((len(units.array), *x.shape), x.array.dtype)) for x in xs]
+        like = [new_tensor(np.empty((len(units._array), *x.shape), x._array.dtype)) for x in xs]
         made = filled(rows, like, "", create_graph)
     else:
         table = []
-        for index in range(output.array.size):
+        for index in range(output._array.size):
             found = pulled([output], xs, [recorded.select(units, index=(index,))], create_graph)
             row = filled(found, xs, strict, create_graph)
             if strict and create_graph:
@@ -182,7 +182,7 @@ def _stacked_rows(
         made = tuple([recorded.stack(*column, dim=0) for column in zip(*table, strict=True)])
     return tuple(
         [
-            recorded.reshape(g, shape=(*output.array.shape, *x.array.shape))
+            recorded.reshape(g, shape=(*output._array.shape, *x._array.shape))
             for g, x in zip(made, xs, strict=True)
         ]
     )
@@ -194,7 +194,7 @@ def by_columns(
     """Whether there are several outputs, and their Jacobians by one batched forward derivative."""
     columns = []
     for place, x in enumerate(xs):
-        complex_x = x.array.dtype.kind == "c"
+        complex_x = x._array.dtype.kind == "c"
         found = []
         for unit in (1.0, 1j) if complex_x and wirtinger else (1.0,):
             many, moved = _pushed(func, xs, place, unit_vectors(x, unit))
@@ -214,7 +214,7 @@ def _pushed(
 ) -> tuple[bool, tuple[Tensor, ...]]:
     """The tangents of each output for every tangent of one input, as columns of its Jacobian."""
     x = xs[place]
-    level = BatchLevel(len(units.array), "error")
+    level = BatchLevel(len(units._array), "error")
     with level, Level() as forward:
         duals = [dual(t, batched(units, level), forward) if i == place else t
                  for i, t in enumerate(xs)]  # fmt: skip
@@ -223,8 +223,8 @@ def _pushed(
     moved = []
     for value, tangent in pairs:
         rows = split(recorded.zeros_like(value) if tangent is None else tangent, level)
-        last = recorded.permute(rows, dims=(*range(1, rows.array.ndim), 0))
-        moved.append(recorded.reshape(last, shape=(*value.array.shape, *x.array.shape)))
+        last = recorded.permute(rows, dims=(*range(1, rows._array.ndim), 0))
+        moved.append(recorded.reshape(last, shape=(*value._array.shape, *x._array.shape)))
     return many, tuple(moved)
 
 
@@ -278,7 +278,7 @@ def from_gradient(entry: Any, x: Tensor) -> Any:
 
     Its pair (A, B) has A = 2 f_z*z and B = 2 f_z*z*; the row f_z is the conjugate, for f is real.
     """
-    if x.array.dtype.kind != "c":
+    if x._array.dtype.kind != "c":
         return entry
     if isinstance(entry, tuple):
         a, b = entry[0] * 0.5, entry[1] * 0.5

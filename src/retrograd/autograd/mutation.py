@@ -48,7 +48,7 @@ class SavedValues:
 
     def pack(self, tensor: Tensor) -> Handle:
         """The handle of a value, a new one unless it is saved already and was not written since."""
-        array = tensor.array
+        array = tensor._array
         place = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
         handle = self.tid_to_weakhandle.get(place)
         if handle is None or handle not in self.original:
@@ -67,11 +67,11 @@ class SavedValues:
 
     def before_write(self, target: Tensor) -> None:
         """Copy the saved values that lie in the memory of `target`."""
-        key = id(memory(target.array))
+        key = id(memory(target._array))
         for handle in list(self.on_memory.get(key, ())):
             value = self.original.pop(handle, None)
             if value is not None:
-                self.cloned[handle] = new_tensor(value.array.copy())
+                self.cloned[handle] = new_tensor(value._array.copy())
         self.on_memory.pop(key, None)
 
     def clear(self) -> None:

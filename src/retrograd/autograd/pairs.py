@@ -27,7 +27,7 @@ ROUNDING = 1e4  # in units of the dtype's eps, beside the largest entry of the p
 
 def from_tangents(one: Tensor, imaginary: Any, x: Tensor) -> Any:
     """The pair, or the matrix if x is real, from the tangents A + B and i(A - B)."""
-    if x.array.dtype.kind != "c":
+    if x._array.dtype.kind != "c":
         return one
     return (one - 1j * imaginary) * 0.5, (one + 1j * imaginary) * 0.5
 
@@ -38,7 +38,7 @@ def from_cotangents(one: Tensor, imaginary: Any, x: Tensor) -> Any:
     A cotangent u gives A^H u + B^T u*, of which a real x keeps the real part. `imaginary` is None
     where f is real.
     """
-    if x.array.dtype.kind != "c":
+    if x._array.dtype.kind != "c":
         return one if imaginary is None else one + 1j * imaginary
     if imaginary is None:
         return one.conj() * 0.5, one * 0.5
@@ -48,9 +48,9 @@ def from_cotangents(one: Tensor, imaginary: Any, x: Tensor) -> Any:
 def check_holomorphic(name: str, pair: Any) -> Tensor:
     """∂f/∂z of a pair; raise unless ∂f/∂z* is 0. A batch shows no values, and passes."""
     a, b = pair
-    if isinstance(a.array, np.ndarray) and a.array.size:
-        largest = float(np.abs(b.array).max())
-        scale = max(largest, float(np.abs(a.array).max()))
-        if largest > ROUNDING * np.finfo(a.array.dtype).eps * scale:
+    if isinstance(a._array, np.ndarray) and a._array.size:
+        largest = float(np.abs(b._array).max())
+        scale = max(largest, float(np.abs(a._array).max()))
+        if largest > ROUNDING * np.finfo(a._array.dtype).eps * scale:
             raise RuntimeError(NOT_HOLOMORPHIC.format(name=name, size=largest))
     return a  # type: ignore[no-any-return]

@@ -135,7 +135,7 @@ def new_bytes(results: Any, given: Iterable[Any]) -> int:
 
 def array_of(value: Any) -> Any:
     """The array of a tensor, or an array itself; None for anything else."""
-    array = value.array if isinstance(value, Tensor) else value
+    array = value._array if isinstance(value, Tensor) else value
     return array if isinstance(array, (np.ndarray, np.generic)) else None
 
 

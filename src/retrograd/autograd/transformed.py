@@ -78,7 +78,7 @@ def push_tangents(
         for out, t in zip(outputs, checked(found, outputs), strict=True):
             if not isinstance(out, Tensor):
                 continue
-            if t is not None and t.array.shape != out.array.shape:
+            if t is not None and t._array.shape != out._array.shape:
                 raise RuntimeError(OTHER_SIZE.format(list(out.shape), list(t.shape)))
             check_memory(out, t, args, given)
             set_tangent(out, level, t)
@@ -94,16 +94,16 @@ def check_memory(out: Tensor, t: Any, args: Sequence[Any], given: Sequence[Any])
             continue
         if a is out and t is not own:
             raise RuntimeError(JVP_NOT_IN_PLACE)
-        if a is out or out.view_of is None:
+        if a is out or out._view_of is None:
             continue
-        base = a if a.view_of is None else a.view_of.base
-        if out.view_of.base is not base:
+        base = a if a._view_of is None else a._view_of.base
+        if out._view_of.base is not base:
             continue
-        if t.view_of is None:
+        if t._view_of is None:
             raise RuntimeError(JVP_NO_VIEW)
-        if a.view_of is None and own.view_of is None and t.view_of.base is not own:
+        if a._view_of is None and own._view_of is None and t._view_of.base is not own:
             raise RuntimeError(JVP_OTHER_VIEW)
-        if own.view_of is not None and t.view_of.base is not own.view_of.base:
+        if own._view_of is not None and t._view_of.base is not own._view_of.base:
             raise RuntimeError(JVP_OTHER_BASE)
 
 
@@ -124,16 +124,16 @@ def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 def is_batched(args: Sequence[Any]) -> bool:
     """Whether one of the arguments is a batch."""
-    return any(isinstance(a, Tensor) and isinstance(a.array, Interpreted) for a in args)
+    return any(isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in args)
 
 
 def on_batches(cls: type[Function], args: Sequence[Any]) -> Any:
     """Call a Function on batches by its `vmap`; without one, it runs once per example."""
-    level = max((a.array.level for a in args if is_batched([a])), key=lambda each: each.depth)
-    if "vmap" not in defined(cls) or any(level.holds(a) and a.node is not None for a in args):
+    level = max((a._array.level for a in args if is_batched([a])), key=lambda each: each.depth)
+    if "vmap" not in defined(cls) or any(level.holds(a) and a._node is not None for a in args):
         raise UnbatchableError(f"{cls.__name__} is a custom Function without a vmap of its own")
-    held = [a.array.value if level.holds(a) else a for a in args]
-    dims = tuple([0 if level.holds(a) and not a.array.shared else None for a in args])
+    held = [a._array.value if level.holds(a) else a for a in args]
+    dims = tuple([0 if level.holds(a) and not a._array.shared else None for a in args])
     output, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held)
     several = isinstance(output, tuple)
     outputs = output if several else (output,)
@@ -158,6 +158,6 @@ def defined(cls: type[Function]) -> set[str]:
 
 def to_front(t: Tensor, dim: int) -> Tensor:
     """`t` with dimension `dim` first."""
-    ndim = t.array.ndim
+    ndim = t._array.ndim
     order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
     return recorded.permute(t, dims=order)  # type: ignore[no-any-return]

@@ -71,7 +71,7 @@ def run(
         if isinstance(root, Tensor) is on_tensors:
             task.arrive(node, root, False)
         else:
-            task.arrive(node, new_tensor(root) if on_tensors else root.array, False)
+            task.arrive(node, new_tensor(root) if on_tensors else root._array, False)
     if captures is not None:
         task.wanted = set(captures)
         task.needed = needed_for(task.wanted, task.grads)
@@ -462,30 +462,30 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
         add_to_leaf(node, g, borrowed)
         return
     leaf = node.saved.tensor()
-    if leaf is not None and leaf.node is node:
+    if leaf is not None and leaf._node is node:
         add_grad(leaf, g, node.saved.lock)
 
 
 def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     """Add a complete cotangent, an array, to the leaf's `.grad`, under the leaf's own lock."""
     leaf = node.saved.tensor()
-    if leaf is None or leaf.node is not node:
+    if leaf is None or leaf._node is not node:
         return
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
     try:
-        before = leaf._grad
+        before = leaf._gradient
         if before is None:
             if borrowed or g.base is not None or g.__class__ is not ndarray:
                 g = np.array(g)  # a copy; or a formula gave a NumPy scalar
-            leaf._grad = new_tensor(g)
+            leaf._gradient = new_tensor(g)
         else:
             try:
-                add(before.array, g, before.array)
-                if before.cell is not None:
-                    before.cell.bump("backward()")
+                add(before._array, g, before._array)
+                if before._cell is not None:
+                    before._cell.bump("backward()")
             except ValueError:  # the user's own .grad, read-only (an expanded view)
-                leaf._grad = new_tensor(before.array + g)
+                leaf._gradient = new_tensor(before._array + g)
     finally:
         lock.release()
 

@@ -120,7 +120,7 @@ class BatchLevel:
 
     def holds(self, tensor: Any) -> bool:
         """Whether a tensor's array is a batch of this level."""
-        return is_batch(tensor) and tensor.array.level is self
+        return is_batch(tensor) and tensor._array.level is self
 
 
 class Batch(Interpreted):
@@ -133,10 +133,10 @@ class Batch(Interpreted):
 
     def __init__(self, value: Tensor, level: BatchLevel, shared: bool = False) -> None:
         self.value, self.level, self.shared = value, level, shared
-        self.shape: tuple[int, ...] = value.array.shape[not shared :]
+        self.shape: tuple[int, ...] = value._array.shape[not shared :]
         self.ndim = len(self.shape)
-        self.dtype = value.array.dtype
-        if value.node is not None:
+        self.dtype = value._array.dtype
+        if value._node is not None:
             level.recorded = True
 
     @property
@@ -150,9 +150,9 @@ class Batch(Interpreted):
 
     def detached(self) -> Batch:
         """The batch without the history and the tangents that it had before the batched call."""
-        value, held = alias(self.value, None), self.value.array
+        value, held = alias(self.value, None), self.value._array
         if isinstance(held, Batch):
-            value.array = held.detached()
+            value._array = held.detached()
         return Batch(value, self.level, self.shared)
 
     def alike(self, made: Tensor) -> Batch:
@@ -166,7 +166,7 @@ class Batch(Interpreted):
 
     def check_room(self, target: Tensor) -> None:
         """Raise unless `target` is a batch of this level, or of a newer one."""
-        if not isinstance(target.array, Batch) or target.array.level.depth < self.level.depth:
+        if not isinstance(target._array, Batch) or target._array.level.depth < self.level.depth:
             raise RuntimeError(NO_ROOM)
 
     def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
@@ -184,7 +184,7 @@ class Batch(Interpreted):
     @property
     def example(self) -> Any:
         """The array of one example, for questions about its memory layout."""
-        held = self.value.array
+        held = self.value._array
         array = held.example if isinstance(held, Batch) else held
         if self.shared:
             return array
@@ -197,11 +197,11 @@ class Batch(Interpreted):
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""
-        level = max((t.array.level for t in inputs if is_batch(t)), key=lambda each: each.depth)
+        level = max((t._array.level for t in inputs if is_batch(t)), key=lambda each: each.depth)
         if any(is_batch(value) for value in params.values()):
             raise UnbatchableError("a parameter is a batch")
-        flags = [level.holds(t) and not t.array.shared for t in inputs]
-        held = [t.array.value if level.holds(t) else t for t in inputs]
+        flags = [level.holds(t) and not t._array.shared for t in inputs]
+        held = [t._array.value if level.holds(t) else t for t in inputs]
         inner = tuple([each for each in modes.state.levels if each not in level.outer])
         with modes.Changed(levels=level.outer):
             if any(flags):
@@ -211,7 +211,7 @@ class Batch(Interpreted):
                 results = result if isinstance(result, tuple) else (result,)
         made = tuple([Batch(r, level, not any(flags)) for r in results])
         with modes.Changed(levels=inner):
-            like = next(t.array.dtype for t in inputs if isinstance(t, Tensor))
+            like = next(t._array.dtype for t in inputs if isinstance(t, Tensor))
             operands = tuple(
                 [t if t is None or isinstance(t, Tensor) else scalar(t, like) for t in inputs]
             )
@@ -225,7 +225,7 @@ def scalar(value: Any, like: Any) -> Tensor:
 
 def is_batch(value: Any) -> bool:
     """Whether a tensor's array is a batch."""
-    return isinstance(value, Tensor) and isinstance(value.array, Batch)
+    return isinstance(value, Tensor) and isinstance(value._array, Batch)
 
 
 def batched(value: Tensor, level: BatchLevel) -> Tensor:
@@ -237,7 +237,7 @@ def split(tensor: Any, level: BatchLevel) -> Tensor:
     """What comes out of a batched call, with the batch axis in front; repeated if it has none."""
     if not level.holds(tensor):
         return with_axis(tensor, level.size)
-    batch = tensor.array
+    batch = tensor._array
     return with_axis(batch.value, level.size) if batch.shared else batch.value  # type: ignore[no-any-return]
 
 
@@ -248,13 +248,13 @@ def variable(tensor: Tensor) -> Tensor:
         made = alias(tensor, None)
     else:
         made = new_tensor(Batch(tensor, levels[-1], shared=True))
-    made.tangents = tensor.tangents
+    made._tangents = tensor._tangents
     return made
 
 
 def with_axis(t: Tensor, size: int) -> Tensor:
     """`t` repeated along a new first axis, as a view."""
-    return recorded.expand(t, shape=(size, *t.array.shape))  # type: ignore[no-any-return]
+    return recorded.expand(t, shape=(size, *t._array.shape))  # type: ignore[no-any-return]
 
 
 def run(
@@ -291,7 +291,7 @@ def spread(t: Any, flag: bool, size: int) -> Any:
 def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
     """Run an elementwise op: examples broadcast from their last dimension, the batch axis first."""
     shapes = [
-        t.array.shape[flag:] if isinstance(t, Tensor) else ()
+        t._array.shape[flag:] if isinstance(t, Tensor) else ()
         for t, flag in zip(inputs, flags, strict=True)
     ]
     ndim = max(len(shape) for shape in shapes)
@@ -299,14 +299,14 @@ def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mappin
     lifted = [raised(t, ndim) if flag else t for t, flag in zip(inputs, flags, strict=True)]
     result = op.call(*lifted, **params)
     first = result[0] if isinstance(result, tuple) else result
-    if first.array.ndim <= ndim:  # it has the shape of an input that is not batched
+    if first._array.ndim <= ndim:  # it has the shape of an input that is not batched
         return None
     return result
 
 
 def raised(t: Tensor, ndim: int) -> Tensor:
     """A batched tensor whose examples have `ndim` dimensions: ones come after the batch axis."""
-    size, *shape = t.array.shape
+    size, *shape = t._array.shape
     if len(shape) >= ndim:
         return t
     return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))  # type: ignore[no-any-return]
@@ -316,20 +316,20 @@ def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> li
     """The inputs in the dtype of one example: the batch axis must not make a 0-d tensor count."""
     if not op.is_binary or not all(isinstance(t, Tensor) for t in inputs):
         return inputs
-    if inputs[0].array.dtype == inputs[1].array.dtype:
+    if inputs[0]._array.dtype == inputs[1]._array.dtype:
         return inputs
     x, y = dtypes.promote(
-        *[np.empty((1,) * len(s), t.array.dtype) for t, s in zip(inputs, shapes, strict=True)]
+        *[np.empty((1,) * len(s), t._array.dtype) for t, s in zip(inputs, shapes, strict=True)]
     )
     return [
-        t if t.array.dtype == a.dtype else recorded.cast(t, dtype=a.dtype)
+        t if t._array.dtype == a.dtype else recorded.cast(t, dtype=a.dtype)
         for t, a in zip(inputs, (x, y), strict=True)
     ]
 
 
 def rank_of(inputs: Sequence[Any], flags: Sequence[bool]) -> int | None:
     """The number of dimensions that all inputs of one example have, or None if they differ."""
-    ranks = {t.array.ndim - flag for t, flag in zip(inputs, flags, strict=True) if t is not None}
+    ranks = {t._array.ndim - flag for t, flag in zip(inputs, flags, strict=True) if t is not None}
     return ranks.pop() if len(ranks) == 1 else None
 
 

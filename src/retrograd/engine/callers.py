@@ -54,7 +54,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
 
     def call(input: Any, **params: Any) -> Any:
         try:
-            x = input.array
+            x = input._array
             r = forward(x, **params) if params else forward(x)
         except Exception as error:
             if "out" in params:
@@ -62,18 +62,18 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             return dispatch(op, (input,), params, error)
         if r.__class__ is not ndarray:
             r = asarray(r)
-        edge = input.node
+        edge = input._node
         if special.special:
             return finish(op, (input,), r, params)
         t = _new(Tensor)
-        t.array = r
-        t.cell = None
+        t._array = r
+        t._cell = None
         if edge is None or not differentiable:
-            t.node = None
+            t._node = None
             return t
-        t.node = node = Node()
+        t._node = node = Node()
         node.op = op
-        node.hooks = node.cell = None
+        node.hooks = node._cell = None
         node.seq = tick()
         node.edges = (edge,)
         if saves_input:
@@ -113,10 +113,10 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
         if out is not None:
             return write_out(call, out, (input, other), {})
         try:
-            x = input.array
+            x = input._array
             if isinstance(other, Tensor):
-                y = other.array
-                right = other.node
+                y = other._array
+                right = other._node
             else:
                 y = scalar_array(other, x.dtype)
                 right = None
@@ -127,25 +127,25 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
             return dispatch(op, (input, other), {}, error)
         if r.__class__ is not ndarray:
             r = asarray(r)
-        left = input.node
+        left = input._node
         if special.special:
             return finish(op, (input, as_tensor(other, x.dtype)), r, {})
         t = _new(Tensor)
-        t.array = r
-        t.cell = None
+        t._array = r
+        t._cell = None
         if left is None:
             if right is None or not differentiable:
-                t.node = None
+                t._node = None
                 return t
             keep = second
         elif not differentiable:
-            t.node = None
+            t._node = None
             return t
         else:
             keep = first if right is None else both
-        t.node = node = Node()
+        t._node = node = Node()
         node.op = op
-        node.hooks = node.cell = None
+        node.hooks = node._cell = None
         node.seq = tick()
         node.edges = (left, right)
         if keep is None:
@@ -156,9 +156,9 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
             keep_input, keep_other, keep_out = keep
             if right is None:
                 other = as_tensor(other, x.dtype)
-                if other.is_inference_tensor and keep_other:
+                if other._inference and keep_other:
                     raise RuntimeError(INFERENCE_SAVED)
-            elif left is None and input.is_inference_tensor and keep_input:
+            elif left is None and input._inference and keep_input:
                 raise RuntimeError(INFERENCE_SAVED)
             input = input if keep_input else None
             other = other if keep_other else None
@@ -196,9 +196,9 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
         try:
-            y = None if b is None else b.array
-            z = None if c is None else c.array
-            r = forward(a.array, y, z, **params) if params else forward(a.array, y, z)
+            y = None if b is None else b._array
+            z = None if c is None else c._array
+            r = forward(a._array, y, z, **params) if params else forward(a._array, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
         if special.special or special.inference_seen:
@@ -206,20 +206,20 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
         if r.__class__ is not ndarray:
             r = asarray(r)
         t = _new(Tensor)
-        t.array = r
-        t.cell = None
-        first = a.node
-        second = None if b is None else b.node
-        third = None if c is None else c.node
+        t._array = r
+        t._cell = None
+        first = a._node
+        second = None if b is None else b._node
+        third = None if c is None else c._node
         mask = (first is not None) + 2 * (second is not None) + 4 * (third is not None)
         if not mask:
-            t.node = None
+            t._node = None
             return t
-        t.node = node = Node()
+        t._node = node = Node()
         node.op = op
         node.seq = tick()
         node.edges = (first, second, third)
-        node.hooks = node.cell = None
+        node.hooks = node._cell = None
         values = (a, b, c, r)  # the output is ~0, which is the last of them
         node.saved = tuple([None if place is None else values[place] for place in plans[mask]])
         if last_shape:
@@ -249,7 +249,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
 
     def call(*inputs: Any, **params: Any) -> Any:
         try:
-            r = forward(*[None if t is None else t.array for t in inputs], **params)
+            r = forward(*[None if t is None else t._array for t in inputs], **params)
         except Exception as error:
             return dispatch(op, inputs, params, error)
         if special.special or not recordable:
@@ -257,7 +257,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
         edges = []
         recorded = False
         for t in inputs if variadic else [inputs[i] for i in places]:
-            edge = None if t is None else t.node
+            edge = None if t is None else t._node
             edges.append(edge)
             if edge is not None:
                 recorded = True
@@ -268,16 +268,16 @@ def general_caller(op: Op) -> Callable[..., Any]:
         if r.__class__ is not ndarray:
             r = asarray(r)
         t = _new(Tensor)
-        t.array = r
-        t.cell = None
+        t._array = r
+        t._cell = None
         if not recorded:
-            t.node = None
+            t._node = None
             return t
-        t.node = node = Node()
+        t._node = node = Node()
         node.op = op
         node.seq = tick()
         node.edges = tuple(edges)
-        node.hooks = node.cell = None
+        node.hooks = node._cell = None
         node.saved = op.keep(edges, inputs, (r,)) if saves else ()
         node.params = op.collect(inputs, params) if facts else ()
         node.fits = False

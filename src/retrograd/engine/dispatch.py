@@ -42,8 +42,8 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
     for value in inputs:
-        if isinstance(value, Tensor) and isinstance(value.array, Interpreted):
-            return value.array.interpret(op, inputs, params)  # type: ignore[attr-defined]
+        if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
+            return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if not isinstance(value, Tensor) and value is not None:
             if op.is_binary and position and isinstance(value, (int, float, complex, np.generic)):
@@ -59,12 +59,12 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
 
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     """Raise for arrays that do not fit, as PyTorch does."""
-    shapes = [t.array.shape for t in inputs if t is not None]
+    shapes = [t._array.shape for t in inputs if t is not None]
     if op.elementwise:
         for a, b in itertools.combinations(shapes, 2):
             check_broadcast(a, b, op.name)
     text = f"{op.name}(): {error} (shapes {', '.join(str(list(s)) for s in shapes)}; dtypes " + (
-        ", ".join(dtypes.of_numpy(t.array.dtype).name for t in inputs if t is not None) + ")"
+        ", ".join(dtypes.of_numpy(t._array.dtype).name for t in inputs if t is not None) + ")"
     )
     kind = IndexError if isinstance(error, IndexError) else RuntimeError
     raise kind(text) from error
@@ -90,14 +90,14 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if modes.state.grad and any(
-        isinstance(t, Tensor) and t.node is not None for t in (*inputs, out)
+        isinstance(t, Tensor) and t._node is not None for t in (*inputs, out)
     ):
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
             "under no_grad()."
         )
-    if modes.state.levels and any(isinstance(t, Tensor) and t.tangents for t in (*inputs, out)):
+    if modes.state.levels and any(isinstance(t, Tensor) and t._tangents for t in (*inputs, out)):
         raise NotImplementedError(
             f"Trying to use forward AD with {function.__name__}_out that does not support it "
             "because it is an out= function. Leave out= away."
@@ -108,18 +108,18 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     finally:
         modes.change(**before)
     about_to_write(out)
-    check_cast(result.array.dtype, out.array.dtype)
-    if out.array.shape != result.array.shape:
-        out.array = np.empty(result.array.shape, out.array.dtype)
-    np.copyto(out.array, result.array, casting="unsafe")
-    if out.cell is not None:
-        out.cell.bump(f"{function.__name__}(out=)")
+    check_cast(result._array.dtype, out._array.dtype)
+    if out._array.shape != result._array.shape:
+        out._array = np.empty(result._array.shape, out._array.dtype)
+    np.copyto(out._array, result._array, casting="unsafe")
+    if out._cell is not None:
+        out._cell.bump(f"{function.__name__}(out=)")
     return out
 
 
 def about_to_write(target: Tensor) -> None:
     """Raise if `target` must not be written in this mode; tell whoever keeps what it held."""
-    if target.is_inference_tensor and not modes.state.inference:
+    if target._inference and not modes.state.inference:
         raise RuntimeError(INFERENCE)
     if modes.special and modes.state.before_write is not None:
         modes.state.before_write(target)

@@ -42,7 +42,7 @@ def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
 
 def numpy_dtype(c: Any) -> Any:
     """The NumPy dtype of a tensor, or of a NumPy scalar."""
-    return c.array.dtype if isinstance(c, Tensor) else c.dtype
+    return c._array.dtype if isinstance(c, Tensor) else c.dtype
 
 
 def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:

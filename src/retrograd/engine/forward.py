@@ -68,9 +68,9 @@ class Level:
         modes.change(levels=levels[: levels.index(self)])
         for ref in self.nodes:
             node = ref()
-            if node is not None and node.tangents:
-                others = {place: without(kept, self) for place, kept in node.tangents.items()}
-                node.tangents = others if any(others.values()) else None
+            if node is not None and node._tangents:
+                others = {place: without(kept, self) for place, kept in node._tangents.items()}
+                node._tangents = others if any(others.values()) else None
 
     def hidden(self) -> Any:
         """A context in which only the older levels are seen."""
@@ -94,19 +94,19 @@ class Level:
     def remember(self, op: Op, outputs: Sequence[Tensor]) -> None:
         """Let a node that saved outputs keep their tangents until the level is left."""
         saved = {
-            place: outputs[op.output_names.index(name)].tangents
+            place: outputs[op.output_names.index(name)]._tangents
             for place, name in enumerate(op.saves)
-            if name in op.output_names and outputs[op.output_names.index(name)].node is not None
+            if name in op.output_names and outputs[op.output_names.index(name)]._node is not None
         }
         if saved:
-            node: Any = outputs[0].node
+            node: Any = outputs[0]._node
             source = node if op.grad_outputs == 1 else node.edges[0]
-            source.tangents = saved
+            source._tangents = saved
             self.nodes.append(weakref.ref(source))
 
     def was_given(self, root: Tensor) -> bool:
         """Whether a tensor's tangent is one that a user gave, and wants to see written."""
-        view = root.view_of
+        view = root._view_of
         own = view is not None and any(r is None and at is self for at, r, _ in view.roots)
         return self.writes_tangents and own
 
@@ -115,7 +115,7 @@ class Level:
 
         A view shares the tangent of its root as it shares its memory: NOTE [Roots].
         """
-        if not dtypes.is_differentiable(target.array.dtype):
+        if not dtypes.is_differentiable(target._array.dtype):
             return
         t = tangent_of(result, self)
         root, path = root_of(target, self)
@@ -130,8 +130,8 @@ class Level:
             if self.was_given(root) and may_take(old, t):
                 t = old.copy_(t)
             set_tangent(root, self, t)
-            base = root if root.view_of is None else root.view_of.base
-            for ref in base.views or ():
+            base = root if root._view_of is None else root._view_of.base
+            for ref in base._views or ():
                 each = ref()
                 if each is not None and each is not root:
                     other, path = root_of(each, self)
@@ -141,14 +141,14 @@ class Level:
 
 def make_root(tensor: Tensor, level: Level) -> None:
     """Let `tensor`, a view perhaps, have a tangent of its own at a level: NOTE [Roots]."""
-    view = tensor.view_of
+    view = tensor._view_of
     if view is not None:
         view.roots = (*view.roots, (level, None, len(view.path)))
 
 
 def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
     """The tensor whose tangent this one shares at a level, and the path from there."""
-    view = tensor.view_of
+    view = tensor._view_of
     if view is None:
         return tensor, ()
     for where, root, steps in reversed(view.roots):
@@ -159,22 +159,22 @@ def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
 
 def may_take(old: Tensor | None, new: Tensor | None) -> bool:
     """Whether the values of a new tangent may be written into the old one: neither has history."""
-    if old is None or new is None or old is new or old.node is not None or new.node is not None:
+    if old is None or new is None or old is new or old._node is not None or new._node is not None:
         return False
-    arrays = isinstance(old.array, np.ndarray) and isinstance(new.array, np.ndarray)
-    return arrays and old.array.flags.writeable
+    arrays = isinstance(old._array, np.ndarray) and isinstance(new._array, np.ndarray)
+    return arrays and old._array.flags.writeable
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
     """The tangent of `tensor` at a level, or None for zero."""
-    tangents = getattr(tensor, "tangents", None)
+    tangents = getattr(tensor, "_tangents", None)
     return tangents.get(level) if tangents else None
 
 
 def set_tangent(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
     """Set or drop (None) the tangent of `tensor` at a level."""
-    others = without(tensor.tangents, level)
-    tensor.tangents = {**others, level: tangent} if tangent is not None else others or None
+    others = without(tensor._tangents, level)
+    tensor._tangents = {**others, level: tangent} if tangent is not None else others or None
 
 
 def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Tensor]:
@@ -184,8 +184,8 @@ def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Te
 
 def _seen(out: Tensor) -> Tensor:
     """An output for its own tangent's formula, which may save it: another object, so no cycle."""
-    seen = alias(out, out.node)
-    seen.tangents = out.tangents
+    seen = alias(out, out._node)
+    seen._tangents = out._tangents
     return seen
 
 
@@ -232,12 +232,12 @@ def is_differentiable(op: Op, index: int) -> bool:
 
 def _like_input(t: Any, x: Tensor) -> Any:
     t = t if isinstance(t, Tensor) else new_tensor(np.asarray(t))
-    return t if t.array.dtype == x.array.dtype else recorded.cast(t, dtype=x.array.dtype)
+    return t if t._array.dtype == x._array.dtype else recorded.cast(t, dtype=x._array.dtype)
 
 
 def fitted(t: Any, like: Tensor) -> Tensor:
     """`t` with the shape and dtype of `like`, as the backward pass fits its contributions."""
-    place = leaf_node(like, like.array.shape, like.array.dtype)
+    place = leaf_node(like, like._array.shape, like._array.dtype)
     return fit(t, place, new_node(LEAF, (place,)), recorded)  # type: ignore[no-any-return]
 
 
@@ -259,11 +259,11 @@ def environment(
     """What a formula may name: inputs, outputs, parameters, shapes of inputs."""
     known: dict[str, Any] = {**params}
     if op.variadic:
-        known[f"{op.inputs[0]}_shape"] = tuple(x.array.shape for x in inputs)
+        known[f"{op.inputs[0]}_shape"] = tuple(x._array.shape for x in inputs)
     else:
         known |= dict(zip(op.inputs, inputs, strict=True))
         for name, x in zip(op.inputs, inputs, strict=True):
-            known[f"{name}_shape"] = None if x is None else x.array.shape
+            known[f"{name}_shape"] = None if x is None else x._array.shape
     return known | dict(zip(op.output_names, outputs, strict=False))
 
 
@@ -332,10 +332,10 @@ def by_transposition(
         roots: list[tuple[Node, Any]] = []
         for x, t, share in zip(inputs, tangents, pulled_back(op, g, known, tangents), strict=True):
             if share is not None and t is not None:
-                node = fitted(share, x).node
+                node = fitted(share, x)._node
                 if node is not None:  # else that derivative is zero
                     roots.append((node, t))
-        nodes: list[Any] = [u.node for u in cotangents]
+        nodes: list[Any] = [u._node for u in cotangents]
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
     finally:
         modes.change(**before)

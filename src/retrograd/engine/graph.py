@@ -175,7 +175,7 @@ class Node:
     __slots__ = (
         "__dict__",
         "__weakref__",
-        "cell",
+        "_cell",
         "dtype",
         "edges",
         "fits",
@@ -195,7 +195,7 @@ class Node:
     shape: tuple[int, ...]
     dtype: Any
     hooks: Any
-    cell: Cell | None
+    _cell: Cell | None
     fits: bool  # whether contributions have the edges' shapes and dtypes by construction
 
     # Rare state lives in the instance dictionary; these are its defaults.
@@ -203,7 +203,7 @@ class Node:
     layout: Any = None  # (shape, dtype) of each output, where there are several
     trace: str | None = None  # where the forward ran, in anomaly mode
     level: Any = None  # the batched call that recorded the node: `engine.batch`
-    tangents: dict[int, Any] | None = None  # of saved outputs, by place: `engine.forward`
+    _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `engine.forward`
 
     def name(self) -> str:
         """The node's type name, as `MulBackward0`."""
@@ -250,7 +250,7 @@ def new_node(kind: Kind, edges: tuple[Node | None, ...]) -> Node:
     node.seq = tick()
     node.edges = edges
     node.saved = node.params = ()
-    node.hooks = node.cell = None
+    node.hooks = node._cell = None
     node.fits = False
     return node
 

@@ -132,9 +132,9 @@ class NodeHooks:
             for ref in self.retained:
                 tensor = ref()
                 if tensor is not None:
-                    g = grad if create_graph else new_tensor(grad.array.copy())
+                    g = grad if create_graph else new_tensor(grad._array.copy())
                     add_grad(tensor, g, structure)
-        return grad if create_graph else grad.array
+        return grad if create_graph else grad._array
 
     def before_node(self, g: Any, task: Any) -> Any:
         """Run the node's pre-hooks on the tuple of its cotangents."""
@@ -206,12 +206,12 @@ def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
         raise TypeError(
             f"expected Variable, but hook '{name}' returned '{type(result).__name__}' object"
         )
-    if result.array.dtype != grad.array.dtype:
+    if result._array.dtype != grad._array.dtype:
         raise RuntimeError(
             f"hook '{name}' has changed the type of value (was "
-            f"{dtypes.of_numpy(grad.array.dtype)} got {dtypes.of_numpy(result.array.dtype)})"
+            f"{dtypes.of_numpy(grad._array.dtype)} got {dtypes.of_numpy(result._array.dtype)})"
         )
-    if result.array.shape != grad.array.shape:
+    if result._array.shape != grad._array.shape:
         raise RuntimeError(
             f"hook '{name}' has changed the size of value (was {list(grad.shape)} got "
             f"{list(result.shape)})"
@@ -233,7 +233,7 @@ def owned(g: Any) -> Any:
 
 def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:
     if not create_graph:
-        grads = tuple(None if grad is None else grad.array for grad in grads)
+        grads = tuple(None if grad is None else grad._array for grad in grads)
     return grads if isinstance(g, tuple) else grads[0]
 
 

@@ -104,14 +104,14 @@ def is_tracked(target: Tensor, others: Iterable[Tensor]) -> bool:
     """
     if modes.special and (not modes.state.grad or modes.state.inference):
         return False
-    if target.node is not None:
+    if target._node is not None:
         return True
-    if target.array.dtype.kind in "biu":
+    if target._array.dtype.kind in "biu":
         return False
     for t in others:
-        if t.node is not None:
+        if t._node is not None:
             return True
-    return target.view_of is not None and target.view_of.base.node is not None
+    return target._view_of is not None and target._view_of.base._node is not None
 
 
 def must_run(target: Tensor, others: Iterable[Tensor]) -> bool:
@@ -142,33 +142,33 @@ def write(
     if not tracked:
         result = function(target, *args, **kwargs)
         check_store(target, result)
-        if result.array is not target.array:
+        if result._array is not target._array:
             store(target, result)
         return overwritten(target, name)
     old = alias(target, history_of(target))
-    old.tangents = target.tangents
+    old._tangents = target._tangents
     args = tuple(_apart(a, target, old) for a in args)
     kwargs = {key: _apart(a, target, old) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
-        old.array = old.array.copy()
+        old._array = old._array.copy()
     before = tick()
     result = function(old, *args, **kwargs)
     check_store(target, result)
-    readers = [weakref.ref(old), *(old.views or ())]
+    readers = [weakref.ref(old), *(old._views or ())]
     if result is old:  # nothing was recorded
-        result = alias(old, old.node)
-        result.tangents = old.tangents
+        result = alias(old, old._node)
+        result._tangents = old._tangents
     del old, args, kwargs, others
     for reader in readers:
         kept = reader()
         if kept is not None:
-            kept.array = kept.array.copy()
-            kept.cell = None
+            kept._array = kept._array.copy()
+            kept._cell = None
     store(target, result)
     cell_of(target).bump(name)
-    node = result.node
+    node = result._node
     if node is not None and node.seq > before:
-        adopt(node, result.array, target)
+        adopt(node, result._array, target)
     rebase(target, node)
     return target
 
@@ -179,55 +179,55 @@ def history_of(target: Tensor) -> Any:
     That of a view with hooks is derived anew from its base, for such hooks are lost with the write:
     in PyTorch no gradient flows through the view itself once its base has a new history.
     """
-    node, view = target.node, target.view_of
+    node, view = target._node, target._view_of
     if view is None or node is None or node.hooks is None or view.origin != "plain":
         return node
-    return walk(alias(view.base, view.base.node), view.path).node
+    return walk(alias(view.base, view.base._node), view.path)._node
 
 
 def store(target: Tensor, result: Tensor) -> None:
     """Write the values of `result`, and its tangents, into the memory of `target`."""
-    if isinstance(target.array, Interpreted) or isinstance(result.array, Interpreted):
-        exchange(target, result.array)
+    if isinstance(target._array, Interpreted) or isinstance(result._array, Interpreted):
+        exchange(target, result._array)
     else:
-        np.copyto(target.array, result.array, casting="unsafe")
+        np.copyto(target._array, result._array, casting="unsafe")
     for level in modes.state.levels if modes.special else ():
         level.rewrite(target, result)
 
 
 def exchange(target: Tensor, array: Any) -> None:
     """`store` where arrays are not written but replaced: that of the base, and of all its views."""
-    view = target.view_of
+    view = target._view_of
     base = target if view is None else view.base
     if not isinstance(array, Interpreted):
-        array = target.array.alike(new_tensor(array))
+        array = target._array.alike(new_tensor(array))
     array.check_room(base)
     value = new_tensor(array)
-    if array.dtype != target.array.dtype:
-        value = OPS["cast"].call(value, dtype=target.array.dtype)
+    if array.dtype != target._array.dtype:
+        value = OPS["cast"].call(value, dtype=target._array.dtype)
     if view is not None:
-        value = OPS["splice"].call(new_tensor(base.array), value, path=view.path, layout=None)
-    base.array = value.array
-    for ref in base.views or ():
+        value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
+    base._array = value._array
+    for ref in base._views or ():
         each = ref()
         if each is not None:
-            each.array = walk(new_tensor(base.array), each.view_of.path).array
+            each._array = walk(new_tensor(base._array), each._view_of.path)._array
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
     """Let a new node that saved its result save the target's memory instead, as of this write."""
     node.seq = tick()
-    node.cell = target.cell
-    if node.saved and written.dtype == target.array.dtype:
-        node.saved = tuple([target.array if v is written else v for v in node.saved])
+    node._cell = target._cell
+    if node.saved and written.dtype == target._array.dtype:
+        node.saved = tuple([target._array if v is written else v for v in node.saved])
 
 
 def overwritten(target: Tensor, name: str) -> Tensor:
     """Count a write that no graph knows of, and return `target`."""
-    if not target.is_inference_tensor:
+    if not target._inference:
         cell_of(target).bump(name)
-        base = target if target.view_of is None else target.view_of.base
-        if base.views and base.node is not None:
+        base = target if target._view_of is None else target._view_of.base
+        if base._views and base._node is not None:
             refuse_views(base)
     return target
 
@@ -236,9 +236,9 @@ def _apart(operand: Any, target: Tensor, old: Tensor) -> Any:
     """An operand of an in-place write: `old` for the target, a copy if it shares its memory."""
     if operand is target:
         return old
-    if isinstance(operand, Tensor) and operand.cell is not None and operand.cell is target.cell:
-        copy = new_tensor(operand.array.copy())
-        copy.node, copy.tangents = operand.node, operand.tangents
+    if isinstance(operand, Tensor) and operand._cell is not None and operand._cell is target._cell:
+        copy = new_tensor(operand._array.copy())
+        copy._node, copy._tangents = operand._node, operand._tangents
         return copy
     return operand
 
@@ -256,25 +256,25 @@ def turn(
     if tracked:
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
-    before = alias(target, target.node)
-    before.tangents = target.tangents
+    before = alias(target, target._node)
+    before._tangents = target._tangents
     turned = op.call(before, **params)
-    if not target.is_inference_tensor:
+    if not target._inference:
         cell_of(target).bump(name)
-    target.array = turned.array
-    target.tangents = turned.tangents
+    target._array = turned._array
+    target._tangents = turned._tangents
     if tracked:
-        target.node = turned.node
-        if turned.node is not None:
-            turned.node.cell = target.cell
-    elif target.node is not None:  # a leaf, or history that no_grad hides
-        target.node.shape = turned.array.shape
-    if target.view_of is not None:
-        target.view_of.path += ((op, params, None),)
-    for ref in target.views or ():
+        target._node = turned._node
+        if turned._node is not None:
+            turned._node._cell = target._cell
+    elif target._node is not None:  # a leaf, or history that no_grad hides
+        target._node.shape = turned._array.shape
+    if target._view_of is not None:
+        target._view_of.path += ((op, params, None),)
+    for ref in target._views or ():
         view = ref()
         if view is not None:
-            view.view_of.path = ((OPS[undo[0]], undo[1], None), *view.view_of.path)
+            view._view_of.path = ((OPS[undo[0]], undo[1], None), *view._view_of.path)
     return target
 
 
@@ -283,13 +283,13 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
 
     `tracked` says whether the write goes into the graph: `is_tracked`. `uniform` is as in `write`.
     """
-    if tracked and target.view_of is None:
+    if tracked and target._view_of is None:
         check_tracked(target, name)
     if modes.special or modes.inference_seen:
         about_to_write(target)
-    if tracked and target.view_of is not None:
+    if tracked and target._view_of is not None:
         check_tracked(target, name)
-    array = target.array
+    array = target._array
     if isinstance(array, Interpreted):  # it is replaced, not written
         return
     shared = not uniform and 0 in array.strides and array.size > 1 and overlaps(array)
@@ -300,14 +300,14 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
 def check_tracked(target: Tensor, name: str) -> None:
     """The rules for a write that goes into the graph: no leaf, no view that is not plain."""
     plain = name.rstrip("_")
-    view = target.view_of
+    view = target._view_of
     if view is not None:
         if view.origin != "plain":
             raise RuntimeError(refusal(target, "is being", plain))
-        if view.base.node is not None and view.base.node.op is LEAF:
+        if view.base._node is not None and view.base._node.op is LEAF:
             trace = TRACE.format(view.trace) if view.trace else ""
             raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
-    if target.node is not None and target.node.op is LEAF:
+    if target._node is not None and target._node.op is LEAF:
         raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
 
 
@@ -320,9 +320,9 @@ def overlaps(array: Any) -> bool:
 
 def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     """Why a view that is not plain must not meet a recorded in-place write, as PyTorch says it."""
-    view = target.view_of
+    view = target._view_of
     assert view is not None
-    node = target.node
+    node = target._node
     maker = None if node is None or node.op is LEAF else shown_target(node)
     start = "" if maker is None else f"Output {maker[1]} of {forward_name(maker[0])} is a view"
     if view.origin in ("no_grad", "inference") or maker is None:
@@ -340,37 +340,37 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
 
 def check_store(target: Tensor, result: Tensor) -> None:
     """Raise unless the result fits into the target's memory."""
-    if result.array.shape != target.array.shape:
+    if result._array.shape != target._array.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"
         )
-    if result.array.dtype is not target.array.dtype:
-        check_cast(result.array.dtype, target.array.dtype)
+    if result._array.dtype is not target._array.dtype:
+        check_cast(result._array.dtype, target._array.dtype)
 
 
 def rebase(target: Tensor, node: Any) -> None:
     """Give a written tensor its new history: NOTE [In-place = ...], step 5."""
-    view = target.view_of
+    view = target._view_of
     if view is None:
         base = target
         if node is not None:
             _move_retained(target, node)
-        target.node = node
+        target._node = node
     else:
         base = view.base
-        if node is None and base.node is None:
+        if node is None and base._node is None:
             return
-        region = new_tensor(target.array)
-        region.node = node
-        edges = (base.node, node)
-        params = {"path": view.path, "layout": memory_order(base.array)}
+        region = new_tensor(target._array)
+        region._node = node
+        edges = (base._node, node)
+        params = {"path": view.path, "layout": memory_order(base._array)}
         spliced = make_node(OPS["splice"], (base, region), edges, (), params)
-        spliced.shape, spliced.dtype = base.array.shape, base.array.dtype
-        spliced.cell = base.cell
+        spliced.shape, spliced.dtype = base._array.shape, base._array.dtype
+        spliced._cell = base._cell
         _move_retained(base, spliced)
-        base.node = spliced
-    if base.views and base.node is not None:
+        base._node = spliced
+    if base._views and base._node is not None:
         replay_views(base)
         refuse_views(base)
 
@@ -385,7 +385,7 @@ def memory_order(array: Any) -> tuple[int, ...] | None:
 
 def _move_retained(target: Tensor, node: Any) -> None:
     """Let `retain_grad` follow a tensor to its new history."""
-    before = target.node
+    before = target._node
     if before is None or before.hooks is None or not before.hooks.retained or before.op is LEAF:
         return
     from_hooks = before.hooks
@@ -406,10 +406,10 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
     >>> v._view_func(rg.arange(6.0).reshape(2, 3))
     tensor([1., 4.])
     """
-    view = self.view_of
+    view = self._view_of
     if view is None:
         return None
-    if new_base.array.shape != view.base.array.shape:
+    if new_base._array.shape != view.base._array.shape:
         raise RuntimeError(
             f"_view_func(): the base has shape {list(view.base.shape)}, and the new one "
             f"{list(new_base.shape)}; they must be equal"
@@ -419,17 +419,17 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
 
 def replay_views(base: Tensor) -> None:
     """Derive the history of every live plain view from the base's present one."""
-    start = alias(base, base.node)
-    for ref in list(base.views or ()):
+    start = alias(base, base._node)
+    for ref in list(base._views or ()):
         view = ref()
-        if view is None or view.view_of.origin != "plain":
+        if view is None or view._view_of.origin != "plain":
             continue
-        replayed = walk(start, view.view_of.path)
-        if view.node is not None and view.node is not base.node:
-            _move_retained(view, replayed.node)
-        view.node = replayed.node
-        if replayed.node is not None and view.cell is not None:
-            replayed.node.cell = view.cell
+        replayed = walk(start, view._view_of.path)
+        if view._node is not None and view._node is not base._node:
+            _move_retained(view, replayed._node)
+        view._node = replayed._node
+        if replayed._node is not None and view._cell is not None:
+            replayed._node._cell = view._cell
 
 
 def refuse_views(base: Tensor) -> None:
@@ -439,13 +439,13 @@ def refuse_views(base: Tensor) -> None:
     is theirs. PyTorch raises when such a view is used next; here `grad_fn`, view ops and the
     backward pass raise.
     """
-    for ref in list(base.views or ()):
+    for ref in list(base._views or ()):
         view = ref()
-        if view is None or view.view_of.origin == "plain":
+        if view is None or view._view_of.origin == "plain":
             continue
-        if view.node is not None and view.node.op is REFUSED:
+        if view._node is not None and view._node.op is REFUSED:
             continue
         text = refusal(view, "its base or another view of its base has been")
-        view.node = node = new_node(REFUSED, (base.node,))
-        node.shape, node.dtype = view.array.shape, view.array.dtype
+        view._node = node = new_node(REFUSED, (base._node,))
+        node.shape, node.dtype = view._array.shape, view._array.dtype
         node.params = (text,)

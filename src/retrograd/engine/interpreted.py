@@ -48,5 +48,5 @@ class Interpreted:
 def concrete(array: Any) -> Any:
     """The NumPy array behind a batch, for checks that every element has to pass."""
     while isinstance(array, Interpreted):
-        array = array.value.array
+        array = array.value._array
     return array

@@ -270,7 +270,7 @@ class Op(Kind):
         )
         if modes.inference_seen:
             for value in saved:
-                if isinstance(value, Tensor) and value.is_inference_tensor:
+                if isinstance(value, Tensor) and value._inference:
                     raise RuntimeError(INFERENCE_SAVED)
         return saved
 
@@ -323,8 +323,8 @@ def parse_signature(
 def shape_at(inputs: tuple[Any, ...], place: int) -> Any:
     """The shape of one input, None if it is absent; of all of them where `place` is negative."""
     if place < 0:
-        return tuple([t.array.shape for t in inputs])
-    return None if inputs[place] is None else inputs[place].array.shape
+        return tuple([t._array.shape for t in inputs])
+    return None if inputs[place] is None else inputs[place]._array.shape
 
 
 def camel_case(name: str) -> str:

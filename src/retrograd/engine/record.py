@@ -45,22 +45,22 @@ def finish(
     """
     if level is None and modes.state.batches:
         for t in inputs:
-            if t is not None and isinstance(t.array, Interpreted):  # it was not looked at
-                return t.array.interpret(op, inputs, params)  # type: ignore[attr-defined]
+            if t is not None and isinstance(t._array, Interpreted):  # it was not looked at
+                return t._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     single = op.outputs == 1
     arrays = (results,) if single else results
     outputs = [new_tensor(as_array(array)) for array in arrays]
     state = modes.state
     if state.grad and not state.inference:
         edges = tuple(
-            None if t is None or (level is not None and not level.holds(t)) else t.node
+            None if t is None or (level is not None and not level.holds(t)) else t._node
             for t in op.differentiable(inputs)
         )
         if any(edge is not None for edge in edges) and op.formulas:
             for edge in edges:
                 if edge is not None and edge.op.refuses:
                     raise edge.op.error(edge)
-            node = make_node(op, inputs, edges, [t.array for t in outputs], params)
+            node = make_node(op, inputs, edges, [t._array for t in outputs], params)
             if level is not None:
                 node.level = level
             set_outputs(node, outputs)
@@ -84,12 +84,12 @@ def set_outputs(node: Node, outputs: Any) -> None:
     count = node.op.grad_outputs
     if count == 1:
         first = outputs[0]
-        node.shape, node.dtype = first.array.shape, first.array.dtype
-        first.node = node
+        node.shape, node.dtype = first._array.shape, first._array.dtype
+        first._node = node
         return
-    node.layout = tuple((t.array.shape, t.array.dtype) for t in outputs[:count])
+    node.layout = tuple((t._array.shape, t._array.dtype) for t in outputs[:count])
     for index, tensor in enumerate(outputs[:count]):
-        tensor.node = output_node(node, index, tensor.array.shape, tensor.array.dtype)
+        tensor._node = output_node(node, index, tensor._array.shape, tensor._array.dtype)
 
 
 def make_node(
@@ -135,26 +135,26 @@ def is_number(value: Any) -> bool:
 
     Such a number becomes a read-only 0-d array; no other tensor has one.
     """
-    array = value.array if isinstance(value, Tensor) else value
+    array = value._array if isinstance(value, Tensor) else value
     return array.__class__ is np.ndarray and array.ndim == 0 and not array.flags.writeable
 
 
 def refuse_inference(value: Any) -> None:
     """Raise if an inference tensor is about to be saved for the backward pass."""
-    if isinstance(value, Tensor) and value.is_inference_tensor:
+    if isinstance(value, Tensor) and value._inference:
         raise RuntimeError(INFERENCE_SAVED)
 
 
 def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, Any]) -> None:
     """Tie outputs that share the source's memory to its base, its version and its live views."""
-    if op.view == "maybe" and not _shares(source.array, outputs[0].array):
+    if op.view == "maybe" and not _shares(source._array, outputs[0]._array):
         return
     state = modes.state
-    if source.is_inference_tensor:
+    if source._inference:
         for output in outputs:
-            output.is_inference_tensor = True
+            output._inference = True
         return
-    parent = source.view_of
+    parent = source._view_of
     base, before = (source, ()) if parent is None else (parent.base, parent.path)
     single = op.outputs == 1
     origin = "plain" if single else "multi"
@@ -167,17 +167,17 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
     cell = cell_of(source)
     for index, output in enumerate(outputs):
         step = (op, params, None if single else index)
-        output.is_inference_tensor = False
-        output.cell = cell
-        if output.node is not None:
-            output.node.cell = cell
+        output._inference = False
+        output._cell = cell
+        if output._node is not None:
+            output._node._cell = cell
         add_view(base, output, (*before, step), origin)
-        made = output.view_of
+        made = output._view_of
         assert made is not None
-        if origin in UNRECORDED and base.node is not None:
-            dtype = output.array.dtype
-            if output.node is None and dtypes.is_differentiable(dtype):
-                output.node = leaf_node(output, output.array.shape, dtype)
+        if origin in UNRECORDED and base._node is not None:
+            dtype = output._array.dtype
+            if output._node is None and dtypes.is_differentiable(dtype):
+                output._node = leaf_node(output, output._array.shape, dtype)
         if parent is not None and parent.roots:
             made.roots = tuple(
                 [(level, source if root is None else root, n) for level, root, n in parent.roots]

@@ -87,8 +87,8 @@ class Packed:
     __slots__ = ("content", "unpack_hook")
 
     def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        shown = new_tensor(bare.array if isinstance(bare, Tensor) else bare)
-        shown.cell = watched = Cell()
+        shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
+        shown._cell = watched = Cell()
         before = modes.change(grad=False, saved_hooks=())
         try:
             self.content = pack_hook(shown)
@@ -206,20 +206,20 @@ def raw(node: Any) -> Any:
     for value in saved:
         kind = value.__class__
         if kind is Tensor:
-            cell = value.cell
-            append(value.array)
+            cell = value._cell
+            append(value._array)
         elif value is None:
             append(None)
             continue
         elif kind is ndarray or isinstance(value, Interpreted):
-            cell = node.cell if node.cells is None else node.cells[len(values)]
+            cell = node._cell if node.cells is None else node.cells[len(values)]
             append(value)
         elif kind is Packed:
-            append(value.unpack().array)
+            append(value.unpack()._array)
             continue
         else:
-            cell = value.cell
-            append(value.array)
+            cell = value._cell
+            append(value._array)
         if cell is not None and cell.last > seq:
             raise written_error(node, len(values) - 1, cell, values[-1])
     if node.params:
@@ -241,11 +241,11 @@ def array_at(node: Any, place: int, held: Any) -> Any:
     if value is None:
         return None
     if value.__class__ is Packed:
-        return value.unpack().array
+        return value.unpack()._array
     if isinstance(value, Tensor):
-        cell, array = value.cell, value.array
+        cell, array = value._cell, value._array
     else:
-        cell, array = node.cell if node.cells is None else node.cells[place], value
+        cell, array = node._cell if node.cells is None else node.cells[place], value
     if cell is not None and cell.last > node.seq:
         raise written_error(node, place, cell, array)
     return array
@@ -259,16 +259,16 @@ def tensor_at(node: Any, place: int, array: Any, held: Any) -> Tensor | None:
     history = node.op.history(node, place)
     if isinstance(value, Tensor):
         outside = node.level is not None and not node.level.holds(value)
-        if value.node is history or outside:
+        if value._node is history or outside:
             return value
         shown = alias(value, history)
-        shown.tangents = value.tangents
+        shown._tangents = value._tangents
         return shown
     shown = new_tensor(array)
-    shown.node = history
+    shown._node = history
     if value.__class__ is not Packed:
-        shown.cell = node.cell if node.cells is None else node.cells[place]
-        shown.tangents = node.tangents and node.tangents.get(place)
+        shown._cell = node._cell if node.cells is None else node.cells[place]
+        shown._tangents = node._tangents and node._tangents.get(place)
     return shown
 
 

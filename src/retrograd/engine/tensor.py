@@ -4,8 +4,8 @@ Only state lives here. What a tensor can do is attached by `method` from the ops
 recorded is in `record`, how it is written in place in `inplace`.
 
 NOTE [What the hot path reads]
-`array`, `node` and `cell` are slots, always set, read by every op. Everything else has a class
-default and lives in the instance dictionary once it differs. Where `array` is an
+`_array`, `_node` and `_cell` are slots, always set, read by every op. Everything else has a class
+default and lives in the instance dictionary once it differs. Where `_array` is an
 `Interpreted` (a batch, a tracer), computing with it raises, and the op then asks it what to do
 (`engine.dispatch`).
 """
@@ -37,6 +37,7 @@ __all__ = [
     "method",
     "new_tensor",
     "wrap",
+    "wrote",
 ]
 
 F = TypeVar("F")
@@ -141,17 +142,17 @@ class Tensor:
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "cell", "node")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_cell", "_node")
 
-    array: Any
-    node: Node | None
-    cell: Cell | None
+    _array: Any
+    _node: Node | None
+    _cell: Cell | None
 
-    view_of: View | None = None
-    views: list[Any] | None = None
-    is_inference_tensor: bool = False
-    tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
-    _grad: Tensor | None = None
+    _view_of: View | None = None
+    _views: list[Any] | None = None
+    _inference: bool = False
+    _tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
+    _gradient: Tensor | None = None
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
 
     def __new__(cls, *data: Any) -> Any:
@@ -198,12 +199,12 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self.array.shape)
+        return Size(self._array.shape)
 
     @property
     def dtype(self) -> dtypes.dtype:
         """The element type."""
-        return dtypes.of_numpy(self.array.dtype)
+        return dtypes.of_numpy(self._array.dtype)
 
     @property
     def device(self) -> device:
@@ -213,14 +214,14 @@ class Tensor:
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self.array.ndim  # type: ignore[no-any-return]
+        return self._array.ndim  # type: ignore[no-any-return]
 
     # -- what the graph says -------------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient is wanted for this tensor or for one it was computed from."""
-        return self.node is not None
+        return self._node is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -238,12 +239,12 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded op made this tensor."""
-        return self.node is None or self.node.op is LEAF
+        return self._node is None or self._node.op is LEAF
 
     @property
     def grad_fn(self) -> Node | None:
         """The node of the op that made this tensor, or None for a leaf."""
-        node = self.node
+        node = self._node
         if node is None or node.op is LEAF:
             return None
         if node.op.refuses:
@@ -253,7 +254,7 @@ class Tensor:
     @property
     def output_nr(self) -> int:
         """Which output of `grad_fn` this tensor is."""
-        return 0 if self.node is None else target(self.node)[1]
+        return 0 if self._node is None else target(self._node)[1]
 
     @property
     def grad(self) -> Tensor | None:
@@ -261,7 +262,7 @@ class Tensor:
 
         Warns for a tensor that no backward pass will fill: neither a leaf nor `retain_grad()`.
         """
-        found, node = self._grad, self.node
+        found, node = self._gradient, self._node
         if found is None and node is not None and node.op is not LEAF:
             hooks = node.hooks
             if hooks is None or not any(ref() is self for ref in hooks.retained):
@@ -272,48 +273,50 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             check_grad(self, value)
-        self._grad = value
+        self._gradient = value
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self._gradient = None
+
+    _grad = grad  # PyTorch's other name
 
     @property
     def _version(self) -> int:
-        if self.is_inference_tensor:
+        if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self.cell is None else self.cell.version
+        return 0 if self._cell is None else self._cell.version
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self.view_of is None else self.view_of.base
+        return None if self._view_of is None else self._view_of.base
 
     def _is_view(self) -> bool:
-        return self.view_of is not None
+        return self._view_of is not None
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
-        return self.is_inference_tensor
+        return self._inference
 
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
-        return new_tensor(self.array)
+        return new_tensor(self._array)
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self.node is not None and not dtypes.is_differentiable(value.array.dtype):
+        if self._node is not None and not dtypes.is_differentiable(value._array.dtype):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
-        self.array = value.array
-        if self.node is not None:
-            self.node.shape, self.node.dtype = value.array.shape, value.array.dtype
-        if self.cell is not None:
-            self.cell.note("the assignment to .data")
+        self._array = value._array
+        if self._node is not None:
+            self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
+        if self._cell is not None:
+            self._cell.note("the assignment to .data")
 
     @data.deleter
     def data(self) -> None:
@@ -328,11 +331,11 @@ _new = object.__new__
 def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     """A tensor without history around `array`, which is not copied."""
     tensor: Tensor = _new(cls)
-    tensor.array = array
-    tensor.node = None
-    tensor.cell = None
+    tensor._array = array
+    tensor._node = None
+    tensor._cell = None
     if modes.special and modes.state.inference:
-        tensor.is_inference_tensor = True
+        tensor._inference = True
     return tensor
 
 
@@ -346,33 +349,43 @@ def as_array(value: Any) -> Any:
 def wrap(value: Any, node: Node | None = None) -> Tensor:
     """A tensor around an array or a NumPy scalar, made by `node`."""
     tensor = new_tensor(as_array(value))
-    tensor.node = node
+    tensor._node = node
     return tensor
 
 
 def alias(source: Tensor, node: Node | None) -> Tensor:
     """Another tensor on the same memory and version, with `node` for its history."""
-    tensor = new_tensor(source.array)
-    tensor.node = node
-    if source.is_inference_tensor:
-        tensor.is_inference_tensor = True
+    tensor = new_tensor(source._array)
+    tensor._node = node
+    if source._inference:
+        tensor._inference = True
     else:
-        tensor.cell = cell_of(source)
+        tensor._cell = cell_of(source)
     return tensor
 
 
 def cell_of(tensor: Tensor) -> Cell:
     """The tensor's version cell, made now if it has none: NOTE [One clock] in `graph`, rule 3."""
-    cell = tensor.cell
+    cell = tensor._cell
     if cell is None:
         made = Cell()
         with structure:  # two threads may make the first views of one tensor
-            cell = tensor.cell
+            cell = tensor._cell
             if cell is None:
-                cell = tensor.cell = made
-                if tensor.node is not None:
-                    tensor.node.cell = cell
+                cell = tensor._cell = made
+                if tensor._node is not None:
+                    tensor._node._cell = cell
     return cell
+
+
+def wrote(tensor: Tensor, by: str) -> None:
+    """Count a write to the memory of `tensor` by the op or method called `by`.
+
+    Whoever writes to memory that a tensor shows calls this, whether or not anybody looks at its
+    version now: a node may have saved the tensor. Inference tensors have no version to count.
+    """
+    if not tensor._inference:
+        cell_of(tensor).bump(by)
 
 
 def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
@@ -382,13 +395,13 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     another thread has replaced or written the gradient since, the sum is made again.
     """
     while True:
-        before: Any = tensor._grad
+        before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version
         total = g if before is None else before + g
         with lock:
-            seen = None if before is None else before.cell.version
-            if tensor._grad is before and seen == version:
-                tensor._grad = total
+            seen = None if before is None else before._cell.version
+            if tensor._gradient is before and seen == version:
+                tensor._gradient = total
                 return
 
 
@@ -405,25 +418,25 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             )
         return
     if not value:
-        if tensor.node is not None:
-            tensor._parked = tensor.node
-        tensor.node = None
-    elif tensor.node is None and tensor._parked is not None:
-        tensor.node, tensor._parked = tensor._parked, None
-    elif tensor.node is None:
-        if not dtypes.is_differentiable(tensor.array.dtype):
+        if tensor._node is not None:
+            tensor._parked = tensor._node
+        tensor._node = None
+    elif tensor._node is None and tensor._parked is not None:
+        tensor._node, tensor._parked = tensor._parked, None
+    elif tensor._node is None:
+        if not dtypes.is_differentiable(tensor._array.dtype):
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients, but this "
                 f"one is {tensor.dtype}. Convert it first: x.float().requires_grad_()"
             )
-        if tensor.is_inference_tensor and not modes.state.inference:
+        if tensor._inference and not modes.state.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed. Make a normal tensor first: x.clone().requires_grad_()"
             )
-        made = leaf_node(tensor, tensor.array.shape, tensor.array.dtype)
+        made = leaf_node(tensor, tensor._array.shape, tensor._array.dtype)
         with structure:  # of two nodes, one would add to `.grad` in vain
-            tensor.node = tensor.node or made
+            tensor._node = tensor._node or made
 
 
 def check_grad(tensor: Tensor, grad: Any) -> None:
@@ -435,12 +448,12 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
         )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.array.dtype != tensor.array.dtype:
+    if grad._array.dtype != tensor._array.dtype:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{grad.dtype}' to a tensor with dtype "
             f"'{tensor.dtype}'. Please ensure that the gradient and the tensor have the same dtype"
         )
-    if grad.array.shape != tensor.array.shape:
+    if grad._array.shape != tensor._array.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
             f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
@@ -449,7 +462,7 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
 
 
 def _raw(data: Any) -> Any:
-    return data.array if isinstance(data, Tensor) else data
+    return data._array if isinstance(data, Tensor) else data
 
 
 def method(function: F, *names: str) -> F:

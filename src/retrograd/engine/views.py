@@ -36,16 +36,16 @@ class View:
 
 def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
     """Make `view` a view of `base`."""
-    view.view_of = View(base, path, origin)
+    view._view_of = View(base, path, origin)
     enlist(base, view)
 
 
 def enlist(base: Tensor, view: Tensor) -> None:
     """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
     with structure:
-        views = base.views
+        views = base._views
         if views is None:
-            base.views = views = []
+            base._views = views = []
         elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
             views[:] = [ref for ref in views if ref() is not None]
         views.append(weakref.ref(view))

@@ -137,7 +137,7 @@ def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
             f"{start}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
             "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
         )
-    ndim = leaf.array.ndim
+    ndim = leaf._array.ndim
     if not -ndim <= dim < ndim:
         raise ValueError(
             f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
@@ -149,7 +149,7 @@ def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
 def size_of(leaves: list[Any], dims: list[int | None]) -> int:
     """The number of examples, which all batched arguments share."""
     sizes = [
-        leaf.array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
+        leaf._array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
     ]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over: an argument whose "
@@ -182,14 +182,14 @@ def _at_once(
                 leaf if dim is None else batched(leaf, level)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
-            arrays = [leaf.array if isinstance(leaf, Tensor) else None for leaf in given]
+            arrays = [leaf._array if isinstance(leaf, Tensor) else None for leaf in given]
             like = func(*pytree.unflatten(args, given), **kwargs)
             leaves = [checked(leaf, func) for leaf in pytree.flatten(like)]
             results = [split(leaf, level) for leaf in leaves]
         for leaf, whole, before in zip(given, examples, arrays, strict=True):
-            if level.holds(leaf) and leaf.array is not before:
+            if level.holds(leaf) and leaf._array is not before:
                 whole.copy_(split(leaf, level))
-        return results, [not level.holds(leaf) or leaf.array.shared for leaf in leaves], like
+        return results, [not level.holds(leaf) or leaf._array.shared for leaf in leaves], like
     except UnbatchableError as error:
         if error.level not in (None, level):
             raise  # it is for an outer batched call to run once per example
@@ -228,9 +228,9 @@ def _singly(
 
 def _alike(x: Tensor, y: Tensor) -> bool:
     """Whether two outputs are the same tensor, or constants of equal value."""
-    if x is y or x.node is not None or y.node is not None:
+    if x is y or x._node is not None or y._node is not None:
         return x is y
-    a, b = concrete(x.array), concrete(y.array)
+    a, b = concrete(x._array), concrete(y._array)
     return a.shape == b.shape and bool(np.array_equal(a, b))
 
 
@@ -268,7 +268,7 @@ def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, fu
 def _moved(t: Tensor, place: int | None) -> Tensor:
     if place is None:
         return recorded.select(t, index=(0,))  # type: ignore[no-any-return]
-    ndim = t.array.ndim
+    ndim = t._array.ndim
     if not -ndim <= place < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, "
                          f"{ndim - 1}], but got {place})")  # fmt: skip

@@ -55,7 +55,7 @@ def jvp(
                     f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got "
                     f"{type(value)}"
                 )
-            if not dtypes.is_differentiable(value.array.dtype):
+            if not dtypes.is_differentiable(value._array.dtype):
                 raise ValueError(
                     f"Expected {name[:-1]} to be floating point or complex, but got: {value.dtype}"
                 )
@@ -116,7 +116,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"linearize: expected {len(fresh)} tangents, one for each primal, got {len(given)}"
             )
         for t, x in zip(given, fresh, strict=True):
-            if t.array.shape != x.array.shape or t.array.dtype != x.array.dtype:
+            if t._array.shape != x._array.shape or t._array.dtype != x._array.dtype:
                 raise RuntimeError(
                     f"linearize: expected a tangent of shape {list(x.shape)} and dtype {x.dtype}, "
                     f"got {list(t.shape)} and {t.dtype}"

@@ -85,7 +85,7 @@ def _rows(
 ) -> tuple[list[Any], list[Any]]:
     """What all cotangents e_i of one output give, and what the i·e_i give (None if not asked)."""
     out = outs[place]
-    directions = (1.0, 1j) if out.array.dtype.kind == "c" else (1.0,)
+    directions = (1.0, 1j) if out._array.dtype.kind == "c" else (1.0,)
     found: list[list[Any]] = []
     for direction in directions:
         basis = unit_vectors(out, direction)
@@ -102,7 +102,7 @@ def _rows(
 
 def _shown(name: str, found: Any, x: Tensor, wirtinger: bool) -> Any:
     """A Jacobian as it is returned: the pair, if that was asked for, or one matrix."""
-    if x.array.dtype.kind != "c" or wirtinger:
+    if x._array.dtype.kind != "c" or wirtinger:
         return found
     return check_holomorphic(name, found)
 
@@ -154,7 +154,7 @@ def jacfwd(
         outs: list[Tensor] = []
         for place, x in enumerate(xs):
             found = []
-            for direction in (1.0, 1j) if x.array.dtype.kind == "c" else (1.0,):
+            for direction in (1.0, 1j) if x._array.dtype.kind == "c" else (1.0,):
 
                 def one_column(t: Tensor, place: int = place) -> Any:
                     given = [recorded.zeros_like(other) for other in xs]
@@ -185,7 +185,7 @@ def jacfwd(
 
 def _last(columns: Tensor, x: Tensor) -> Tensor:
     """Derivatives along the first dimension, moved behind and given the shape of `x`."""
-    ndim = columns.array.ndim
+    ndim = columns._array.ndim
     moved = recorded.permute(columns, dims=(*range(1, ndim), 0))
     return moved.reshape((*columns.shape[1:], *x.shape))  # type: ignore[no-any-return]
 

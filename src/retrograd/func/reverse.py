@@ -39,9 +39,9 @@ def recording() -> modes.Changed:
 def stranger(x: Tensor) -> Tensor:
     """`x` as another variable: NOTE [Strangers]."""
     fresh = variable(x)
-    before = x.node if fresh.array is x.array else None  # else the history goes on outside
-    fresh.node = node = new_node(OPS["clone"], (before,))
-    node.shape, node.dtype = x.array.shape, x.array.dtype
+    before = x._node if fresh._array is x._array else None  # else the history goes on outside
+    fresh._node = node = new_node(OPS["clone"], (before,))
+    node.shape, node.dtype = x._array.shape, x._array.dtype
     return fresh
 
 
@@ -54,7 +54,7 @@ def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
                 f"{caller}: Thing passed to transform API must be Tensor, got {type(leaf)}. Name "
                 "the arguments to differentiate with argnums."
             )
-        if leaf.array.dtype.kind not in "fc":
+        if leaf._array.dtype.kind not in "fc":
             raise RuntimeError(
                 f"{caller}: only Tensors of floating point and complex dtype can be "
                 f"differentiated, got {leaf.dtype}. Convert it first: x.float()"
@@ -67,12 +67,12 @@ def pull_back(
     outputs: Sequence[Tensor], cotangents: Sequence[Any], inputs: Sequence[Tensor], retain: bool
 ) -> list[Tensor]:
     """The cotangents of `inputs` for those of `outputs`; zeros where nothing arrives."""
-    roots = [(t.node, g) for t, g in zip(outputs, cotangents, strict=True) if t.node is not None]
+    roots = [(t._node, g) for t, g in zip(outputs, cotangents, strict=True) if t._node is not None]
     record = is_wanted([node for node, _ in roots], cotangents)
-    nodes: list[Any] = [x.node for x in inputs]
-    arriving = [(node, g if record or modes.transforming() else g.array) for node, g in roots]
+    nodes: list[Any] = [x._node for x in inputs]
+    arriving = [(node, g if record or modes.transforming() else g._array) for node, g in roots]
     found = run(arriving, retain or record, record, nodes, accumulate=False) if roots else {}
-    return [_tensor(found.get(x.node), x) for x in inputs]
+    return [_tensor(found.get(x._node), x) for x in inputs]
 
 
 def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
@@ -83,7 +83,7 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
     return bool(
         state.nested
         or any(level.recorded for level in state.batches)
-        or any(g.node is not None for g in cotangents)
+        or any(g._node is not None for g in cotangents)
         or any(node.op is LEAF for node in reachable(nodes))
     )
 
@@ -96,10 +96,10 @@ def _tensor(g: Any, like: Tensor) -> Tensor:
 
 def value_of(out: Tensor, keep: bool) -> Tensor:
     """An output as the transform returns it: with history only if someone may use that."""
-    if keep or out.node is None:
+    if keep or out._node is None:
         return out
     bare = alias(out, None)
-    bare.tangents = out.tangents
+    bare._tangents = out._tangents
     return bare
 
 
@@ -132,7 +132,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             "vjp(f, *primals): Expected f to be a function that has non-empty output (got output "
             f"= {output!r})"
         )
-    keep = is_wanted([out.node for out in outs if out.node is not None], ())
+    keep = is_wanted([out._node for out in outs if out._node is not None], ())
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = pytree.flatten(cotangents)
@@ -145,7 +145,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         for place, (g, out) in enumerate(zip(given, outs, strict=True)):
             if not isinstance(g, Tensor):
                 raise TypeError(f"vjp: expected cotangents to be Tensors, got {type(g).__name__}")
-            if g.array.shape != out.array.shape:
+            if g._array.shape != out._array.shape:
                 raise RuntimeError(
                     f"Mismatch in shape: grad_output[{place}] has a shape of {g.shape} and "
                     f"output[{place}] has a shape of {out.shape}."
@@ -190,8 +190,8 @@ def grad_and_value(
             result = func(*replaced(args, argnums, given), **kwargs)
         output, aux = unpacked(result, has_aux, "grad")
         check_scalar(output)
-        one = new_tensor(np.ones((), output.array.dtype))
-        keep = is_wanted([] if output.node is None else [output.node], ())
+        one = new_tensor(np.ones((), output._array.dtype))
+        keep = is_wanted([] if output._node is None else [output._node], ())
         found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep))
         value = value_of(output, keep)
         grads = found if isinstance(argnums, tuple) else found[0]
@@ -206,13 +206,13 @@ def check_scalar(output: Any) -> None:
         raise RuntimeError(
             f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
         )
-    if output.array.ndim:
+    if output._array.ndim:
         raise RuntimeError(
             "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
-            f"with {output.array.ndim} dims. Did you mean f(*args).sum()? Maybe you wanted to use "
+            f"with {output._array.ndim} dims. Did you mean f(*args).sum()? Maybe you wanted to use "
             "the vjp or jacrev APIs instead?"
         )
-    if output.array.dtype.kind != "f":
+    if output._array.dtype.kind != "f":
         raise RuntimeError(
             f"grad_and_value(f)(*args): Expected f(*args) to be real and floating, got "
             f"{output.dtype}. Take .abs() or .real of it, or all derivatives: jacrev(f)"

@@ -115,7 +115,7 @@ def operands(inputs: Any, dtype: Any) -> list[Tensor]:
     """The inputs of a ufunc as tensors: numbers take the dtype they have beside the others."""
     found = [value if isinstance(value, NUMBERS) else tensors_in(value) for value in inputs]
     like = reduce(
-        dtypes.promote_numpy, [t.array.dtype for t in found if not isinstance(t, NUMBERS)]
+        dtypes.promote_numpy, [t._array.dtype for t in found if not isinstance(t, NUMBERS)]
     )
     tensors = [as_tensor(value, like) for value in found]
     if dtype is None:
@@ -224,7 +224,7 @@ def delivered(name: str, found: Any, outs: Any) -> Any:
         else:
             if loses(result):
                 raise RuntimeError(OUT_OF_REACH.format(name=name))
-            np.copyto(out, result.array, casting="same_kind")
+            np.copyto(out, result._array, casting="same_kind")
             written.append(out)
     return tuple(written) if isinstance(found, tuple) else written[0]
 
@@ -258,7 +258,7 @@ def holds_tensors(value: Any) -> bool:
 def arrays_in(value: Any) -> Any:
     """Arguments with arrays for tensors."""
     if isinstance(value, Tensor):
-        return value.array
+        return value._array
     if isinstance(value, (list, tuple)):
         return type(value)([arrays_in(part) for part in value])
     if isinstance(value, dict):
@@ -269,8 +269,8 @@ def arrays_in(value: Any) -> Any:
 def loses(value: Any) -> bool:
     """Whether NumPy, computing with an argument, would lose a gradient, a tangent or a batch."""
     if isinstance(value, Tensor):
-        recorded = value.node is not None and modes.state.grad and not modes.state.inference
-        return recorded or bool(value.tangents) or isinstance(value.array, Interpreted)
+        recorded = value._node is not None and modes.state.grad and not modes.state.inference
+        return recorded or bool(value._tangents) or isinstance(value._array, Interpreted)
     if isinstance(value, dict):
         return any(loses(part) for part in value.values())
     return isinstance(value, (list, tuple)) and any(loses(part) for part in value)

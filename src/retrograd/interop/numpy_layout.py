@@ -58,7 +58,7 @@ def pad(
 
 def tensors(arrays: Any) -> list[Tensor]:
     """Arrays, of which some may be numbers, with their common dtype."""
-    like = next(x.array.dtype for x in arrays if isinstance(x, Tensor))
+    like = next(x._array.dtype for x in arrays if isinstance(x, Tensor))
     arrays = [ops.as_tensor(np.asarray(x)) if isinstance(x, (list, tuple)) else x for x in arrays]
     return promoted([as_tensor(x, like) for x in arrays])
 
@@ -161,7 +161,7 @@ def extract(condition: Tensor, arr: Tensor, /) -> Tensor:
 
 def compress(condition: Any, a: Any, /, *, axis: int | None = None) -> Tensor:
     """The slices along an axis where the condition, a vector, holds."""
-    condition = condition.array if isinstance(condition, Tensor) else np.asarray(condition)
+    condition = condition._array if isinstance(condition, Tensor) else np.asarray(condition)
     return take(a, new_tensor(np.flatnonzero(condition)), axis=axis)
 
 

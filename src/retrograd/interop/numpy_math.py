@@ -69,7 +69,7 @@ def copy(a: Tensor) -> Tensor:
 
 def floating(a: Tensor, dtype: Any = None) -> Tensor:
     """The array as NumPy averages it: integers as float64."""
-    if dtype is None and a.array.dtype.kind in "biu":
+    if dtype is None and a._array.dtype.kind in "biu":
         dtype = api.float64
     return a if dtype is None else a.to(dtype)  # type: ignore[no-any-return]
 
@@ -199,7 +199,7 @@ def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
         if end is not None and not (isinstance(end, Tensor) and end.ndim):
             shape = list(a.shape)
             shape[axis] = 1
-            end = as_tensor(end, a.array.dtype).expand(*shape)  # noqa: PLW2901
+            end = as_tensor(end, a._array.dtype).expand(*shape)  # noqa: PLW2901
         ends.append(end)
     return api.diff(a, axis=axis, n=n, prepend=ends[0], append=ends[1])
 
@@ -277,7 +277,7 @@ def convolve(a: Tensor, v: Tensor, mode: str = "full") -> Tensor:
 
 def polyval(p: Tensor, x: Any) -> Tensor:
     """The polynomial with coefficients `p`, the highest first, at `x`."""
-    x = x if isinstance(x, Tensor) else as_tensor(x, p.array.dtype)
+    x = x if isinstance(x, Tensor) else as_tensor(x, p._array.dtype)
     found = ops.zeros_like(x)
     for coefficient in p.unbind(0):
         found = api.add(api.multiply(found, x), coefficient)

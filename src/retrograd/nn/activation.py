@@ -493,6 +493,6 @@ class Softmax2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The softmax along dimension -3."""
-        if input.array.ndim not in (3, 4):
+        if input._array.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3)

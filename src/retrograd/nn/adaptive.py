@@ -87,9 +87,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """(output, loss): see the class."""
         _check(input_, target_)
-        batched = target_.array.ndim > 0
+        batched = target_._array.ndim > 0
         input = input_ if batched else input_.unsqueeze(0)
-        target = target_.array.reshape(-1)
+        target = target_._array.reshape(-1)
         if target.size and not (target.min() >= 0 and target.max() < self.n_classes):
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range "
@@ -126,12 +126,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
 
 def _check(input: Tensor, target: Tensor) -> None:
-    ndim = target.array.ndim
+    ndim = target._array.ndim
     if ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if ndim == 1 and input.shape[0] != target.shape[0]:
         raise RuntimeError("Input and target should have the same size in the batch dimension.")
-    if input.array.ndim != ndim + 1:
+    if input._array.ndim != ndim + 1:
         raise RuntimeError(
             f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size "
             f"{input.shape}"

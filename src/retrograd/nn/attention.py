@@ -100,7 +100,7 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """(output, weights or None): see `functional.multi_head_attention_forward`."""
-        turned = self.batch_first and query.array.ndim == 3
+        turned = self.batch_first and query._array.ndim == 3
         if turned:
             query, key, value = (t.transpose(0, 1) for t in (query, key, value))
         out, weights = F.multi_head_attention_forward(

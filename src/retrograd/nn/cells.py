@@ -53,7 +53,7 @@ class RNNCellBase(Module):
 
     def _state(self, input: Tensor, hx: Tensor | None) -> Tensor:
         """The hidden state before the step, checked; zeros if there is none."""
-        name, ndim = type(self).__name__, input.array.ndim
+        name, ndim = type(self).__name__, input._array.ndim
         if ndim not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {ndim}D instead")
         if input.shape[-1] != self.input_size:
@@ -63,9 +63,9 @@ class RNNCellBase(Module):
             )
         if hx is None:
             return input.new_zeros((*input.shape[:-1], self.hidden_size))  # type: ignore[no-any-return]
-        if hx.array.ndim not in (1, 2):
+        if hx._array.ndim not in (1, 2):
             raise ValueError(
-                f"{name}: Expected hidden to be 1D or 2D, got {hx.array.ndim}D instead"
+                f"{name}: Expected hidden to be 1D or 2D, got {hx._array.ndim}D instead"
             )
         wanted = (*input.shape[:-1], self.hidden_size)
         if tuple(hx.shape) != wanted:

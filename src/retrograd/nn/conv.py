@@ -88,7 +88,7 @@ class _Conv(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform on +-1/sqrt(fan_in)."""
-        if self.weight.array.size == 0:
+        if self.weight._array.size == 0:
             return
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:

@@ -105,9 +105,9 @@ class Embedding(Module):
         sparse: bool = False,
     ) -> Embedding:
         """An embedding with the given table (rows, size), frozen by default."""
-        if embeddings.array.ndim != 2:
+        if embeddings._array.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.array.shape
+        rows, columns = embeddings._array.shape
         return cls(
             rows,
             columns,
@@ -214,9 +214,9 @@ class EmbeddingBag(Module):
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
         """Bags of the rows of a given table (rows, size), frozen by default."""
-        if embeddings.array.ndim != 2:
+        if embeddings._array.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.array.shape
+        rows, columns = embeddings._array.shape
         made = cls(
             rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
             include_last_offset, padding_idx,

@@ -159,19 +159,19 @@ def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], A
     The new tensors share memory and version with the old; writing one in place raises, because the
     old one would not know.
     """
-    places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.node is not None]
+    places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v._node is not None]
     if not places or not modes.state.grad or modes.state.inference:
         return values, [], None
     kind = _passages.get(len(places))
     if kind is None:
         kind = _passages[len(places)] = Passage(len(places))
-    node = new_node(kind, tuple(values[i].node for i in places))
+    node = new_node(kind, tuple(values[i]._node for i in places))
     outputs = [alias(values[i], None) for i in places]
     set_outputs(node, outputs)
     for place, output in zip(places, outputs, strict=True):
         source = values[place]
-        base, path = (source, ()) if source.view_of is None else (
-            source.view_of.base, source.view_of.path)  # fmt: skip
+        base, path = (source, ()) if source._view_of is None else (
+            source._view_of.base, source._view_of.path)  # fmt: skip
         add_view(base, output, path, "custom")
     if modes.special:
         attach(node)

@@ -69,7 +69,7 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 def _parts(tensor: Tensor) -> list[Tensor]:
     """The tensor's memory, as one real tensor or as real and imaginary parts."""
-    array = tensor.array
+    array = tensor._array
     if array.dtype.kind != "c":
         return [new_tensor(array)]
     return [new_tensor(array.real), new_tensor(array.imag)]
@@ -77,12 +77,12 @@ def _parts(tensor: Tensor) -> list[Tensor]:
 
 def _whole(tensor: Tensor, size: float) -> float:
     """What each part of a number gets of a standard deviation: NOTE [Complex tensors]."""
-    return size / math.sqrt(2) if tensor.array.dtype.kind == "c" else size
+    return size / math.sqrt(2) if tensor._array.dtype.kind == "c" else size
 
 
 def _written(tensor: Tensor, name: str) -> Tensor:
     """Count the write, as every function here does last."""
-    if not tensor.is_inference_tensor:
+    if not tensor._inference:
         cell_of(tensor).bump(f"init.{name}")
     return tensor
 
@@ -137,7 +137,7 @@ def trunc_normal_(
     for part in _parts(tensor):
         part.uniform_(low, high, generator=generator)
         part.erfinv_()
-        array = part.array
+        array = part._array
         array *= size * math.sqrt(2)
         array += mean
         np.clip(array, a, b, out=array)
@@ -146,7 +146,7 @@ def trunc_normal_(
 
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
-    tensor.array[...] = val
+    tensor._array[...] = val
     return _written(tensor, "constant_")
 
 
@@ -165,9 +165,9 @@ def eye_(tensor: Tensor) -> Tensor:
 
     Raises ValueError unless the tensor has two dimensions.
     """
-    if tensor.array.ndim != 2:
+    if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    tensor.array[...] = np.eye(*tensor.array.shape)
+    tensor._array[...] = np.eye(*tensor._array.shape)
     return _written(tensor, "eye_")
 
 
@@ -176,7 +176,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     Raises ValueError unless it has 3 to 5 dimensions and `groups` divides the first.
     """
-    array = tensor.array
+    array = tensor._array
     if array.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if array.shape[0] % groups:
@@ -195,7 +195,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 
     The weight is (out, in, *kernel). Raises ValueError for fewer than two dimensions.
     """
-    shape = tensor.array.shape
+    shape = tensor._array.shape
     if len(shape) < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -269,9 +269,9 @@ def kaiming_normal_(
 
 
 def _is_empty(tensor: Tensor) -> bool:
-    if tensor.array.size == 0:
+    if tensor._array.size == 0:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
-    return tensor.array.size == 0
+    return tensor._array.size == 0
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
@@ -287,20 +287,20 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     tensor([[1., 0.],
             [0., 1.]])
     """
-    shape = tensor.array.shape
+    shape = tensor._array.shape
     if len(shape) < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.array.size == 0:
+    if tensor._array.size == 0:
         return tensor
     rows, columns = shape[0], math.prod(shape[1:])
-    start = new_tensor(np.empty((rows, columns), tensor.array.dtype))
-    drawn = normal_(start, generator=generator).array
+    start = new_tensor(np.empty((rows, columns), tensor._array.dtype))
+    drawn = normal_(start, generator=generator)._array
     wide = drawn.astype("D" if drawn.dtype.kind == "c" else "d")
     q, r = np.linalg.qr(wide.T if rows < columns else wide)
     diagonal = np.diagonal(r)
     size = np.abs(diagonal)
     q = q * np.where(size == 0, 1, diagonal / np.where(size == 0, 1, size))
-    tensor.array[...] = (gain * (q.T if rows < columns else q)).reshape(shape)
+    tensor._array[...] = (gain * (q.T if rows < columns else q)).reshape(shape)
     return _written(tensor, "orthogonal_")
 
 
@@ -309,13 +309,13 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
     Raises ValueError unless the tensor has two dimensions. Source: Martens, ICML 2010.
     """
-    if tensor.array.ndim != 2:
+    if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     normal_(tensor, 0.0, std, generator)
-    rows, columns = tensor.array.shape
+    rows, columns = tensor._array.shape
     for column in range(columns):
-        zeroed = randperm(rows, generator=generator).array[: math.ceil(sparsity * rows)]
-        tensor.array[zeroed, column] = 0
+        zeroed = randperm(rows, generator=generator)._array[: math.ceil(sparsity * rows)]
+        tensor._array[zeroed, column] = 0
     return _written(tensor, "sparse_")
 
 

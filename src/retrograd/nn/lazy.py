@@ -58,12 +58,12 @@ class _Uninitialized(Tensor):
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape, its values still undetermined."""
-        kind = self.array.dtype if dtype is None else None
-        made = empty(tuple(shape), device, dtype).array
-        self.array = made if kind is None else made.astype(kind)
+        kind = self._array.dtype if dtype is None else None
+        made = empty(tuple(shape), device, dtype)._array
+        self._array = made if kind is None else made.astype(kind)
         self.__class__ = self.becomes  # type: ignore[assignment]
-        if self.node is not None:
-            self.node.shape, self.node.dtype = self.array.shape, self.array.dtype
+        if self._node is not None:
+            self._node.shape, self._node.dtype = self._array.shape, self._array.dtype
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -174,7 +174,7 @@ class _Lazy:
             if not isinstance(value, _Uninitialized) or given is None:
                 continue
             if isinstance(given, _Uninitialized):
-                known[prefix + name] = new_tensor(np.empty(0, value.array.dtype))
+                known[prefix + name] = new_tensor(np.empty(0, value._array.dtype))
             else:
                 value.materialize(given.shape)
         super()._load_from_state_dict(known, prefix, *rest)  # type: ignore[misc]
@@ -233,7 +233,7 @@ class _LazyConv(_Lazy):
 
     def _materialize(self, input: Tensor) -> None:
         own: Any = self
-        if input.array.ndim not in (own.n + 1, own.n + 2):
+        if input._array.ndim not in (own.n + 1, own.n + 2):
             raise RuntimeError(
                 f"Expected {own.n + 1}D (unbatched) or {own.n + 2}D (batched) input to "
                 f"{type(self).__name__}, but got input of size: {input.shape}"
@@ -388,7 +388,7 @@ class _LazyNorm(_Lazy):
         own.bias = _uninitialized(device, dtype, affine and bias)
         if track_running_stats:
             own.running_mean = UninitializedBuffer(False, device, dtype)
-            real = dtypes.of_numpy(dtypes.real_of(own.running_mean.array.dtype))
+            real = dtypes.of_numpy(dtypes.real_of(own.running_mean._array.dtype))
             own.running_var = UninitializedBuffer(False, device, real)
             own.num_batches_tracked = new_tensor(np.zeros((), np.int64))
 

@@ -62,9 +62,9 @@ class CrossMapLRN2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The normalized input."""
-        if input.array.ndim != 4:
+        if input._array.ndim != 4:
             raise ValueError(
-                f"CrossMapLRN2d: Expected input to be 4D, got {input.array.ndim}D instead."
+                f"CrossMapLRN2d: Expected input to be 4D, got {input._array.ndim}D instead."
             )
         window = 2 * ((self.size - 1) // 2) + 1
         alpha = self.alpha * window / self.size
@@ -102,8 +102,8 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.array.ndim < 2:
-            raise ValueError(f"expected at least 2D input (got {input.array.ndim}D input)")
+        if input._array.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input._array.ndim}D input)")
         if input.shape[1] == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 

@@ -438,10 +438,10 @@ class MultiMarginLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
-        if weight is not None and weight.array.ndim != 1:
+        if weight is not None and weight._array.ndim != 1:
             raise ValueError(
                 "MultiMarginLoss: expected weight to be None or 1D tensor, got "
-                f"{weight.array.ndim}D instead"
+                f"{weight._array.ndim}D instead"
             )
         self.p, self.margin = p, margin
 

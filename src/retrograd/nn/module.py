@@ -171,7 +171,7 @@ class Module(Tree):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """Give parameters and buffers new memory, whose values are undetermined."""
-        return self._apply(lambda t: new_tensor(np.empty_like(t.array)), recurse)
+        return self._apply(lambda t: new_tensor(np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Any:
         """This module: nothing has to be done to share its memory among threads."""
@@ -340,17 +340,17 @@ class Module(Tree):
 
 def drop_grad(param: Tensor, set_to_none: bool) -> None:
     """Forget the gradient of `param`, or fill it with zeros in a tensor without history."""
-    grad = param._grad
+    grad = param._gradient
     if grad is None:
         return
     if set_to_none:
-        param._grad = None
-    elif grad.node is not None:
-        param._grad = new_tensor(grad.array * 0)
+        param._gradient = None
+    elif grad._node is not None:
+        param._gradient = new_tensor(grad._array * 0)
     else:
-        grad.array.fill(0)
-        if grad.cell is not None:
-            grad.cell.bump("zero_grad")
+        grad._array.fill(0)
+        if grad._cell is not None:
+            grad._cell.bump("zero_grad")
 
 
 def _is_real(t: Tensor) -> bool:
@@ -361,7 +361,7 @@ def _cast(t: Tensor, target: dtypes.dtype) -> Tensor:
     """`t` itself if it has the dtype, else a converted tensor without history."""
     if t.dtype is target:
         return t
-    array = t.array
+    array = t._array
     if array.dtype.kind == "c" and not target.is_complex:
         array = array.real
     cast = new_tensor(array.astype(target.numpy))

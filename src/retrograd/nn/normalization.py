@@ -57,7 +57,7 @@ class _Normalization(Module):
         mean = var = count = None
         if track_running_stats:
             mean = empty(size, device, dtype)
-            var = empty(size, device, dtypes.of_numpy(dtypes.real_of(mean.array.dtype)))
+            var = empty(size, device, dtypes.of_numpy(dtypes.real_of(mean._array.dtype)))
             count = empty((), device, dtypes.int64)
         self.register_buffer("running_mean", mean)
         self.register_buffer("running_var", var)
@@ -80,9 +80,9 @@ class _Normalization(Module):
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.array.ndim not in self.dims:
+        if input._array.ndim not in self.dims:
             wanted = " or ".join(f"{n}D" for n in self.dims)
-            raise ValueError(f"expected {wanted} input (got {input.array.ndim}D input)")
+            raise ValueError(f"expected {wanted} input (got {input._array.ndim}D input)")
 
     def _load_from_state_dict(
         self,
@@ -138,7 +138,7 @@ class _BatchNorm(_Normalization):
             if self.num_batches_tracked is not None:
                 self.num_batches_tracked.add_(1)
                 if self.momentum is None:  # a plain average over all batches so far
-                    share = 1.0 / float(self.num_batches_tracked.array)
+                    share = 1.0 / float(self.num_batches_tracked._array)
         elif self.training:
             mean = var = None
         by_batch = self.training or (mean is None and var is None)
@@ -208,13 +208,13 @@ class _InstanceNorm(_Normalization):
     def forward(self, input: Tensor) -> Tensor:
         """`input` normalized; a sample without the batch dimension is taken too."""
         self._check_input_dim(input)
-        channels = input.array.shape[-self.dims[0]]
+        channels = input._array.shape[-self.dims[0]]
         if self.affine and channels != self.num_features:
             raise ValueError(
-                f"expected input's size at dim={input.array.ndim - self.dims[0]} to match "
+                f"expected input's size at dim={input._array.ndim - self.dims[0]} to match "
                 f"num_features ({self.num_features}), but got: {channels}."
             )
-        single = input.array.ndim == self.dims[0]
+        single = input._array.ndim == self.dims[0]
         out = F.instance_norm(
             input.unsqueeze(0) if single else input,
             self.running_mean,

@@ -84,7 +84,7 @@ def replicate(module: Module, *, shares_buffers: bool) -> Any:
 
 
 def _copied(buffer: Tensor | None) -> Tensor | None:
-    return None if buffer is None else new_tensor(buffer.array.copy())
+    return None if buffer is None else new_tensor(buffer._array.copy())
 
 
 def split_arguments(
@@ -158,7 +158,7 @@ def join(outputs: list[Any], dim: int) -> Any:
     """One output from those of the chunks."""
     first = outputs[0]
     if isinstance(first, Tensor):
-        if first.array.ndim == 0:
+        if first._array.ndim == 0:
             return stack(outputs)
         return cat(outputs, dim)
     if isinstance(first, dict):

@@ -25,16 +25,16 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__} data must be a Tensor, not {type(data).__name__}. Make one first: "
             f"{cls.__name__}(retrograd.tensor(data))"
         )
-    made: Any = new_tensor(data.array, cls)
-    if not data.is_inference_tensor:
-        made.cell = cell_of(data)
+    made: Any = new_tensor(data._array, cls)
+    if not data._inference:
+        made._cell = cell_of(data)
     return made
 
 
 def _as_plain(tensor: Any) -> Tensor:
     """The same values and history as a plain tensor, to be shown as one."""
-    plain = new_tensor(tensor.array)
-    plain.node = tensor.node
+    plain = new_tensor(tensor._array)
+    plain._node = tensor._node
     return plain
 
 
@@ -63,7 +63,7 @@ class Parameter(Tensor):
         """A parameter of its own with the same values; the gradient stays behind, as in PyTorch."""
         found = memo.get(id(self))
         if found is None:
-            found = type(self)(new_tensor(self.array.copy()), self.requires_grad)
+            found = type(self)(new_tensor(self._array.copy()), self.requires_grad)
             memo[id(self)] = found
         return found
 

@@ -153,11 +153,11 @@ class RNNBase(Module):
             data, expected = input.data, 2
         else:
             data, expected = input, 3
-            if data.array.ndim not in (2, 3):
+            if data._array.ndim not in (2, 3):
                 name = self.mode.split("_")[0]
                 tail = "tensor instead" if name == "RNN" else "instead"
                 raise ValueError(
-                    f"{name}: Expected input to be 2D or 3D, got {data.array.ndim}D {tail}"
+                    f"{name}: Expected input to be 2D or 3D, got {data._array.ndim}D {tail}"
                 )
         weight = self.all_weights[0][0]
         if data.dtype is not weight.dtype:
@@ -165,8 +165,8 @@ class RNNBase(Module):
                 f"RNN input dtype ({data.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"Convert input: input.to({weight.dtype}), or convert model: model.to({data.dtype})"
             )
-        if expected == 2 and data.array.ndim != 2:
-            raise RuntimeError(f"input must have 2 dimensions, got {data.array.ndim}")
+        if expected == 2 and data._array.ndim != 2:
+            raise RuntimeError(f"input must have 2 dimensions, got {data._array.ndim}")
         if data.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
@@ -174,7 +174,7 @@ class RNNBase(Module):
             )
         if expected == 2:
             return data, input.batch_sizes.tolist(), False
-        if data.array.ndim == 2:
+        if data._array.ndim == 2:
             return data.unsqueeze(1), [], True
         return (data.transpose(0, 1) if self.batch_first else data), [], False
 
@@ -189,12 +189,12 @@ class RNNBase(Module):
         states = list(hx) if self.mode == "LSTM" else [hx]
         wanted_ndim = 2 if single else 3
         for state in states:
-            if state.array.ndim != wanted_ndim:
+            if state._array.ndim != wanted_ndim:
                 kind = "unbatched 2-D" if single else "batched 3-D"
                 names = "hx and cx" if self.mode == "LSTM" else "hx"
                 raise RuntimeError(
                     f"For {kind} input, {names} should also be {wanted_ndim}-D but got "
-                    f"{state.array.ndim}-D tensor"
+                    f"{state._array.ndim}-D tensor"
                 )
         if single:
             states = [state.unsqueeze(1) for state in states]

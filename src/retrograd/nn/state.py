@@ -191,10 +191,10 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f'While copying the parameter named "{key}", expected retrograd.Tensor or Tensor-like '
             f"object from checkpoint but received {type(found)}"
         )
-    array = found.array
-    if value.array.ndim == 0 and array.shape == (1,):
+    array = found._array
+    if value._array.ndim == 0 and array.shape == (1,):
         array = array[0:1].reshape(())
-    if array.shape != value.array.shape:
+    if array.shape != value._array.shape:
         return (
             f"size mismatch for {key}: copying a param with shape {found.shape} from checkpoint, "
             f"the shape in current model is {value.shape}."
@@ -207,11 +207,11 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
                 found = Parameter(found, requires_grad=value.requires_grad)
         setattr(module, name, found)
         return ""
-    if array.dtype.kind == "c" and value.array.dtype.kind != "c":
+    if array.dtype.kind == "c" and value._array.dtype.kind != "c":
         warnings.warn(
             f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
         )
         array = array.real
-    np.copyto(value.array, array, casting="unsafe")
+    np.copyto(value._array, array, casting="unsafe")
     cell_of(value).bump("load_state_dict")
     return ""

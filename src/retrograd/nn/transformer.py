@@ -310,7 +310,7 @@ class Transformer(Module):
     def _reset_parameters(self) -> None:
         """Draw all matrices anew."""
         for param in self.parameters():
-            if param.array.ndim > 1:
+            if param._array.ndim > 1:
                 init.xavier_uniform_(param)
 
     def forward(
@@ -328,7 +328,7 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """The target sequence decoded from the source sequence."""
-        if src.array.ndim == 3:
+        if src._array.ndim == 3:
             batch = 0 if self.batch_first else 1
             if src.shape[batch] != tgt.shape[batch]:
                 raise RuntimeError("the batch number of src and tgt must be equal")

@@ -195,7 +195,7 @@ def positive(input: Tensor) -> Tensor:
     >>> rg.positive(rg.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
     """
-    if input.array.dtype == np.bool_:
+    if input._array.dtype == np.bool_:
         raise RuntimeError(
             "The `+` operator, on a bool tensor is not supported. Convert it first: x.int()"
         )
@@ -210,11 +210,11 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([8., 6.])
     """
     scaled = input if alpha == 1 else mul(input, alpha)
-    return _sub(as_tensor(other, input.array.dtype), scaled)  # type: ignore[no-any-return]
+    return _sub(as_tensor(other, input._array.dtype), scaled)  # type: ignore[no-any-return]
 
 
 def _rtruediv(self: Tensor, other: Any) -> Any:
-    return _div(as_tensor(other, self.array.dtype), self)
+    return _div(as_tensor(other, self._array.dtype), self)
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
@@ -227,7 +227,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
-    if not expands(shape, input.array.shape):
+    if not expands(shape, input._array.shape):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
     return sum_to(input, shape=shape)  # type: ignore[no-any-return]
 

@@ -98,7 +98,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     tensor([3, 2, 1])
     """
     given = integers(places if dims is None else (dims,), "flip", "dims")
-    return _flip(input, dims=normalize_dims(given, input.array.ndim))  # type: ignore[no-any-return]
+    return _flip(input, dims=normalize_dims(given, input._array.ndim))  # type: ignore[no-any-return]
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def fliplr(input: Tensor) -> Tensor:
     tensor([[2, 1],
             [4, 3]])
     """
-    if input.array.ndim < 2:
+    if input._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
@@ -122,7 +122,7 @@ def flipud(input: Tensor) -> Tensor:
     tensor([[3, 4],
             [1, 2]])
     """
-    if input.array.ndim < 1:
+    if input._array.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
 
@@ -141,14 +141,14 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if dims is None or dims == ():
         if len(steps) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:0")
-        shape = input.array.shape
+        shape = input._array.shape
         return _roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)  # type: ignore[no-any-return]
     given = integers((dims,), "roll", "dims")
     if len(given) != len(steps):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
         )
-    places = tuple([normalize_dim(dim, input.array.ndim) for dim in given])
+    places = tuple([normalize_dim(dim, input._array.ndim) for dim in given])
     return _roll(input, shifts=steps, dims=places)  # type: ignore[no-any-return]
 
 
@@ -165,7 +165,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     given = integers((dims,), "rot90", "dims")
     if len(given) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(given)}")
-    first, second = [normalize_dim(dim, input.array.ndim) for dim in given]
+    first, second = [normalize_dim(dim, input._array.ndim) for dim in given]
     if first == second:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {given[0]} and dim1 = "
@@ -182,7 +182,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 
 def _check_matrix(input: Tensor, name: str) -> None:
-    if input.array.ndim < 2:
+    if input._array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
@@ -257,7 +257,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     tensor([[1, 0],
             [0, 2]])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if not shape:
         raise IndexError("diag_embed() expects a tensor of at least 1 dimension, got 0-d")
     ndim = len(shape) + 1
@@ -283,7 +283,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     """
     if out is not None:
         return write_out(diag, out, (input, diagonal), {})  # type: ignore[no-any-return]
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:

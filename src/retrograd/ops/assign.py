@@ -88,18 +88,18 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         )
     if src is self:
         return self
-    check_broadcast(self.array.shape, src.array.shape, "copy_")
+    check_broadcast(self._array.shape, src._array.shape, "copy_")
     return _store(self, "copy_", _copy, src)
 
 
 def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     """Write `value` into the whole of `target`; without a graph, straight into its memory."""
-    expanded(value.array.shape, target.array.shape)
+    expanded(value._array.shape, target._array.shape)
     uniform = record is _fill
     if must_run(target, (value,)):
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
-    np.copyto(target.array, value.array, casting="unsafe")
+    np.copyto(target._array, value._array, casting="unsafe")
     return overwritten(target, name)
 
 
@@ -126,13 +126,13 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
-    found = as_tensor(value, self.array.dtype)
-    if found.array.ndim:
+    found = as_tensor(value, self._array.dtype)
+    if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimension value tensor but got tensor with "
-            f"{found.array.ndim} dimensions. Write x.copy_(value)"
+            f"{found._array.ndim} dimensions. Write x.copy_(value)"
         )
-    if found.array.dtype.kind == "c" and self.array.dtype.kind != "c":
+    if found._array.dtype.kind == "c" and self._array.dtype.kind != "c":
         raise RuntimeError(
             f"value cannot be converted to type {self.dtype} without overflow: it is complex"
         )
@@ -149,7 +149,7 @@ def zero_(self: Tensor) -> Tensor:
     if must_run(self, ()):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
-    self.array.fill(0)
+    self._array.fill(0)
     return overwritten(self, "zero_")
 
 
@@ -169,15 +169,15 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     tensor([[1., 5.],
             [0., 5.]])
     """
-    basics, tensors = parse(self.array.shape, key)
+    basics, tensors = parse(self._array.shape, key)
     source = _value(self, value)
-    region = self if covers(basics, self.array.shape) else basic_view(self, basics)
+    region = self if covers(basics, self._array.shape) else basic_view(self, basics)
     if tensors:
         found, dims = combine(tensors)
-        ndim = len(region_shape(region.array.shape, found, dims))
+        ndim = len(region_shape(region._array.shape, found, dims))
         _put(region, _strip(source, ndim), found, dims, False)
         return
-    _store(region, "copy_", _copy, _strip(source, region.array.ndim))
+    _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
 
 def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
@@ -205,7 +205,7 @@ def _value(self: Tensor, value: Any) -> Tensor:
 
 def _strip(value: Tensor, ndim: int) -> Tensor:
     """`value` without leading dimensions of size 1 beyond `ndim`."""
-    shape = value.array.shape
+    shape = value._array.shape
     extra = len(shape) - ndim
     if extra > 0 and all(n == 1 for n in shape[:extra]):
         return value.reshape(shape[extra:])  # type: ignore[no-any-return]
@@ -216,19 +216,19 @@ def _put(
     target: Tensor, values: Tensor, found: Tensor, dims: tuple[int, ...], accumulate: bool
 ) -> Tensor:
     """Write `values` at the indices; without a graph, straight into the target's memory."""
-    check_bounds(target.array.shape, found, dims)
-    check_values(values, region_shape(target.array.shape, found, dims))
+    check_bounds(target._array.shape, found, dims)
+    check_values(values, region_shape(target._array.shape, found, dims))
     if accumulate or must_run(target, (values,)):
         how = {"dims": dims, "accumulate": accumulate}
         return write(target, "index_put_", index_put_op, (values, found), how)
     check_writable(target, "index_put_", False)
-    target.array[places(found.array, dims)] = values.array
+    target._array[places(found._array, dims)] = values._array
     return overwritten(target, "index_put_")
 
 
 def region_shape(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of what `index` gives."""
-    inner = found.array.shape if len(dims) == 1 else found.array.shape[1:]
+    inner = found._array.shape if len(dims) == 1 else found._array.shape[1:]
     rest = [n for dim, n in enumerate(shape) if dim not in dims]
     adjacent = dims[-1] - dims[0] == len(dims) - 1
     start = dims[0] if adjacent else 0
@@ -259,20 +259,20 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
     if not isinstance(values, Tensor):
         raise TypeError(f"{name}(): argument 'values' must be Tensor, not {type(values).__name__}")
-    if values.array.dtype != input.array.dtype:
+    if values._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {input.dtype} for "
             f"the destination and {values.dtype} for the source."
         )
-    found, dims = read_indices(input.array.shape, indices, name)
-    check_bounds(input.array.shape, found, dims)
-    check_values(values, region_shape(input.array.shape, found, dims))
+    found, dims = read_indices(input._array.shape, indices, name)
+    check_bounds(input._array.shape, found, dims)
+    check_values(values, region_shape(input._array.shape, found, dims))
     return found, dims
 
 
 def check_values(values: Tensor, region: tuple[int, ...]) -> None:
     """Raise unless `values` broadcasts to an indexed region."""
-    shape = values.array.shape
+    shape = values._array.shape
     extra = len(shape) - len(region)
     fits = extra <= 0 and all(
         n in (1, m) for n, m in zip(reversed(shape), reversed(region), strict=False)
@@ -298,24 +298,24 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     """
     shape = integers(sizes, "resize_", "size")
     about_to_write(self)
-    if self.node is not None:
+    if self._node is not None:
         raise RuntimeError("cannot resize variables that require grad")
-    if shape == self.array.shape:
+    if shape == self._array.shape:
         return self
-    if self.view_of is not None or self.views:
+    if self._view_of is not None or self._views:
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
-    flat = np.ravel(self.array)
+    flat = np.ravel(self._array)
     array = np.zeros(shape, flat.dtype)
     kept = min(flat.size, array.size)
     array.reshape(-1)[:kept] = flat[:kept]
-    self.array = array
+    self._array = array
     cell_of(self).bump("resize_")
     return self
 
 
 def resize_as_(self: Tensor, other: Tensor) -> Tensor:
     """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`."""
-    return resize_(self, other.array.shape)
+    return resize_(self, other._array.shape)
 
 
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
@@ -329,21 +329,21 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     tensor([1., 1.])
     """
     about_to_write(self)
-    if self.node is not None and (modes.state.grad or not self.is_leaf):
+    if self._node is not None and (modes.state.grad or not self.is_leaf):
         raise RuntimeError(
             "set_() on a tensor that requires grad would lose its history. Work on x.detach(), or, "
             "for a leaf: with retrograd.no_grad(): x.set_(...)"
         )
     if source is None:
-        source = new_tensor(np.empty(0, self.array.dtype))
-    if source.array.dtype != self.array.dtype:
+        source = new_tensor(np.empty(0, self._array.dtype))
+    if source._array.dtype != self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
         )
-    self.array = source.array
-    self.cell = source.cell
-    if self.node is not None:
-        self.node.shape = source.array.shape
+    self._array = source._array
+    self._cell = source._cell
+    if self._node is not None:
+        self._node.shape = source._array.shape
     return self
 
 

@@ -45,27 +45,27 @@ def scaled_dot_product_attention(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
             "is_causal=True"
         )
-    rows, columns = query.array.shape[-2], key.array.shape[-2]
+    rows, columns = query._array.shape[-2], key._array.shape[-2]
     if scale is None:
-        scale = 1.0 / math.sqrt(query.array.shape[-1])
+        scale = 1.0 / math.sqrt(query._array.shape[-1])
     if enable_gqa:
-        heads = query.array.shape[-3]
-        key = key.repeat_interleave(heads // key.array.shape[-3], -3)
-        value = value.repeat_interleave(heads // value.array.shape[-3], -3)
+        heads = query._array.shape[-3]
+        key = key.repeat_interleave(heads // key._array.shape[-3], -3)
+        value = value.repeat_interleave(heads // value._array.shape[-3], -3)
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         attn_mask = new_tensor(np.tri(rows, columns, dtype=np.bool_))
     if attn_mask is not None:
-        scores = scores + _as_bias(attn_mask, scores.array.dtype)
+        scores = scores + _as_bias(attn_mask, scores._array.dtype)
     weights = dropout(scores.softmax(-1), dropout_p)
     return weights @ value  # type: ignore[no-any-return]
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
     """A boolean mask as what to add to the scores: 0 where True, -inf where False."""
-    if mask.array.dtype != np.bool_:
+    if mask._array.dtype != np.bool_:
         return mask
-    if isinstance(mask.array, Interpreted):
+    if isinstance(mask._array, Interpreted):
         hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
         return recorded.where(mask, hidden, hidden - math.inf)  # type: ignore[no-any-return]
-    return new_tensor(np.where(mask.array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))
+    return new_tensor(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

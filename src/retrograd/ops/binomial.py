@@ -29,18 +29,18 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     tensor([3., 0.])
     """
     for name, t in (("count", count), ("prob", prob)):
-        array: Any = check_tensor(t, "binomial").array
+        array: Any = check_tensor(t, "binomial")._array
         if array.dtype.kind != "f":
             found = dtypes.of_numpy(array.dtype).name
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: "
                 f"{LEGACY.get(found, found)}"
             )
-    check_broadcast(count.array.shape, prob.array.shape, "binomial")
-    trials, p = np.broadcast_arrays(count.array.astype(np.float64), prob.array.astype(np.float64))
+    check_broadcast(count._array.shape, prob._array.shape, "binomial")
+    trials, p = np.broadcast_arrays(count._array.astype(np.float64), prob._array.astype(np.float64))
     known = ~(np.isnan(trials) | np.isnan(p))
     whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
     chance = np.where(known, np.clip(p, 0, 1), 0)
     values = chosen(generator, "binomial").call("binomial", whole, chance)
-    array = np.where(known, values, np.nan).astype(count.array.dtype)
+    array = np.where(known, values, np.nan).astype(count._array.dtype)
     return _drawn(count.expand(array.shape), new_tensor(array))  # type: ignore[no-any-return]

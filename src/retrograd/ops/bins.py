@@ -49,10 +49,10 @@ def searchsorted(
             "searchsorted(): side and right can't be set to opposites, got side of left while "
             "right was True"
         )
-    sequence = sorted_sequence.array
-    values = as_tensor(input, sequence.dtype).array
+    sequence = sorted_sequence._array
+    values = as_tensor(input, sequence.dtype)._array
     if sorter is not None:
-        sequence = np.take_along_axis(sequence, sorter.array, -1)
+        sequence = np.take_along_axis(sequence, sorter._array, -1)
     if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
             "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
@@ -106,7 +106,7 @@ def histc(
     """
     if out is not None:
         return write_out(histc, out, (input, bins, min, max), {})  # type: ignore[no-any-return]
-    array = ordered(input.array, "histc")
+    array = ordered(input._array, "histc")
     if array.dtype.kind != "f":
         raise NotImplementedError(f"\"histc\" not implemented for '{legacy(array.dtype)}'")
     if bins <= 0:
@@ -135,15 +135,15 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     >>> rg.bincount(rg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    array = input.array
+    array = input._array
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return new_tensor(np.bincount(array, minlength=minlength))
-    if weights.array.shape != array.shape:
+    if weights._array.shape != array.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    sums = np.bincount(array, weights.array, minlength)
-    return new_tensor(sums.astype(np.float32 if weights.array.dtype == np.float32 else np.float64))
+    sums = np.bincount(array, weights._array, minlength)
+    return new_tensor(sums.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
 
 
 def histogram(
@@ -167,7 +167,7 @@ def histogram(
     >>> rg.histogram(rg.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
     """
-    if weight is not None and weight.array.shape != input.array.shape:
+    if weight is not None and weight._array.shape != input._array.shape:
         raise RuntimeError(
             "torch.histogram: if weight tensor is provided it should have the same shape as the "
             f"input tensor, but got input with shape {list(input.shape)} and weight with shape "
@@ -176,7 +176,7 @@ def histogram(
     if out is not None:
         settings = {"range": range, "weight": weight, "density": density}
         return write_each(histogram, out, input, bins, **settings)
-    points = input.array.reshape(-1, 1)
+    points = input._array.reshape(-1, 1)
     hist, edges = _count("histogram", points, [bins], range, weight, density)
     return returns.histogram(hist, edges[0])
 
@@ -201,10 +201,10 @@ def histogramdd(
     tensor([[0., 1.],
             [1., 1.]])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    if weight is not None and weight.array.shape != shape[:-1]:
+    if weight is not None and weight._array.shape != shape[:-1]:
         raise RuntimeError(
             "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
             f"input tensor excluding its innermost dimension, but got input with shape "
@@ -215,7 +215,7 @@ def histogramdd(
         raise RuntimeError(
             "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
-    points = input.array.reshape(math.prod(shape[:-1]), shape[-1])
+    points = input._array.reshape(math.prod(shape[:-1]), shape[-1])
     hist, edges = _count("histogramdd", points, each, range, weight, density)
     if out is not None:
         write_value(hist, out[0], "histogramdd")
@@ -249,7 +249,7 @@ def _count(
         place = np.where((column == e[-1]) & (size > 0), size - 1, place)
         inside &= (e[0] <= column) & (column <= e[-1]) & (place >= 0) & (place < size)
         flat = flat * size + place
-    weights = None if weight is None else weight.array.reshape(-1)[inside]
+    weights = None if weight is None else weight._array.reshape(-1)[inside]
     hist = np.bincount(flat[inside], weights, math.prod(sizes)).reshape(sizes).astype(dtype)
     if density:
         widths = [np.diff(e) for e in edges]
@@ -261,7 +261,7 @@ def _count(
 def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
     """The edges of the bins of one axis."""
     if isinstance(bins, Tensor):
-        e = bins.array
+        e = bins._array
         if e.ndim != 1 or e.size == 0:
             raise RuntimeError(f"torch.{name}(): bins tensor should have one dimension of edges")
         if e.dtype != column.dtype:

@@ -215,11 +215,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if holds_complex(input):
         if tensors:
-            raise unsupported("clamp", input.array.dtype, NO_ORDER)
+            raise unsupported("clamp", input._array.dtype, NO_ORDER)
         return by_parts(clamp, input, min, max)
     if not tensors:
         return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
-    dtype = input.array.dtype
+    dtype = input._array.dtype
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
     return _clamp_by_tensors(input, *bounds)  # type: ignore[no-any-return]
 
@@ -274,13 +274,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
         return condition.nonzero(as_tuple=True)
     if out is not None:
         return write_out(where, out, (condition, input, other), {})
-    kind = condition.array.dtype
+    kind = condition._array.dtype
     if kind != np.bool_:
         if kind != np.uint8:
             raise RuntimeError(NOT_BOOL.format(dtype=dtypes.of_numpy(kind).name))
         condition = condition.bool()
     first = next((t for t in (input, other) if isinstance(t, Tensor)), condition)
-    like = first.array.dtype
+    like = first._array.dtype
     return where_op(condition, as_tensor(input, like), as_tensor(other, like))
 
 

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _check_indices(target: Tensor) -> None:
-    if target.array.dtype not in (np.int64, np.uint8):
+    if target._array.dtype not in (np.int64, np.uint8):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {legacy(target)}. Convert the "
             "class indices: target.long()"
@@ -44,22 +44,22 @@ def _check_indices(target: Tensor) -> None:
 def _check_weight(weight: Tensor | None, classes: int, input: Tensor) -> None:
     if weight is None:
         return
-    if weight.array.shape != (classes,):
+    if weight._array.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but "
             f"got weight tensor of shape: {list(weight.shape)}"
         )
-    if weight.array.dtype != input.array.dtype:
+    if weight._array.dtype != input._array.dtype:
         raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(weight)}")
 
 
 def _check_sizes(input: Tensor, target: Tensor) -> None:
     """Raise unless the target has one index for each sample, (N,) or (N, d1, ...)."""
-    shape, found = input.array.shape, target.array.shape
+    shape, found = input._array.shape, target._array.shape
     if not shape:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if len(shape) == 1:
-        if target.array.size != 1 or len(found) > 1:
+        if target._array.size != 1 or len(found) > 1:
             raise ValueError(
                 f"For 1D input, 1D target must have size 1, but got target size: {list(found)}"
             )
@@ -128,19 +128,19 @@ def nll_loss(
     check_floating("nll_loss", input)
     _check_sizes(input, target)
     _check_indices(target)
-    if isinstance(target.array, Interpreted) and weight is None:
+    if isinstance(target._array, Interpreted) and weight is None:
         return _unseen_losses(input, target, ignore_index, reduction)
-    if input.array.ndim == 1:
+    if input._array.ndim == 1:
         loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
         return loss.reshape(()) if reduction == "none" else loss
-    classes = input.array.shape[1]
+    classes = input._array.shape[1]
     _check_weight(weight, classes, input)
     indices, share, total = shares(
-        target.array,
+        target._array,
         classes,
         ignore_index,
-        None if weight is None else weight.array,
-        input.array.dtype,
+        None if weight is None else weight._array,
+        input._array.dtype,
     )
     index = new_tensor(indices.astype(np.int64, copy=False)).unsqueeze(1)
     loss = -input.gather(1, index).squeeze(1)
@@ -180,73 +180,73 @@ def cross_entropy(
         and size_average is reduce is None
         and isinstance(input, Tensor)
         and isinstance(target, Tensor)
-        and input.array.ndim == 2
-        and input.array.dtype.kind == "f"
-        and target.array.dtype == np.int64
-        and target.array.shape == input.array.shape[:1]
-        and target.array.size
-        and target.array.__class__ is input.array.__class__ is np.ndarray
+        and input._array.ndim == 2
+        and input._array.dtype.kind == "f"
+        and target._array.dtype == np.int64
+        and target._array.shape == input._array.shape[:1]
+        and target._array.size
+        and target._array.__class__ is input._array.__class__ is np.ndarray
     ):
-        logits, indices = input.array, target.array
+        logits, indices = input._array, target._array
         if highest(indices) < logits.shape[1] and ignore_index < 0:
             rows = Rows(logits, indices)
             return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=rows)  # type: ignore[no-any-return]
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
-    if isinstance(target.array, Interpreted) and weight is None and not label_smoothing:
+    if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
         return _unseen_targets(input, target, ignore_index, reduction)
     check_real("cross_entropy", input)
     check_floating("cross_entropy", input)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target.array.shape == input.array.shape:
+    if target._array.shape == input._array.shape:
         return _soft_targets(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_sizes(input, target)
     _check_indices(target)
-    if input.array.ndim == 1:
+    if input._array.ndim == 1:
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
-    fused = input.array.ndim == 2 and input.array.dtype.kind == "f"
+    fused = input._array.ndim == 2 and input._array.dtype.kind == "f"
     if fused and reduction != "none" and label_smoothing == 0:
-        _check_weight(weight, input.array.shape[1], input)
+        _check_weight(weight, input._array.shape[1], input)
         indices, share, total = shares(
-            target.array,
-            input.array.shape[1],
+            target._array,
+            input._array.shape[1],
             ignore_index,
-            None if weight is None else weight.array,
-            input.array.dtype,
+            None if weight is None else weight._array,
+            input._array.dtype,
         )
         scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
-        found = target if indices is target.array else new_tensor(indices)
+        found = target if indices is target._array else new_tensor(indices)
         return fused_cross_entropy(  # type: ignore[no-any-return]
             input,
             found,
             None if share is None else new_tensor(share[:, None]),
             scale=scale,
-            rows=Rows(input.array, indices) if input.array.__class__ is np.ndarray else None,
+            rows=Rows(input._array, indices) if input._array.__class__ is np.ndarray else None,
         )
     log_p = input.log_softmax(1)
     loss = nll_loss(log_p, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0:
         return loss
     spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
-    part = label_smoothing / input.array.shape[1]
+    part = label_smoothing / input._array.shape[1]
     return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
 
 
 def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
     """Cross-entropy for targets whose values cannot be looked at: they are a batch."""
-    if target.array.dtype.kind == "f":
+    if target._array.dtype.kind == "f":
         return _soft_targets(input, target, None, ignore_index, reduction, 0.0)
     _check_sizes(input, target)
-    log_p = input.log_softmax(min(1, input.array.ndim - 1))
+    log_p = input.log_softmax(min(1, input._array.ndim - 1))
     return _unseen_losses(log_p, target, ignore_index, reduction)
 
 
 def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
     """The negative log-probabilities at such targets, reduced."""
-    dim = min(1, log_p.array.ndim - 1)
+    dim = min(1, log_p._array.ndim - 1)
     counts = target != ignore_index
     index = recorded.where(counts, target, recorded.zeros_like(target)).unsqueeze(dim)
     loss = -log_p.gather(dim, index).squeeze(dim)
@@ -260,14 +260,14 @@ def _smooth_part(
     log_p: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> Tensor:
     """The loss for targets spread over all classes, each with its weight; reduced."""
-    ndim, classes = log_p.array.ndim, log_p.array.shape[1]
-    weights = None if weight is None else weight.array
-    _, share, total = shares(target.array, classes, ignore_index, weights, log_p.array.dtype)
+    ndim, classes = log_p._array.ndim, log_p._array.shape[1]
+    weights = None if weight is None else weight._array
+    _, share, total = shares(target._array, classes, ignore_index, weights, log_p._array.dtype)
     if weight is not None:
         log_p = log_p * weight.reshape(-1, *(1,) * (ndim - 2))
     loss = -log_p.sum(1)
     if share is not None:
-        loss = loss.where(new_tensor(target.array != ignore_index), 0.0)
+        loss = loss.where(new_tensor(target._array != ignore_index), 0.0)
     return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
 
 
@@ -280,24 +280,24 @@ def _soft_targets(
     label_smoothing: float,
 ) -> Tensor:
     """Cross-entropy where the target has a probability for each class."""
-    if target.array.dtype.kind != "f":
+    if target._array.dtype.kind != "f":
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got "
             f"{legacy(target)}"
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
-    dim = 1 if input.array.ndim > 1 else 0
-    classes = input.array.shape[dim]
+    dim = 1 if input._array.ndim > 1 else 0
+    classes = input._array.shape[dim]
     _check_weight(weight, classes, input)
     if label_smoothing:
         target = target * (1.0 - label_smoothing) + label_smoothing / classes
     product = input.log_softmax(dim) * target
     if weight is not None:
-        product = product * weight.reshape(-1, *(1,) * max(0, input.array.ndim - 2))
+        product = product * weight.reshape(-1, *(1,) * max(0, input._array.ndim - 2))
     loss = -product.sum(dim)
     if reduction == "mean":
-        samples = input.array.size // max(1, classes)
+        samples = input._array.size // max(1, classes)
         return loss.sum() / samples  # type: ignore[no-any-return]
     return reduced(loss, reduction)
 
@@ -328,12 +328,12 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     check_real("multi_margin_loss", input)
-    if input.array.ndim < 2:
+    if input._array.ndim < 2:
         one = _unbatched(input, target)
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
         return loss.reshape(target.shape) if reduction == "none" else loss
-    samples, classes = input.array.shape
-    indices = target.array
+    samples, classes = input._array.shape
+    indices = target._array
     if indices.shape != (samples,):
         raise RuntimeError(
             f"inconsistent target size, expected {samples} but got {list(target.shape)}"
@@ -345,7 +345,7 @@ def multi_margin_loss(
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
     if weight is not None:
-        loss = loss * new_tensor(weight.array[indices][:, None])
+        loss = loss * new_tensor(weight._array[indices][:, None])
     return reduced(loss.sum(1) / classes, reduction)
 
 
@@ -367,18 +367,18 @@ def multilabel_margin_loss(
     tensor(0.8500)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if input.array.shape != target.array.shape:
+    if input._array.shape != target._array.shape:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
-    if input.array.ndim < 2:
+    if input._array.ndim < 2:
         one = input.reshape(1, -1), target.reshape(1, -1)
         loss = multilabel_margin_loss(*one, reduction=reduction)
         return loss.reshape(()) if reduction == "none" else loss
-    classes = input.array.shape[1]
-    listed = np.logical_and.accumulate(target.array >= 0, 1)
-    indices = np.where(listed, target.array, 0)
-    right = np.zeros(input.array.shape, np.bool_)
+    classes = input._array.shape[1]
+    listed = np.logical_and.accumulate(target._array >= 0, 1)
+    indices = np.where(listed, target._array, 0)
+    right = np.zeros(input._array.shape, np.bool_)
     rows = np.nonzero(listed)[0]
     right[rows, indices[listed]] = True
     gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0

@@ -142,8 +142,8 @@ def isclose(
     >>> rg.isclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.1]))
     tensor([ True, False])
     """
-    if input.array.dtype != other.array.dtype:
-        names = [legacy_name(t.array.dtype) for t in (input, other)]
+    if input._array.dtype != other._array.dtype:
+        names = [legacy_name(t._array.dtype) for t in (input, other)]
         raise RuntimeError(f"{names[0]} did not match {names[1]}: isclose() compares equal dtypes")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
@@ -164,7 +164,7 @@ def allclose(
     >>> rg.allclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.0]))
     True
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
@@ -174,7 +174,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> rg.equal(rg.tensor([1, 2]), rg.tensor([1, 2])), rg.equal(rg.tensor([1]), rg.tensor([1, 1]))
     (True, False)
     """
-    return np.array_equal(input.array, other.array)
+    return np.array_equal(input._array, other._array)
 
 
 for function in (isclose, allclose, equal):

@@ -73,7 +73,7 @@ def conj(input: Tensor) -> Tensor:
     >>> rg.conj(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    array = getattr(input, "array", None)
+    array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind != "c":
         return input
     return _conj(input)  # type: ignore[no-any-return]
@@ -181,7 +181,7 @@ def real(input: Tensor) -> Tensor:
     >>> rg.real(rg.tensor([1 + 2j]))
     tensor([1.])
     """
-    array = getattr(input, "array", None)
+    array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind != "c":
         return input
     return _real(input)  # type: ignore[no-any-return]
@@ -206,12 +206,12 @@ def imag(input: Tensor) -> Tensor:
 
 def _set_real(self: Tensor, value: Any) -> None:
     part = real(self)
-    part.copy_(as_tensor(value, part.array.dtype))
+    part.copy_(as_tensor(value, part._array.dtype))
 
 
 def _set_imag(self: Tensor, value: Any) -> None:
     part = imag(self)
-    part.copy_(as_tensor(value, part.array.dtype))
+    part.copy_(as_tensor(value, part._array.dtype))
 
 
 def _complex_arrays(real: Any, imag: Any) -> Any:
@@ -242,8 +242,8 @@ def _check_parts(name: str, **parts: Any) -> None:
                 f"{type(value).__name__}"
             )
     first, second = parts.values()
-    names = [legacy_name(t.array.dtype) for t in (first, second)]
-    if not {first.array.dtype.kind, second.array.dtype.kind} <= {"f"}:
+    names = [legacy_name(t._array.dtype) for t in (first, second)]
+    if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and "
             f"{names[1]}"
@@ -446,7 +446,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     >>> rg.view_as_complex(rg.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
-    array = input.array
+    array = input._array
     if array.dtype.kind != "f":
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "

@@ -33,16 +33,18 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     for t in (x1, x2):
-        if t.array.dtype.kind not in "fc":
+        if t._array.dtype.kind not in "fc":
             raise RuntimeError(
                 f"expected common dtype to be floating point, yet common dtype is {t.dtype}"
             )
     shape = broadcast_shapes(x1.shape, x2.shape)
-    if not x1.array.shape == x2.array.shape == shape:  # the norms, too, are along the common shape
+    if (
+        not x1._array.shape == x2._array.shape == shape
+    ):  # the norms, too, are along the common shape
         x1, x2 = x1.expand(shape), x2.expand(shape)
     first = x1 / x1.norm(2, dim, keepdim=True).clamp_min(eps)
     second = x2 / x2.norm(2, dim, keepdim=True).clamp_min(eps)
-    if x2.array.dtype.kind == "c":
+    if x2._array.dtype.kind == "c":
         second = second.conj()
     return (first * second).sum(dim)  # type: ignore[no-any-return]
 
@@ -102,14 +104,14 @@ def cosine_embedding_loss(
     tensor(1.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if target.array.ndim > 1:
+    if target._array.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input1.array.ndim != target.array.ndim + 1 or input2.array.ndim != target.array.ndim + 1:
+    if input1._array.ndim != target._array.ndim + 1 or input2._array.ndim != target._array.ndim + 1:
         raise RuntimeError(
-            f"{target.array.ndim}D target tensor expects {target.array.ndim + 1}D input tensors, "
+            f"{target._array.ndim}D target tensor expects {target._array.ndim + 1}D input tensors, "
             f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
-    dim = target.array.ndim
+    dim = target._array.ndim
     # PyTorch's own bound here: eps is added to the squared norms.
     squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
     cos = (input1 * input2).sum(dim) / squares.sqrt()
@@ -137,7 +139,7 @@ def margin_ranking_loss(
     tensor(2.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if not input1.array.ndim == input2.array.ndim == target.array.ndim:
+    if not input1._array.ndim == input2._array.ndim == target._array.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
@@ -210,7 +212,7 @@ def _triplet(
     swap: bool,
     reduction: str,
 ) -> Tensor:
-    dims = [t.array.ndim for t in (anchor, positive, negative)]
+    dims = [t._array.ndim for t in (anchor, positive, negative)]
     if len(set(dims)) > 1:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of "

@@ -212,10 +212,10 @@ def check_arguments(
 
 def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """Raise unless all have one dtype."""
-    x = input.array.dtype
+    x = input._array.dtype
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t.array.dtype is not x and t.array.dtype != x:
-            a, b = (name_of(array) for array in (input.array, t.array))
+        if t is not None and t._array.dtype is not x and t._array.dtype != x:
+            a, b = (name_of(array) for array in (input._array, t._array))
             raise RuntimeError(
                 f"expected scalar type {LEGACY[a]} but found {LEGACY[b]}. Input type "
                 f"({C_NAMES[a]}) and {name} type ({C_NAMES[b]}) should be the same: "
@@ -242,7 +242,7 @@ def check_channels(input: Tensor, weight: Tensor, groups: int, transposed: bool)
 
 def check_bias(weight: Tensor, bias: Tensor | None, size: int, transposed: bool) -> None:
     """Raise unless the bias has one element per output channel."""
-    if bias is not None and tuple(bias.array.shape) != (size,):
+    if bias is not None and tuple(bias._array.shape) != (size,):
         given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(
             f"{given} of size {list(weight.shape)}, expected bias to be 1-dimensional with {size} "
@@ -290,14 +290,14 @@ def convolve(
     stride = per_dim(stride, dims, "stride")
     dilation = per_dim(dilation, dims, "dilation")
     check_arguments(name, dims, input, weight, bias, stride, dilation, groups)
-    kernel = tuple(weight.array.shape[2:])
+    kernel = tuple(weight._array.shape[2:])
     pairs = padding_pairs(padding, dims, kernel, stride, dilation)
     batched = input.ndim == dims + 2
     if not batched:
         input = input.unsqueeze(0)
     check_channels(input, weight, groups, transposed=False)
-    check_bias(weight, bias, weight.array.shape[0], transposed=False)
-    size = tuple([n + p + q for n, (p, q) in zip(input.array.shape[2:], pairs, strict=True)])
+    check_bias(weight, bias, weight._array.shape[0], transposed=False)
+    size = tuple([n + p + q for n, (p, q) in zip(input._array.shape[2:], pairs, strict=True)])
     extent = tuple([d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)])
     if any(n < e for n, e in zip(size, extent, strict=True)):
         raise RuntimeError(

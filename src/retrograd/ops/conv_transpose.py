@@ -46,13 +46,13 @@ def convolve_transposed(
     if not batched:
         input = input.unsqueeze(0)
     check_channels(input, weight, groups, transposed=True)
-    check_bias(weight, bias, weight.array.shape[1] * groups, transposed=True)
-    kernel = weight.array.shape[2:]
+    check_bias(weight, bias, weight._array.shape[1] * groups, transposed=True)
+    kernel = weight._array.shape[2:]
     size = tuple(
         [
             (n - 1) * s - 2 * p + d * (k - 1) + e + 1
             for n, s, p, d, k, e in zip(
-                input.array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
+                input._array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
             )
         ]
     )

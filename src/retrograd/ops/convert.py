@@ -119,9 +119,9 @@ def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
         tensor1, tensor2 = tensor2, tensor1
     if not isinstance(tensor1, Tensor):
         tensor1 = create.tensor(tensor1)
-    x = tensor1.array
+    x = tensor1._array
     if isinstance(tensor2, Tensor):
-        return dtypes.of_numpy(dtypes.common(x, tensor2.array))
+        return dtypes.of_numpy(dtypes.common(x, tensor2._array))
     y = dtypes.scalar_array(tensor2, x.dtype)
     return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
 

@@ -27,7 +27,7 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = ("view_of", "views", "is_inference_tensor", "_grad", "_parked")
+INTERNAL = ("_view_of", "_views", "_inference", "_gradient", "_parked")
 
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     for hook in (self._backward_hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
             warnings.warn(HOOK_LOST.format(hook=hook), UserWarning, stacklevel=2)
-    return rebuild, (type(self), self.array, self.requires_grad, attributes(self))
+    return rebuild, (type(self), self._array, self.requires_grad, attributes(self))
 
 
 def _copy(self: Tensor) -> Tensor:
-    return rebuild(type(self), self.array.view(), self.requires_grad, attributes(self))
+    return rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
 
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
@@ -94,11 +94,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return found
     if not self.is_leaf:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
-    array = _copied(self.array, memo)
+    array = _copied(self._array, memo)
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     made.__dict__.update(copy.deepcopy(attributes(self), memo))
     if self.grad is not None:
-        made._grad = copy.deepcopy(self.grad, memo)
+        made._gradient = copy.deepcopy(self.grad, memo)
     return made
 
 

@@ -35,17 +35,17 @@ def cov(
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    if input.array.ndim > 2:
+    if input._array.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.array.ndim} dimensions"
+            f"{input._array.ndim} dimensions"
         )
-    if input.array.dtype.kind == "b":
+    if input._array.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    x: Any = input.reshape(1, -1) if input.array.ndim < 2 else input
+    x: Any = input.reshape(1, -1) if input._array.ndim < 2 else input
     _check_weights(x, fweights, "fweights", "integral", "iu")
     _check_weights(x, aweights, "aweights", "floating point", "f")
-    number = x.array.shape[1]
+    number = x._array.shape[1]
     weights: Any = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
         weights = fweights * aweights
@@ -70,22 +70,22 @@ def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> 
     """Raise unless `weights` suits the observations `x`."""
     if weights is None:
         return
-    if weights.array.ndim > 1:
+    if weights._array.ndim > 1:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
-            f"{weights.array.ndim} dimensions"
+            f"{weights._array.ndim} dimensions"
         )
-    if weights.array.dtype.kind not in kinds:
+    if weights._array.dtype.kind not in kinds:
         raise RuntimeError(
             f"cov(): expected {name} to have {wanted} dtype but got {name} with "
-            f"{legacy(weights.array.dtype)} dtype"
+            f"{legacy(weights._array.dtype)} dtype"
         )
-    if weights.array.size != x.array.shape[1]:
+    if weights._array.size != x._array.shape[1]:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input "
-            f"but got {weights.array.size} != {x.array.shape[1]}"
+            f"but got {weights._array.size} != {x._array.shape[1]}"
         )
-    if weights.array.size and weights.array.min() < 0:
+    if weights._array.size and weights._array.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -101,16 +101,16 @@ def corrcoef(input: Tensor) -> Tensor:
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    if input.array.ndim > 2:
+    if input._array.ndim > 2:
         raise RuntimeError(
             "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.array.ndim} dimensions"
+            f"{input._array.ndim} dimensions"
         )
     c: Any = cov(input)
-    if c.array.ndim == 0:
+    if c._array.ndim == 0:
         return c / c  # type: ignore[no-any-return]
     spread = c.diagonal()
-    is_complex = dtypes.category(c.array.dtype) == 3
+    is_complex = dtypes.category(c._array.dtype) == 3
     deviation = (spread.real if is_complex else spread).sqrt()
     c = c / deviation.reshape(-1, 1) / deviation
     if not is_complex:

@@ -78,7 +78,7 @@ def tensor(
 def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
     if isinstance(data, Tensor):
-        data = data.array
+        data = data._array
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy
         return np.array(data, native if target is None else target)
@@ -182,13 +182,13 @@ def unwrap(data: Any, found: list[Any]) -> Any:
     if isinstance(data, SEQUENCES):
         return [unwrap(element, found) for element in data]
     if isinstance(data, Tensor):
-        if data.array.size != 1:
+        if data._array.size != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars, but one in the list "
                 f"has shape {list(data.shape)}. Use retrograd.stack(list)."
             )
-        found.append(data.array.dtype)
-        return data.array.reshape(())
+        found.append(data._array.dtype)
+        return data._array.reshape(())
     if isinstance(data, (np.ndarray, np.generic)):
         found.append(dtypes.of_numpy(data.dtype).numpy)
         return data
@@ -265,10 +265,10 @@ def asarray(
         if copy is False and not shareable(obj):
             raise ValueError("can't alias arbitrary sequence into a tensor. Leave copy=False away.")
         made = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype)
-        if copy is False and made.array.dtype != obj.dtype:
+        if copy is False and made._array.dtype != obj.dtype:
             raise ValueError(f"can't alias array of {obj.dtype} into dtype '{made.dtype}'.")
         return made.requires_grad_() if requires_grad else made
-    if copy is False and target is not None and target != obj.array.dtype:
+    if copy is False and target is not None and target != obj._array.dtype:
         raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'.")
     made = obj.to(obj.dtype if dtype is None else dtype, copy=bool(copy))
     if requires_grad is False and made.requires_grad:

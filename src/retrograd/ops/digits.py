@@ -84,7 +84,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     mantissa=tensor([0.7500, 0.5000]),
     exponent=tensor([2, 0], dtype=retrograd.int32))
     """
-    if input.array.dtype.kind not in "fV":
+    if input._array.dtype.kind not in "fV":
         raise RuntimeError(
             f"retrograd.frexp() only supports floating-point dtypes, but this one is {input.dtype}"
         )
@@ -115,7 +115,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise TypeError(
             f"ldexp(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
         )
-    target = dtypes.common(input.array, other.array)
+    target = dtypes.common(input._array, other._array)
     if target.kind in "iub":
         target = dtypes.default_numpy()
     x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)

@@ -42,9 +42,9 @@ def _length(difference: Any, p: float) -> Tensor:
         return difference.sgn().abs().sum(-1)  # type: ignore[no-any-return]
     if p == 1:
         return difference.abs().sum(-1)  # type: ignore[no-any-return]
-    if p == math.inf and difference.array.shape[-1]:
+    if p == math.inf and difference._array.shape[-1]:
         return farthest(difference.abs())  # type: ignore[no-any-return]
-    if difference.array.shape[-1] == 0:
+    if difference._array.shape[-1] == 0:
         return difference.abs().sum(-1)  # type: ignore[no-any-return]
     return difference.norm(p, -1)  # type: ignore[no-any-return]
 
@@ -73,14 +73,14 @@ def cdist(
             [4.]])
     """
     for name, x in (("X1", x1), ("X2", x2)):
-        if x.array.dtype.kind not in "fc":
+        if x._array.dtype.kind not in "fc":
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: {x.dtype}. Convert first: "
                 f"x = x.float()"
             )
-        if x.array.ndim < 2:
+        if x._array.ndim < 2:
             raise RuntimeError(
-                f"cdist only supports at least 2D tensors, {name} got: {x.array.ndim}D"
+                f"cdist only supports at least 2D tensors, {name} got: {x._array.ndim}D"
             )
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
@@ -102,9 +102,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     >>> rg.pdist(rg.tensor([[0.0], [1.0], [4.0]]))
     tensor([1., 4., 3.])
     """
-    if input.array.ndim != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.array.ndim}D")
-    if input.array.dtype.kind not in "fc":
+    if input._array.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input._array.ndim}D")
+    if input._array.dtype.kind not in "fc":
         raise RuntimeError(
             f"pdist only supports floating-point dtypes, got: {input.dtype}. Convert first: "
             "x = x.float()"

@@ -58,7 +58,7 @@ class Memory:
     """The memory of an array that NumPy holds for read-only, as one that may be written."""
 
     def __init__(self, array: Any) -> None:
-        self.array = array
+        self._array = array
         interface = dict(array.__array_interface__)
         interface["data"] = (interface["data"][0], False)
         self.__array_interface__ = interface
@@ -89,7 +89,7 @@ def to_capsule(
     >>> x
     tensor([1., 0.])
     """
-    if self.node is not None or self.tangents:
+    if self._node is not None or self._tangents:
         raise BufferError(REQUIRES_GRAD)
     if stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
@@ -98,7 +98,7 @@ def to_capsule(
             f"cannot export a tensor on the cpu to the DLPack device {tuple(dl_device)}. Leave "
             "dl_device away."
         )
-    array = self.array.copy() if copy else self.array
+    array = self._array.copy() if copy else self._array
     if array.dtype.kind not in "biufc":
         raise BufferError(
             f"NumPy cannot export {dtypes.of_numpy(array.dtype).name}. Convert first: x.float()"
@@ -147,7 +147,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             "cpu. Move it there first."
         )
     if isinstance(ext_tensor, np.ndarray):
-        array = from_numpy(ext_tensor).array
+        array = from_numpy(ext_tensor)._array
     else:
         array = np.from_dlpack(source)
         if not (array.flags.writeable or source.tells):  # NumPy is careful, PyTorch is not

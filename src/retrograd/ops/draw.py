@@ -44,7 +44,7 @@ def fill(
     source, op = chosen(generator, f"{name}_"), _ops[name]
 
     def drawn(old: Tensor) -> Any:
-        array = old.array
+        array = old._array
         return op(old, new_tensor(np.asarray(make(source, array.shape, array.dtype))))
 
     return write(self, f"{name}_", drawn, (), {})
@@ -68,7 +68,7 @@ def uniform_(
     """
     low, high = renamed.pop("from", from_), to
     _no_more(renamed, "uniform_")
-    refuse("check_uniform_bounds", self.array.dtype, "fc")
+    refuse("check_uniform_bounds", self._array.dtype, "fc")
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
@@ -95,7 +95,7 @@ def normal_(
     >>> rg.empty(2).normal_(1.0, 0.0)
     tensor([1., 1.])
     """
-    refuse("normal_kernel_cpu", self.array.dtype, "fc")
+    refuse("normal_kernel_cpu", self._array.dtype, "fc")
     check_std(std)
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
@@ -114,11 +114,11 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     >>> rg.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
-    given = p.array if isinstance(p, Tensor) else p
+    given = p._array if isinstance(p, Tensor) else p
     if not np.all((given >= 0) & (given <= 1)):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    refuse("bernoulli_scalar_cpu_", self.array.dtype, "fiub")
-    if not expands(np.shape(given), self.array.shape):
+    refuse("bernoulli_scalar_cpu_", self._array.dtype, "fiub")
+    if not expands(np.shape(given), self._array.shape):
         raise RuntimeError(
             f"bernoulli_: the shape {list(np.shape(given))} of p does not expand to "
             f"{list(self.shape)}"
@@ -175,7 +175,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    refuse("geometric_cpu", self.array.dtype, "fiu")
+    refuse("geometric_cpu", self._array.dtype, "fiu")
     return fill(
         self,
         "geometric",
@@ -192,7 +192,7 @@ def log_normal_(
     Raises RuntimeError unless `std` is positive, NotImplementedError unless the dtype is real
     floating.
     """
-    refuse("log_normal_cpu", self.array.dtype, "f")
+    refuse("log_normal_cpu", self._array.dtype, "f")
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     return fill(
@@ -225,7 +225,7 @@ def random_(
     """
     low = renamed.pop("from", from_)
     _no_more(renamed, "random_")
-    dtype = self.array.dtype
+    dtype = self._array.dtype
     refuse("random_kernel_cpu", dtype, "fiub")
     if to is None:
         low, to = 0, low
@@ -245,7 +245,7 @@ def random_(
 
 
 def _continuous(t: Tensor, name: str) -> None:
-    if t.array.dtype.kind != "f":
+    if t._array.dtype.kind != "f":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {t.dtype.name}"

@@ -68,11 +68,11 @@ def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
 
 
 def _elements(input: Tensor, p: float) -> Tensor:
-    return _dropped(input, p, input.array.shape)
+    return _dropped(input, p, input._array.shape)
 
 
 def _channels(input: Tensor, p: float) -> Tensor:
-    shape = input.array.shape
+    shape = input._array.shape
     return _dropped(input, p, shape[:2] + (1,) * (len(shape) - 2))
 
 
@@ -82,23 +82,23 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
         return input * 0.0  # type: ignore[no-any-return]
     mask = _keep(shape, p)
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
-    noise = np.where(mask.array, 0.0, ALPHA * a) - ALPHA * a * p
-    return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input.array.dtype))  # type: ignore[no-any-return]
+    noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
+    return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))  # type: ignore[no-any-return]
 
 
 def _alpha_elements(input: Tensor, p: float) -> Tensor:
-    return _alpha(input, p, input.array.shape)
+    return _alpha(input, p, input._array.shape)
 
 
 def _alpha_channels(input: Tensor, p: float) -> Tensor:
-    shape = input.array.shape
+    shape = input._array.shape
     return _alpha(input, p, shape[:2] + (1,) * (len(shape) - 2))
 
 
 def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """`function` where it has an effect; in place where asked."""
     _check(p)
-    if not training or p == 0.0 or input.array.size == 0:
+    if not training or p == 0.0 or input._array.size == 0:
         return input
     return WRITTEN[function](input, p) if inplace else function(input, p)  # type: ignore[no-any-return]
 
@@ -141,14 +141,14 @@ def dropout1d(
     retrograd.Size([2, 3])
     """
     _check(p)
-    if input.array.ndim not in (2, 3):
+    if input._array.ndim not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.array.ndim}D input. Note "
+            f"dropout1d: Expected 2D or 3D input, but received a {input._array.ndim}D input. Note "
             "that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
             "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D "
             "inputs)."
         )
-    if input.array.ndim == 3:
+    if input._array.ndim == 3:
         return _applied(_channels, input, p, training, inplace)
     return _unbatched(input, p, training, inplace)
 
@@ -187,7 +187,7 @@ def dropout3d(
     tensor(0.)
     """
     _check(p)
-    if input.array.ndim == 4:
+    if input._array.ndim == 4:
         return _unbatched(input, p, training, inplace)
     return _applied(_channels, input, p, training, inplace)
 

@@ -24,10 +24,10 @@ def by_element(
             f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
             "instead. What Python computes is not recorded"
         )
-    shape, kind = self.array.shape, self.array.dtype
-    expanded = [t.expand(self.shape).array for t in others]
-    rows = zip(*[array.ravel().tolist() for array in (self.array, *expanded)], strict=True)
-    made = np.array([function(*row) for row in rows], None if self.array.size else kind)
+    shape, kind = self._array.shape, self._array.dtype
+    expanded = [t.expand(self.shape)._array for t in others]
+    rows = zip(*[array.ravel().tolist() for array in (self._array, *expanded)], strict=True)
+    made = np.array([function(*row) for row in rows], None if self._array.size else kind)
     if made.dtype.kind not in "fciub" or (made.dtype.kind == "c" and kind.kind != "c"):
         raise TypeError(
             f"{name}(): the function must give numbers that {self.dtype} can hold, not "
@@ -77,7 +77,7 @@ def fill_diagonal(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
     Raises RuntimeError for a vector, and for sizes that differ in more than two dimensions.
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(
             f"dimensions must larger than 1, this tensor has shape {list(shape)}. A matrix has a "

@@ -226,7 +226,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
         return write_out(lerp, out, (input, end, weight), {})  # type: ignore[no-any-return]
     others = {"end": end, "weight": weight}
     for name, value in others.items():
-        if isinstance(value, Tensor) and value.array.dtype != input.array.dtype:
+        if isinstance(value, Tensor) and value._array.dtype != input._array.dtype:
             raise RuntimeError(
                 f"expected dtype {input.dtype.name} for `{name}` but got dtype {value.dtype.name}"
             )

@@ -128,11 +128,11 @@ def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
 def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place and outside the graph, the rows in use whose norm exceeds `max_norm`."""
     rows = np.unique(indices)
-    norms = np.linalg.norm(weight.array[rows], norm_type, axis=1)
+    norms = np.linalg.norm(weight._array[rows], norm_type, axis=1)
     large = norms > max_norm
     if large.any():
-        weight.array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
-        if not weight.is_inference_tensor:
+        weight._array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
+        if not weight._inference:
             cell_of(weight).bump("embedding(max_norm=)")
 
 
@@ -159,13 +159,13 @@ def embedding(
     """
     if sparse:
         raise RuntimeError("embedding(): there are no sparse gradients here. Leave out sparse=True")
-    rows = weight.array.shape[0] if weight.array.ndim else 0
+    rows = weight._array.shape[0] if weight._array.ndim else 0
     skip = _row_to_skip(padding_idx, rows)
-    if weight.array.ndim != 2:
+    if weight._array.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, but has shape {list(weight.shape)}")
-    _check_indices(input.array, "embedding", rows)
+    _check_indices(input._array, "embedding", rows)
     if max_norm is not None:
-        _renormalize(weight, input.array, max_norm, norm_type)
+        _renormalize(weight, input._array, max_norm, norm_type)
     return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)  # type: ignore[no-any-return]
 
 
@@ -207,15 +207,15 @@ def embedding_bag(
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
-    counted = np.ones(flat.array.shape, np.bool_)
+    counted = np.ones(flat._array.shape, np.bool_)
     if padding_idx is not None:
-        counted = flat.array != _row_to_skip(padding_idx, weight.array.shape[0])
+        counted = flat._array != _row_to_skip(padding_idx, weight._array.shape[0])
     return _pooled(rows, starts, counted, mode)
 
 
 def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:
     """Where each bag begins in the flat input, and where the last one ends."""
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) == 2:
         if offsets is not None:
             raise ValueError(
@@ -229,9 +229,9 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
         )
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
-    if offsets.array.ndim != 1:
+    if offsets._array.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    starts = offsets.array
+    starts = offsets._array
     return starts if include_last_offset else np.append(starts, shape[0])
 
 
@@ -244,23 +244,23 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     if mode == "mean":
         sizes = np.bincount(bag[counted], minlength=bags)
         share = counted / np.maximum(sizes, 1)[bag]
-        rows = rows * new_tensor(share.astype(rows.array.real.dtype)[:, None])
+        rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
     elif not counted.all():
-        rows = rows * new_tensor(counted.astype(rows.array.real.dtype)[:, None])
+        rows = rows * new_tensor(counted.astype(rows._array.real.dtype)[:, None])
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)  # type: ignore[no-any-return]
 
 
 def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
     """The maximum over each bag, column by column; the first of equal values gets the gradient."""
-    winner = np.zeros((bags, rows.array.shape[1]), np.int64)
+    winner = np.zeros((bags, rows._array.shape[1]), np.int64)
     filled = np.zeros((bags, 1), np.bool_)
     for b in range(bags):
         own = np.flatnonzero((bag == b) & counted)
         if own.size:
-            winner[b] = own[rows.array[own].argmax(0)]
+            winner[b] = own[rows._array[own].argmax(0)]
             filled[b] = True
     if not filled.any():
-        return rows.sum(0) * new_tensor(np.zeros((bags, 1), rows.array.dtype))  # type: ignore[no-any-return]
+        return rows.sum(0) * new_tensor(np.zeros((bags, 1), rows._array.dtype))  # type: ignore[no-any-return]
     return rows.gather(0, new_tensor(winner)).where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
 
 
@@ -275,7 +275,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[0, 1],
             [1, 0]])
     """
-    indices = input.array
+    indices = input._array
     if indices.dtype != np.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor. Convert: x.long()"

@@ -82,7 +82,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
             [2, 2, 2]])
     """
     wanted = integers(sizes if size is None else (size,), "expand", "size")
-    return _expand(self, shape=expanded(self.array.shape, wanted))  # type: ignore[no-any-return]
+    return _expand(self, shape=expanded(self._array.shape, wanted))  # type: ignore[no-any-return]
 
 
 def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.shape)`. Source: PyTorch's `Tensor.expand_as`."""
-    return expand(self, other.array.shape)
+    return expand(self, other._array.shape)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
@@ -142,7 +142,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    shapes = [x.array.shape for x in tensors]
+    shapes = [x._array.shape for x in tensors]
     for first, second in itertools.combinations(shapes, 2):
         check_broadcast(first, second, "broadcast_tensors")
     shape = common_shape(*shapes)
@@ -176,7 +176,7 @@ def squeeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     """
     if names:
         return renamed(squeeze, locals())
-    return _squeeze(input, dims=ones_among(input.array.shape, dim))  # type: ignore[no-any-return]
+    return _squeeze(input, dims=ones_among(input._array.shape, dim))  # type: ignore[no-any-return]
 
 
 def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
@@ -187,7 +187,7 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
-    dims = {"dims": ones_among(self.array.shape, dim)}
+    dims = {"dims": ones_among(self._array.shape, dim)}
     return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
 
 
@@ -202,12 +202,12 @@ def unsqueeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     """
     if names:
         return renamed(unsqueeze, locals())
-    return _unsqueeze(input, dims=(normalize_dim(dim, input.array.ndim + 1),))  # type: ignore[no-any-return]
+    return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))  # type: ignore[no-any-return]
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Give the tensor itself a new dimension of size 1. Source: `Tensor.unsqueeze_`."""
-    dims = {"dims": (normalize_dim(dim, self.array.ndim + 1),)}
+    dims = {"dims": (normalize_dim(dim, self._array.ndim + 1),)}
     return turn(self, "unsqueeze_", ("unsqueeze", dims), ("squeeze", dims))
 
 
@@ -218,7 +218,7 @@ def atleast_1d(*tensors: Any) -> Any:
     >>> rg.atleast_1d(rg.tensor(2.0))
     tensor([2.])
     """
-    return _each(tensors, lambda x: x if x.array.ndim else reshape(x, (1,)))
+    return _each(tensors, lambda x: x if x._array.ndim else reshape(x, (1,)))
 
 
 def atleast_2d(*tensors: Any) -> Any:
@@ -242,13 +242,13 @@ def atleast_3d(*tensors: Any) -> Any:
     >>> rg.atleast_3d(rg.ones(3)).shape
     retrograd.Size([1, 3, 1])
     """
-    return _each(tensors, lambda x: x if x.array.ndim > 2 else unsqueeze(_two(x), -1))
+    return _each(tensors, lambda x: x if x._array.ndim > 2 else unsqueeze(_two(x), -1))
 
 
 def _two(x: Tensor) -> Tensor:
-    if x.array.ndim > 1:
+    if x._array.ndim > 1:
         return x
-    return unsqueeze(x, 0) if x.array.ndim else reshape(x, (1, 1))
+    return unsqueeze(x, 0) if x._array.ndim else reshape(x, (1, 1))
 
 
 def _each(tensors: tuple[Any, ...], function: Any) -> Any:

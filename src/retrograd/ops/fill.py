@@ -81,10 +81,10 @@ def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> A
 def target_of(dtype: Any, out: Any, default: Any, name: str) -> Any:
     """The NumPy dtype to make: the one given, else that of `out`, else `default`."""
     if dtype is None:
-        return default if out is None else out.array.dtype
+        return default if out is None else out._array.dtype
     target = check_dtype(dtype, name)
-    if out is not None and out.array.dtype != target:
-        found = [dtypes.of_numpy(d).name for d in (target, out.array.dtype)]
+    if out is not None and out._array.dtype != target:
+        found = [dtypes.of_numpy(d).name for d in (target, out._array.dtype)]
         raise RuntimeError(
             f"dtype {LEGACY.get(found[0], found[0])} does not match dtype of out parameter "
             f"({LEGACY.get(found[1], found[1])})"
@@ -177,8 +177,8 @@ def empty(
 
 def constant(value: Any, target: Any, name: str) -> Any:
     """A fill value as a 0-d array, of its own dtype if `target` is None."""
-    if isinstance(value, Tensor) and value.node is None and value.array.ndim == 0:
-        value = value.array.item()
+    if isinstance(value, Tensor) and value._node is None and value._array.ndim == 0:
+        value = value._array.item()
     if not isinstance(value, (*NUMBERS, np.generic)):
         raise TypeError(
             f"{name}(): argument 'fill_value' (position 2) must be Number, not "
@@ -441,8 +441,8 @@ def _new(factory: Any, name: str) -> Any:
 
 def as_wide(made: Tensor, like: Tensor) -> Tensor:
     """A new tensor that has room for all examples that `like` stands for, if it is a batch."""
-    if isinstance(like.array, Interpreted):
-        made.array = like.array.alike(new_tensor(made.array))
+    if isinstance(like._array, Interpreted):
+        made._array = like._array.alike(new_tensor(made._array))
     return made
 
 

@@ -100,17 +100,17 @@ def arranged(array: Any, format: Any) -> Any:
 
 def in_format(t: Tensor, format: Any, name: str) -> Tensor:
     """The tensor if its elements lie in that order, else a copy in which they do."""
-    check_format(format, t.array.ndim, name)
-    if format is preserve_format or lies_in(t.array, format):
+    check_format(format, t._array.ndim, name)
+    if format is preserve_format or lies_in(t._array, format):
         return t
     return copied_in(t, format, name)
 
 
 def copied_in(t: Tensor, format: Any, name: str) -> Tensor:
     """A copy of the tensor whose elements lie in that order."""
-    check_format(format, t.array.ndim, name)
+    check_format(format, t._array.ndim, name)
     if format.ndim:
         return _reordered(t)  # type: ignore[no-any-return]
-    if format is preserve_format or lies_in(t.array, format):
+    if format is preserve_format or lies_in(t._array, format):
         return clone(t)  # type: ignore[no-any-return]
     return t.contiguous()  # type: ignore[no-any-return]

@@ -151,7 +151,7 @@ def _floating(input: Any, name: str, real: bool = False) -> Tensor:
             f"fft_{name}(): argument 'input' (position 1) must be Tensor, not "
             f"{type(input).__name__}"
         )
-    dtype = input.array.dtype
+    dtype = input._array.dtype
     if dtype == np.float16:
         raise RuntimeError("Unsupported dtype Half. Transform x.float() instead.")
     if real and dtype.kind == "c":
@@ -186,9 +186,9 @@ def place_of(dim: int, ndim: int) -> int:
 
 
 def _dim(input: Tensor, dim: int) -> int:
-    if input.array.ndim == 0:
+    if input._array.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return place_of(dim, input.array.ndim)
+    return place_of(dim, input._array.ndim)
 
 
 def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
@@ -199,14 +199,14 @@ def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tens
                 f"Invalid number of data points ({n}) specified. The shape is "
                 f"{list(input.shape)}; a transform needs at least one point in each dimension."
             )
-    if sizes == tuple([input.array.shape[d] for d in dims]):
+    if sizes == tuple([input._array.shape[d] for d in dims]):
         return input
     return resize_ends(input, dim=dims, size=sizes)  # type: ignore[no-any-return]
 
 
 def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dims of an n-dimensional transform, and the size asked for each (-1: the input's)."""
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     s = (s,) if isinstance(s, int) else s
     dim = (dim,) if isinstance(dim, int) else dim
     if dim is None:
@@ -226,7 +226,7 @@ def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], t
 
 
 def _given(input: Tensor, dims: tuple[int, ...], asked: tuple[int, ...]) -> tuple[int, ...]:
-    shape = input.array.shape
+    shape = input._array.shape
     return tuple([shape[d] if n == -1 else n for d, n in zip(dims, asked, strict=True)])
 
 
@@ -256,7 +256,7 @@ def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> T
     dims, asked = _dims_and_sizes(input, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
-    last = 2 * (input.array.shape[dims[-1]] - 1) if asked[-1] == -1 else asked[-1]
+    last = 2 * (input._array.shape[dims[-1]] - 1) if asked[-1] == -1 else asked[-1]
     if last < 1:
         raise RuntimeError(f"Invalid number of data points ({last}) specified")
     input = _sized(input, dims, (*_given(input, dims, asked)[:-1], last // 2 + 1))

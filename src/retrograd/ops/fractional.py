@@ -76,7 +76,7 @@ def _pool(
     name = f"fractional_max_pool{dims}d"
     check_input(name, dims, input)
     refuse_complex(name, input, NO_ORDER)
-    batched = input if input.array.ndim == dims + 2 else input.unsqueeze(0)
+    batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
     size = tuple(input.shape[-dims:])
     kernel = per_dim(kernel_size, dims, name, "kernel_size")
     out = _output_size(name, size, output_size, output_ratio)
@@ -97,9 +97,9 @@ def _pool(
         )
     # PyTorch reads the samples of images columns first, those of volumes depth first.
     order = (1, 0) if dims == 2 else (0, 1, 2)
-    drawn = [samples.array[..., place] for place in order]
+    drawn = [samples._array[..., place] for place in order]
     starts = [_starts(*one) for one in zip(drawn, size, out, kernel, strict=True)]
-    indices = new_tensor(_best(batched.array, starts, kernel))
+    indices = new_tensor(_best(batched._array, starts, kernel))
     values = pool_gather(batched, indices, dims=dims)
     return (values, indices) if batched is input else (values.squeeze(0), indices.squeeze(0))
 

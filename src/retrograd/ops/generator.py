@@ -103,9 +103,9 @@ class Generator:
 
         Raises TypeError for what is no uint8 tensor, RuntimeError for one of another size.
         """
-        if not isinstance(new_state, Tensor) or new_state.array.dtype != np.uint8:
+        if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("RNG state must be a retrograd.ByteTensor (dtype uint8)")
-        content = new_state.array.tobytes()
+        content = new_state._array.tobytes()
         if len(content) != STATE_SIZE:
             raise RuntimeError(
                 f"Expected a generator state of size {STATE_SIZE} but found the input RNG state "
@@ -131,7 +131,7 @@ class Generator:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.get_state().array,)
+        return _restored, (self.get_state()._array,)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
         return self.clone_state()
@@ -203,7 +203,7 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
         made = new_tensor(np.asarray(draw((*[level.size for level in levels], *shape))))
     for level in levels:
         made = new_tensor(Batch(made, level))
-    return made.array
+    return made._array
 
 
 def make_device(spec: Any) -> device:

@@ -25,13 +25,13 @@ def gradient(
     >>> rg.gradient(rg.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     dims = tuple(range(ndim)) if dim is None else normalize_dims(dim, ndim)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     steps = _spacings(spacing, dims, dim is None, ndim)
     for place in dims:
-        if input.array.shape[place] < edge_order + 1:
+        if input._array.shape[place] < edge_order + 1:
             raise RuntimeError(
                 "torch.gradient expected each dimension size to be at least edge_order+1, got "
                 f"shape {list(input.shape)} with edge_order={edge_order}"
@@ -57,13 +57,13 @@ def _spacings(spacing: Any, dims: tuple[int, ...], all_dims: bool, ndim: int) ->
 
 def _along(input: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
     """The derivative along one dimension."""
-    n = input.array.shape[dim]
+    n = input._array.shape[dim]
 
     def part(start: int, count: int = 1) -> Any:
         return input.narrow(dim, start % n, count)
 
-    if isinstance(step, Tensor) and step.array.ndim:
-        if step.array.shape != (n,):
+    if isinstance(step, Tensor) and step._array.ndim:
+        if step._array.shape != (n,):
             raise RuntimeError(
                 f"torch.gradient expected each element of spacing to be a vector of length {n}, the"
                 f" size of dimension {dim}, but got shape {list(step.shape)}"
@@ -71,7 +71,7 @@ def _along(input: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
         gaps = step.diff()
     else:
         gaps = None
-    inner = _inside(part, n, step, gaps, [1] * dim + [-1] + [1] * (input.array.ndim - dim - 1))
+    inner = _inside(part, n, step, gaps, [1] * dim + [-1] + [1] * (input._array.ndim - dim - 1))
     left, right = (step, step) if gaps is None else (gaps[0], gaps[-1])
     if edge_order == 1:
         first, last = (part(1) - part(0)) / left, (part(-1) - part(-2)) / right

@@ -50,7 +50,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     tensor([[[[-0.5000,  0.0000],
               [ 0.5000,  0.0000]]]])
     """
-    if theta.array.dtype.kind not in "fc":
+    if theta._array.dtype.kind not in "fc":
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     dims = len(size) - 2
     if dims not in (2, 3):
@@ -59,7 +59,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"respectively. Got size {tuple(size)}."
         )
     shape = (dims, dims + 1)
-    if theta.array.ndim != 3 or theta.array.shape[1:] != shape:
+    if theta._array.ndim != 3 or theta._array.shape[1:] != shape:
         raise ValueError(
             f"Expected a batch of {dims}D affine matrices of shape Nx{shape[0]}x{shape[1]} for "
             f"size {tuple(size)}. Got {tuple(theta.shape)}."
@@ -70,7 +70,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         warnings.warn(UNSAID.format(name="affine_grid"), stacklevel=2)
     axes = [_centres(n, bool(align_corners)) for n in size[2:]]
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)
-    flat = new_tensor(places.reshape(-1, dims + 1).astype(theta.array.dtype))
+    flat = new_tensor(places.reshape(-1, dims + 1).astype(theta._array.dtype))
     points = flat @ theta.transpose(1, 2)
     return points.reshape(theta.shape[0], *size[2:], dims)  # type: ignore[no-any-return]
 
@@ -115,7 +115,7 @@ def grid_sample(
     if align_corners is None:
         warnings.warn(UNSAID.format(name="grid_sample"), stacklevel=2)
     _check_sample(input, grid, mode)
-    sizes = input.array.shape[2:]
+    sizes = input._array.shape[2:]
     align = bool(align_corners)
     pixels = [
         _to_pixel(grid.select(-1, place), n, align) for place, n in enumerate(reversed(sizes))
@@ -126,13 +126,13 @@ def grid_sample(
 
 def _check_sample(input: Tensor, grid: Tensor, mode: str) -> None:
     """Raise unless the grid fits the input."""
-    ndim, start = input.array.ndim, "grid_sampler(): "
-    if ndim not in (4, 5) or grid.array.ndim != ndim:
+    ndim, start = input._array.ndim, "grid_sampler(): "
+    if ndim not in (4, 5) or grid._array.ndim != ndim:
         raise RuntimeError(
             f"{start}expected 4D or 5D input and grid with same number of dimensions, but got "
             f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
-    if dtypes.real_of(input.array.dtype) != grid.array.dtype:
+    if dtypes.real_of(input._array.dtype) != grid._array.dtype:
         raise RuntimeError(
             f"{start}expected input and grid to have same dtype, but input has {input.dtype} and "
             f"grid has {grid.dtype}. A complex input takes a real grid; convert with grid.to(...)"
@@ -147,10 +147,10 @@ def _check_sample(input: Tensor, grid: Tensor, mode: str) -> None:
             f"{start}expected grid to have size {ndim - 2} in last dimension, but got grid with "
             f"sizes {list(grid.shape)}"
         )
-    if 0 in input.array.shape[2:]:
+    if 0 in input._array.shape[2:]:
         raise RuntimeError(
             f"{start}expected input to have non-empty spatial dimensions, but input has sizes "
-            f"{list(input.shape)} with dimension {2 + input.array.shape[2:].index(0)} being empty"
+            f"{list(input.shape)} with dimension {2 + input._array.shape[2:].index(0)} being empty"
         )
     if mode == "bicubic" and ndim == 5:
         raise RuntimeError(f"{start}bicubic interpolation only supports 4D input")
@@ -217,8 +217,8 @@ def _inside(place: Any, weight: Any, n: int) -> tuple[Any, Any]:
 
 def _read(input: Tensor, taps: list[list[tuple[Any, Any]]]) -> Tensor:
     """The sum, over all combinations of taps, of the entries there times their weights."""
-    batch, channels, *sizes = input.array.shape
-    shape = taps[0][0][0].array.shape[1:]
+    batch, channels, *sizes = input._array.shape
+    shape = taps[0][0][0]._array.shape[1:]
     indices, weights = [], []
     for corner in itertools.product(*taps):
         place, weight = 0, 1

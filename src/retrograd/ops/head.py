@@ -56,11 +56,11 @@ def linear_cross_entropy(
 
 
 def _check_shapes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    if input.array.ndim not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.array.ndim}")
-    if weight.array.ndim < 2:
+    if input._array.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input._array.ndim}")
+    if weight._array.ndim < 2:
         raise RuntimeError(
-            f"expected linear_weight with dimensionality at least 2, got {weight.array.ndim}"
+            f"expected linear_weight with dimensionality at least 2, got {weight._array.ndim}"
         )
     if input.shape[-1] != weight.shape[-1]:
         raise RuntimeError(
@@ -71,7 +71,7 @@ def _check_shapes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise RuntimeError(
             f"expected linear_bias shape {tuple(weight.shape[:-1])}, got {tuple(bias.shape)}"
         )
-    if weight.array.ndim > 2 and input.array.ndim == 1:
+    if weight._array.ndim > 2 and input._array.ndim == 1:
         raise RuntimeError(
             f"K-dimensional loss defined by linear_weight shape {tuple(weight.shape)} requires "
             f"batched input, (N, {input.shape[-1]}), got unbatched input with shape "

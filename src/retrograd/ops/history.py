@@ -43,9 +43,9 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     >>> x.sum().backward(); x.grad
     tensor([10., 10.])
     """
-    if self.node is None:
+    if self._node is None:
         raise RuntimeError(NO_GRADIENT)
-    return hooks_of(self.node).cotangent.add(hook)
+    return hooks_of(self._node).cotangent.add(hook)
 
 
 def register_post_accumulate_grad_hook(
@@ -61,14 +61,14 @@ def register_post_accumulate_grad_hook(
     >>> x.sum().backward()
     tensor([1., 1.])
     """
-    if self.node is None:
+    if self._node is None:
         raise RuntimeError(NO_GRADIENT)
-    if self.node.op is not LEAF:
+    if self._node.op is not LEAF:
         raise RuntimeError(
             "post accumulate grad hooks cannot be registered on non-leaf tensors. Use "
             "register_hook there."
         )
-    return hooks_of(self.node).accumulated.add(hook)
+    return hooks_of(self._node).accumulated.add(hook)
 
 
 def retain_grad(self: Tensor) -> None:
@@ -83,23 +83,23 @@ def retain_grad(self: Tensor) -> None:
     >>> y.retain_grad(); y.sum().backward(); y.grad
     tensor([1., 1.])
     """
-    if self.node is None:
+    if self._node is None:
         raise RuntimeError(
             "can't retain_grad on Tensor that has requires_grad=False. Ask for a gradient first: "
             "x.requires_grad_()"
         )
-    if self.node.op is not LEAF and not retains_grad(self):
-        hooks_of(self.node).retained.append(weakref.ref(self))
+    if self._node.op is not LEAF and not retains_grad(self):
+        hooks_of(self._node).retained.append(weakref.ref(self))
 
 
 def retains_grad(self: Tensor) -> bool:
     """Whether `retain_grad` was called on this tensor, which is no leaf."""
-    hooks = None if self.node is None else self.node.hooks
+    hooks = None if self._node is None else self._node.hooks
     return hooks is not None and any(ref() is self for ref in hooks.retained)
 
 
 def _hook_table(tensor: Tensor, kind: str) -> Any:
-    hooks = None if tensor.node is None else tensor.node.hooks
+    hooks = None if tensor._node is None else tensor._node.hooks
     table = None if hooks is None else getattr(hooks, kind)
     return table if table is not None and table.used else None
 

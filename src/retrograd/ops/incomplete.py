@@ -135,7 +135,7 @@ def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
             "expected a Tensor and a Tensor or a number, but got "
             f"({type(input).__name__}, {type(other).__name__})"
         )
-    like = known.array.dtype
+    like = known._array.dtype
     return as_tensor(input, like), as_tensor(other, like)
 
 

@@ -241,7 +241,7 @@ PLAIN = frozenset({int, slice, bool, type(None), type(Ellipsis)})
 
 def is_mask(item: Any) -> bool:
     """Whether an item of an index is a tensor of truth values."""
-    return isinstance(item, Tensor) and item.array.dtype.kind == "b"
+    return isinstance(item, Tensor) and item._array.dtype.kind == "b"
 
 
 def takes_dim(item: Any) -> bool:
@@ -255,7 +255,7 @@ def read_item(item: Any) -> Any:
         array = np.asarray(_arrays(item))
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):
-        array = item.array
+        array = item._array
         if array.dtype == np.uint8:  # PyTorch's first masks
             array = array.astype(np.bool_)
             item = new_tensor(array)
@@ -273,7 +273,7 @@ def read_item(item: Any) -> Any:
 
 def _arrays(item: Any) -> Any:
     if isinstance(item, Tensor):
-        return item.array
+        return item._array
     return [_arrays(part) for part in item] if isinstance(item, (list, tuple)) else item
 
 
@@ -289,13 +289,13 @@ def checked_slice(item: slice) -> slice:
 
 def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
     """The places at which a mask is true, one index tensor per dimension of the mask."""
-    for place, n in enumerate(mask.array.shape):
+    for place, n in enumerate(mask._array.shape):
         if n != shape[dim + place]:
             raise IndexError(
-                f"The shape of the mask {list(mask.array.shape)} at index {place} does not match "
+                f"The shape of the mask {list(mask._array.shape)} at index {place} does not match "
                 f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
             )
-    return [new_tensor(part) for part in np.nonzero(mask.array)]
+    return [new_tensor(part) for part in np.nonzero(mask._array)]
 
 
 def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
@@ -303,7 +303,7 @@ def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
     dims = tuple([dim for dim, _ in tensors])
     if len(tensors) == 1:
         return tensors[0][1], dims
-    arrays = [part.array for _, part in tensors]
+    arrays = [part._array for _, part in tensors]
     if any(isinstance(array, Interpreted) for array in arrays):
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
         wide = [recorded.expand(part, shape=shape) for _, part in tensors]
@@ -319,11 +319,11 @@ def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
 
 def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> None:
     """Raise for the first index that lies outside its dimension; a batch shows no values."""
-    if isinstance(found.array, Interpreted):
+    if isinstance(found._array, Interpreted):
         if len(dims) > 1:
             return  # NumPy finds it
-        found = new_tensor(concrete(found.array))
-    parts = (found.array,) if len(dims) == 1 else tuple(found.array)
+        found = new_tensor(concrete(found._array))
+    parts = (found._array,) if len(dims) == 1 else tuple(found._array)
     for dim, part in zip(dims, parts, strict=True):
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
         if outside.size:
@@ -350,7 +350,7 @@ def getitem(self: Tensor, key: Any) -> Any:
     (tensor([4, 5]), tensor([[1, 3],
             [4, 6]]), tensor([5, 6]))
     """
-    shape = self.array.shape
+    shape = self._array.shape
     if key.__class__ is int and shape and -shape[0] <= key < shape[0]:  # the usual key, at once
         return _select(self, index=(key,))
     if not shape and (key.__class__ is int or key.__class__ is slice):
@@ -366,7 +366,7 @@ def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Any:
     try:
         return _index_op(x, found, dims=dims)
     except IndexError:
-        check_bounds(x.array.shape, found, dims)
+        check_bounds(x._array.shape, found, dims)
         raise
 
 
@@ -375,25 +375,25 @@ def read_indices(shape: tuple[int, ...], indices: Any, name: str) -> Any:
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"{name}(): argument 'indices' must be tuple of Tensors")
     key = [slice(None) if item is None else item for item in indices]
-    if any(isinstance(item, Tensor) and item.array.ndim == 0 for item in key):
+    if any(isinstance(item, Tensor) and item._array.ndim == 0 for item in key):
         key = [item.reshape(1) if isinstance(item, Tensor) else item for item in key]
     return combine(parse(shape, tuple(key))[1])
 
 
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
-    if found.array.dtype.kind != "i" or found.array.dtype.itemsize < 4:
+    if found._array.dtype.kind != "i" or found._array.dtype.itemsize < 4:
         raise RuntimeError(
             f"{name}(): Expected dtype int32 or int64 for index, got {found.dtype}. Convert "
             "first: index.long()"
         )
-    if found.array.ndim > 1:
+    if found._array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
 
 
 def check_range(found: Any, dim: int, size: int, name: str) -> None:
     """Raise unless all indices lie in [0, size): these functions do not count from the end."""
-    array = concrete(found.array)
+    array = concrete(found._array)
     if array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         if name == "index_select":
@@ -413,13 +413,13 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     """
     if out is not None:
         return write_out(index_select, out, (input, dim, index), {})  # type: ignore[no-any-return]
-    place = normalize_dim(dim, input.array.ndim)
+    place = normalize_dim(dim, input._array.ndim)
     check_vector(index, "index_select")
-    shape = input.array.shape
+    shape = input._array.shape
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
         return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
-    vector = index if index.array.ndim else index.reshape(1)
+    vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)  # type: ignore[no-any-return]
 
 
@@ -434,14 +434,14 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return write_out(take, out, (input, index), {})  # type: ignore[no-any-return]
-    if index.array.dtype != np.int64:
+    if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = input.reshape(-1)
     try:
         return _index_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
     except IndexError:
-        size = flat.array.size
-        outside = index.array[(index.array < -size) | (index.array >= size)]
+        size = flat._array.size
+        outside = index._array[(index._array < -size) | (index._array >= size)]
         raise IndexError(
             f"out of range: tried to access index {outside.flat[0]} on a tensor of {size} elements."
         ) from None
@@ -459,9 +459,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if out is not None:
         return write_out(masked_select, out, (input, mask), {})  # type: ignore[no-any-return]
     check_mask(mask, "masked_select")
-    shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
-    whole = input if input.array.shape == shape else input.expand(shape)
-    cells = np.flatnonzero(np.broadcast_to(mask.array, shape))
+    shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
+    whole = input if input._array.shape == shape else input.expand(shape)
+    cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
     return gathered(whole.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
 
 
@@ -469,7 +469,7 @@ def check_mask(mask: Tensor, name: str) -> None:
     """Raise unless `mask` is a boolean tensor."""
     if not isinstance(mask, Tensor):
         raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
-    if mask.array.dtype.kind != "b":
+    if mask._array.dtype.kind != "b":
         raise RuntimeError(
             f"{name}: expected BoolTensor for mask, got {mask.dtype}. Compare first: mask != 0"
         )

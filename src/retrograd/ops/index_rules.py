@@ -42,7 +42,7 @@ def index(name: str) -> Callable[..., Any]:
         x, at = inputs
         dims = params.get("dims", (params.get("dim"),))
         shape = params.get("shape")
-        if not shape and x.array.ndim == batched[0]:
+        if not shape and x._array.ndim == batched[0]:
             return None
         if batched[1] or not adjacent(dims):
             x = spread(x, batched[0], size)
@@ -71,7 +71,7 @@ def adjacent(dims: Sequence[int]) -> bool:
 
 def wide(at: Any, dims: Sequence[int], flag: bool) -> int:
     """The number of dimensions of one example's indices."""
-    return at.array.ndim - flag - (len(dims) > 1)  # type: ignore[no-any-return]
+    return at._array.ndim - flag - (len(dims) > 1)  # type: ignore[no-any-return]
 
 
 def everywhere(
@@ -81,7 +81,7 @@ def everywhere(
     at = spread(at, flag, size)
     if len(dims) == 1:
         at = xp.unsqueeze(at, dims=(1,))
-    inner = at.array.shape[2:]
+    inner = at._array.shape[2:]
     own = at.new_tensor(range(size)) if size else at.new_zeros(0)
     own = xp.expand(xp.reshape(own, shape=(size, 1, *(1,) * len(inner))), shape=(size, 1, *inner))
     key = xp.cat(own, at, dim=1)
@@ -94,7 +94,7 @@ def inner_back(xp: Any, out: Any, at: Any, dims: Sequence[int], flag: bool) -> A
         return out
     inner, first = wide(at, dims, flag), dims[0]
     before = range(1 + inner, 1 + inner + first)
-    after = range(1 + inner + first, out.array.ndim)
+    after = range(1 + inner + first, out._array.ndim)
     return xp.permute(out, dims=(0, *before, *range(1, 1 + inner), *after))
 
 
@@ -103,7 +103,7 @@ def inner_first(xp: Any, x: Any, at: Any, dims: Sequence[int], flag: bool) -> An
     if not adjacent(dims) or not dims[0]:
         return x
     inner, first = wide(at, dims, flag), dims[0]
-    before, after = range(1, 1 + first), range(1 + first + inner, x.array.ndim)
+    before, after = range(1, 1 + first), range(1 + first + inner, x._array.ndim)
     return xp.permute(x, dims=(0, *range(1 + first, 1 + first + inner), *before, *after))
 
 
@@ -112,12 +112,12 @@ def index_put(
 ) -> Any:
     """Values that broadcast to the region are given all its dimensions first."""
     x, values, at = inputs
-    if x.array.ndim == batched[0]:
+    if x._array.ndim == batched[0]:
         return None
     x = spread(x, batched[0], size)
     inner = wide(at, dims, batched[2])
-    ndim = x.array.ndim - 1 - len(dims) + inner
-    shape = values.array.shape[batched[1] :]
+    ndim = x._array.ndim - 1 - len(dims) + inner
+    shape = values._array.shape[batched[1] :]
     lead = size if batched[1] else 1
     values = xp.reshape(values, shape=(lead, *(1,) * (ndim - len(shape)), *shape))
     if batched[2] or not adjacent(dims):
@@ -132,48 +132,48 @@ def _rows_of_examples(xp: Any, size: int, at: Any, count: int) -> Any:
     """Indices into `count` rows of each example as indices into the rows of all."""
     at = xp.where(at < 0, at + count, at)
     starts = at.new_tensor(range(0, size * count, count)) if count else at.new_zeros(size)
-    return at + xp.reshape(starts, shape=(size, *(1,) * (at.array.ndim - 1)))
+    return at + xp.reshape(starts, shape=(size, *(1,) * (at._array.ndim - 1)))
 
 
 def _index_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> Any:
     """`x[..., at, ...]` with indices of its own for each example, at one dimension."""
     dim += 1
-    rest = [d for d in range(1, x.array.ndim) if d != dim]
+    rest = [d for d in range(1, x._array.ndim) if d != dim]
     turned = xp.permute(x, dims=(0, dim, *rest))
-    count, *others = turned.array.shape[1:]
+    count, *others = turned._array.shape[1:]
     rows = xp.reshape(turned, shape=(size * count, *others))
     out = xp.index(rows, _rows_of_examples(xp, size, at, count), dims=(0,))
-    wide = at.array.ndim - 1
+    wide = at._array.ndim - 1
     before = tuple(range(1 + wide, wide + dim))
-    after = tuple(range(wide + dim, out.array.ndim))
+    after = tuple(range(wide + dim, out._array.ndim))
     return xp.permute(out, dims=(0, *before, *range(1, 1 + wide), *after))
 
 
 def _spread_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> Any:
     """The adjoint of `_index_each`: values added up at indices of their own for each example."""
-    wide = at.array.ndim - 1
-    before, after = range(1, 1 + dim), range(1 + dim + wide, x.array.ndim)
+    wide = at._array.ndim - 1
+    before, after = range(1, 1 + dim), range(1 + dim + wide, x._array.ndim)
     turned = xp.permute(x, dims=(0, *range(1 + dim, 1 + dim + wide), *before, *after))
     count = shape[dim]
     others = tuple([n for d, n in enumerate(shape) if d != dim])
     rows = _rows_of_examples(xp, size, at, count)
     out = xp.index_spread(turned, rows, dims=(0,), shape=(size * count, *others))
     out = xp.reshape(out, shape=(size, count, *others))
-    return xp.permute(out, dims=(0, *range(2, 2 + dim), 1, *range(2 + dim, out.array.ndim)))
+    return xp.permute(out, dims=(0, *range(2, 2 + dim), 1, *range(2 + dim, out._array.ndim)))
 
 
 def index_add(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     """One index for all examples, or what is added is put in its places first."""
     x, source, at = inputs
-    ranks = [t.array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
+    ranks = [t._array.ndim - flag for t, flag in zip(inputs[:2], batched, strict=False)]
     if ranks[0] != ranks[1] or not ranks[0]:
         return None
     x, source = spread(x, batched[0], size), spread(source, batched[1], size)
     if not batched[2]:
         return xp.index_add(x, source, at, dim=dim + 1)
-    added = _spread_each(xp, size, source, at, dim, x.array.shape[1:])
+    added = _spread_each(xp, size, source, at, dim, x._array.shape[1:])
     return x + (
-        added if added.array.dtype == x.array.dtype else xp.cast(added, dtype=x.array.dtype)
+        added if added._array.dtype == x._array.dtype else xp.cast(added, dtype=x._array.dtype)
     )
 
 
@@ -182,11 +182,11 @@ def valued(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
         x, src, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
-        if x.array.ndim == 1 or at.array.ndim != x.array.ndim:
+        if x._array.ndim == 1 or at._array.ndim != x._array.ndim:
             return None
-        if src.array.ndim == 1:
+        if src._array.ndim == 1:
             src = xp.expand(
-                xp.reshape(src, shape=(size, *(1,) * (at.array.ndim - 1))), shape=at.array.shape
+                xp.reshape(src, shape=(size, *(1,) * (at._array.ndim - 1))), shape=at._array.shape
             )
         return getattr(xp, name)(x, src, at, dim=dim + 1 if dim >= 0 else dim)
 
@@ -209,7 +209,7 @@ def embedding(name: str) -> Callable[..., Any]:
         if skip is not None:
             return None
         table, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
-        count, width = table.array.shape[1:]
+        count, width = table._array.shape[1:]
         rows = xp.reshape(table, shape=(size * count, width))
         at = _rows_of_examples(xp, size, at, count)
         return op(rows, at, skip=None, by_frequency=by_frequency)
@@ -232,7 +232,7 @@ def add_rows(
     values, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     at = _rows_of_examples(xp, size, at, rows)
     out = xp.add_rows(values, at, rows=size * rows, skip=None, by_frequency=by_frequency)
-    out = xp.reshape(out, shape=(size, rows, out.array.shape[1]))
+    out = xp.reshape(out, shape=(size, rows, out._array.shape[1]))
     return out if skip is None else xp.index_blank(out, new_index([skip]), dims=(1,))
 
 
@@ -257,7 +257,7 @@ def blank(walk: Any) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any) -> Any:
         (x,) = inputs
-        shape = x.array.shape
+        shape = x._array.shape
         region = region_of(walk, path, shape[1:])
         if region is None:
             return None
@@ -273,13 +273,13 @@ def splice(walk: Any) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, path: Any, layout: Any) -> Any:
         x, values = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
-        shape = x.array.shape
+        shape = x._array.shape
         region = region_of(walk, path, shape[1:])
         if region is None:
             return None
         flat = xp.reshape(x, shape=(size, math.prod(shape[1:])))
-        if values.array.dtype != x.array.dtype:
-            values = xp.cast(values, dtype=x.array.dtype)
+        if values._array.dtype != x._array.dtype:
+            values = xp.cast(values, dtype=x._array.dtype)
         values = xp.reshape(values, shape=(size, region.size))
         at = new_index(region.ravel())
         out = xp.index_put(flat, values, at, dims=(1,), accumulate=False)
@@ -301,7 +301,7 @@ def positions(shape: tuple[int, ...], **how: Any) -> Any:
 def strided(xp: Any, size: int, inputs: Any, batched: Any, /, **how: Any) -> Any:
     """`as_strided` as a choice of elements, which is a copy."""
     (x,) = inputs
-    shape = x.array.shape
+    shape = x._array.shape
     region = positions(shape[1:], **how)
     flat = xp.reshape(x, shape=(size, math.prod(shape[1:])))
     out = xp.index(flat, new_index(region.ravel()), dims=(1,))

@@ -137,7 +137,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) 
     if out is not None:
         return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "cat")
-    shapes = [x.array.shape for x in parts]
+    shapes = [x._array.shape for x in parts]
     first = shapes[0]
     if first and not is_legacy_empty(first) and shapes.count(first) == len(shapes):
         return _cat_op(*parts, dim=normalize_dim(dim, len(first)))  # type: ignore[no-any-return]
@@ -208,13 +208,13 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any
     if out is not None:
         return write_out(stack, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "stack")
-    first = parts[0].array.shape
+    first = parts[0]._array.shape
     place = normalize_dim(dim, len(first) + 1)
     for position, x in enumerate(parts):
-        if x.array.shape != first:
+        if x._array.shape != first:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
-                f"and {list(x.array.shape)} at entry {position}"
+                f"and {list(x._array.shape)} at entry {position}"
             )
     return _stack_op(*parts, dim=place)  # type: ignore[no-any-return]
 
@@ -229,7 +229,7 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return write_out(hstack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = [atleast_1d(x) for x in _sequence(tensors, "hstack")]
-    return cat(parts, 0 if parts[0].array.ndim == 1 else 1)
+    return cat(parts, 0 if parts[0]._array.ndim == 1 else 1)
 
 
 def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
@@ -281,7 +281,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return write_out(column_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "column_stack")
-    return cat([x if x.array.ndim > 1 else reshape(x, (x.array.size, 1)) for x in parts], 1)
+    return cat([x if x._array.ndim > 1 else reshape(x, (x._array.size, 1)) for x in parts], 1)
 
 
 # -- repeating ---------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
             [1, 2, 1, 2]])
     """
     counts = integers(counts if repeats is None else (repeats,), "repeat", "repeats")
-    if len(counts) < self.array.ndim:
+    if len(counts) < self._array.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             f"tensor: got {list(counts)} for a tensor of shape {list(self.shape)}"
@@ -340,7 +340,7 @@ def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     tensor([[1, 2, 1, 2]])
     """
     counts = integers(counts if dims is None else (dims,), "tile", "dims")
-    return repeat(input, *[1] * (input.array.ndim - len(counts)), *counts)
+    return repeat(input, *[1] * (input._array.ndim - len(counts)), *counts)
 
 
 def repeat_interleave(
@@ -363,13 +363,13 @@ def repeat_interleave(
     if names:
         return renamed(repeat_interleave, locals())
     if repeats is None:
-        counts = input.array
+        counts = input._array
         return new_tensor(np.repeat(np.arange(counts.size), counts))
     if dim is None:
-        input, dim = reshape(input, (input.array.size,)), 0
-    place = normalize_dim(dim, input.array.ndim)
-    counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
-    size = input.array.shape[place]
+        input, dim = reshape(input, (input._array.size,)), 0
+    place = normalize_dim(dim, input._array.ndim)
+    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
+    size = input._array.shape[place]
     if counts.ndim and counts.size not in (1, size):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
@@ -401,13 +401,13 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
-    if any(x.array.ndim > 1 for x in tensors):
+    if any(x._array.ndim > 1 for x in tensors):
         raise RuntimeError("meshgrid: Expected 0D or 1D tensors in the tensor list")
     swap = indexing == "xy" and len(tensors) > 1
     if swap:
         tensors = (tensors[1], tensors[0], *tensors[2:])
     rows = [
-        reshape(x, tuple(x.array.size if i == place else 1 for i in range(len(tensors))))
+        reshape(x, tuple(x._array.size if i == place else 1 for i in range(len(tensors))))
         for place, x in enumerate(tensors)
     ]
     grids = broadcast_tensors(*rows)
@@ -423,7 +423,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     >>> rg.cartesian_prod(rg.tensor([1, 2]), rg.tensor([3, 4])).shape
     retrograd.Size([4, 2])
     """
-    if any(x.array.ndim != 1 for x in tensors):
+    if any(x._array.ndim != 1 for x in tensors):
         raise RuntimeError("Expect a 1D vector, but got another shape: reshape(-1) the arguments")
     if len(tensors) == 1:
         return tensors[0]
@@ -442,14 +442,14 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             [1, 3],
             [2, 3]])
     """
-    if input.array.ndim != 1:
+    if input._array.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return new_tensor(np.empty(0, input.array.dtype))
+        return new_tensor(np.empty(0, input._array.dtype))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    found = np.array(list(choose(range(input.array.size), r)), np.int64).reshape(-1, r)
+    found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
     return input[new_tensor(found)]  # type: ignore[no-any-return]
 
 
@@ -464,12 +464,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
             [0, 0, 3]])
     """
     blocks = [atleast_2d(x) for x in tensors]
-    if any(x.array.ndim > 2 for x in blocks):
+    if any(x._array.ndim > 2 for x in blocks):
         raise RuntimeError("block_diag: Input tensors must have 2 or fewer dimensions")
-    dtype = dtypes.common(*[x.array for x in blocks])
-    width, before, rows = sum(x.array.shape[1] for x in blocks), 0, []
+    dtype = dtypes.common(*[x._array for x in blocks])
+    width, before, rows = sum(x._array.shape[1] for x in blocks), 0, []
     for x in blocks:
-        height, own = x.array.shape
+        height, own = x._array.shape
         after = width - before - own
         sides = [new_tensor(np.zeros((height, n), dtype)) for n in (before, after)]
         rows.append(cat([sides[0], x, sides[1]], 1))

@@ -18,7 +18,7 @@ __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
 def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Any:
     dtype, device, requires_grad, memory_format = settings
     check_device(device)
-    array = check_tensor(input, name).array
+    array = check_tensor(input, name)._array
     target = array.dtype if dtype is None else check_dtype(dtype, name)
     if isinstance(array, Interpreted):
         made = make(np.empty(array.shape, array.dtype), target)

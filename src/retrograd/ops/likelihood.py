@@ -40,8 +40,8 @@ def kl_div(
         positive = target > 0
         entropy = target * target.where(positive, 1.0).log()
         loss = entropy.where(positive, 0.0) - target * input
-    if batch and input.array.ndim:
-        return loss.sum() / input.array.shape[0]  # type: ignore[no-any-return]
+    if batch and input._array.ndim:
+        return loss.sum() / input._array.shape[0]  # type: ignore[no-any-return]
     return reduced(loss, reduction)
 
 
@@ -98,17 +98,17 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        var = new_tensor(np.full(input.array.shape, var, dtypes.real_of(input.array.dtype)))
-    sizes, found = input.array.shape, var.array.shape
+        var = new_tensor(np.full(input._array.shape, var, dtypes.real_of(input._array.dtype)))
+    sizes, found = input._array.shape, var._array.shape
     if found != sizes:
         if sizes[:-1] == found:
             var = var.unsqueeze(-1)
         elif sizes[:-1] != found[:-1] or found[-1:] != (1,):
             raise ValueError("var is of incorrect size")
     reduction = reduction_of(reduction)
-    if (var.array < 0).any():
+    if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
-    bounded = var + new_tensor(np.maximum(var.array, eps) - var.array)
+    bounded = var + new_tensor(np.maximum(var._array, eps) - var._array)
     loss = 0.5 * (bounded.log() + squared_distance(input, target, reduction="none") / bounded)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

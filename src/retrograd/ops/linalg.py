@@ -235,7 +235,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> linear(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0], [5.0, 6.0]]), rg.tensor([0.5, 1.0]))
     tensor([[11.5000, 18.0000]])
     """
-    if weight.array.ndim == 2:
+    if weight._array.ndim == 2:
         return products.linear(input, weight, bias)  # type: ignore[no-any-return]
     if weight.ndim > 2:
         raise RuntimeError(

@@ -147,7 +147,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         return write_out(logit, out, (input, eps), {})  # type: ignore[no-any-return]
     if eps is None:
         return _logit(input)  # type: ignore[no-any-return]
-    if input.array.dtype.kind in "iub":
+    if input._array.dtype.kind in "iub":
         input = recorded.cast(input, dtype=dtypes.default_numpy())
     return _logit(clamp(input, eps, 1 - eps))  # type: ignore[no-any-return]
 

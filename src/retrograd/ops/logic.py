@@ -71,7 +71,7 @@ def _bitwise(name: str, function: Any, about: str, shown: str, operator: str) ->
     )
 
     def reflected(self: Tensor, other: Any) -> Any:
-        return call(as_tensor(other, self.array.dtype), self)
+        return call(as_tensor(other, self._array.dtype), self)
 
     attach(call, name)
     method(call, f"__{operator}__")
@@ -106,7 +106,7 @@ attach(bitwise_not, "bitwise_not")
 
 
 def _invert(self: Tensor) -> Tensor:
-    if self.array.dtype.kind not in "iub":
+    if self._array.dtype.kind not in "iub":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not on "
             f"{self.dtype}"

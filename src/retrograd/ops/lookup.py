@@ -42,7 +42,7 @@ def isin(
             f"test_elements must be a Tensor, not {type(elements).__name__} and "
             f"{type(test_elements).__name__}"
         )
-    x, y = (as_tensor(value, given.array.dtype).array for value in (elements, test_elements))
+    x, y = (as_tensor(value, given._array.dtype)._array for value in (elements, test_elements))
     for array in (x, y):
         if array.dtype.kind == "c":
             raise RuntimeError(
@@ -64,8 +64,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = nonzero(input).array[:size]
-    whole = np.full((size, input.array.ndim), fill_value, np.int64)
+    found = nonzero(input)._array[:size]
+    whole = np.full((size, input._array.ndim), fill_value, np.int64)
     whole[: len(found)] = found
     return new_tensor(whole)
 
@@ -80,13 +80,13 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     >>> rg.unravel_index(rg.tensor([5, 1]), (2, 3))
     (tensor([1, 0]), tensor([2, 1]))
     """
-    if not isinstance(indices, Tensor) or indices.array.dtype.kind not in "iu":
+    if not isinstance(indices, Tensor) or indices._array.dtype.kind not in "iu":
         found = getattr(indices, "dtype", type(indices).__name__)
         raise TypeError(f"expected 'indices' to be integer dtype, but got {found}")
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    parts, rest = [], indices.array
+    parts, rest = [], indices._array
     for n in reversed(sizes):
         parts.append(new_tensor(np.asarray(rest % n if n else rest)))
         rest = rest // n if n else rest

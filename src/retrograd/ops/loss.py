@@ -78,7 +78,7 @@ def check_tensors(name: str, **tensors: Any) -> None:
 
 def check_floating(name: str, input: Tensor) -> None:
     """Raise NotImplementedError for integers."""
-    if input.array.dtype.kind not in "fcV":
+    if input._array.dtype.kind not in "fcV":
         raise NotImplementedError(
             f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
         )
@@ -87,7 +87,7 @@ def check_floating(name: str, input: Tensor) -> None:
 def check_real(name: str, *tensors: Tensor) -> None:
     """Raise NotImplementedError for complex values."""
     for t in tensors:
-        if t.array.dtype.kind == "c":
+        if t._array.dtype.kind == "c":
             raise NotImplementedError(
                 f'"{name}" not implemented for {t.dtype}: it is defined for real numbers. Take '
                 "x.real, or x.abs()"
@@ -101,8 +101,8 @@ def legacy(t: Tensor) -> str:
 
 def warn_size(name: str, input: Tensor, target: Tensor) -> None:
     """Warn where the target has another shape than the input; raise where they do not broadcast."""
-    if input.array.shape != target.array.shape:
-        check_broadcast(input.array.shape, target.array.shape, name)
+    if input._array.shape != target._array.shape:
+        check_broadcast(input._array.shape, target._array.shape, name)
         warnings.warn(OTHER_SIZE.format(target=target.shape, input=input.shape), stacklevel=3)
 
 
@@ -110,7 +110,7 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     """The loss with a weight for each element; "mean" divides by the sum of the weights."""
     if weight is None:
         return reduced(loss, reduction)
-    if weight.array.shape != loss.array.shape:
+    if weight._array.shape != loss._array.shape:
         raise ValueError("Weights and input must have the same size.")
     loss = loss * weight
     return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
@@ -172,7 +172,7 @@ def mse_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("mse_loss", input=input, target=target)
-    if input.array.dtype.kind not in "fc" and target.array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fc" and target._array.dtype.kind not in "fc":
         check_floating("mse_loss", input)
     warn_size("mse_loss", input, target)
     if weight is not None:
@@ -211,7 +211,7 @@ def _huber(d: Tensor, delta: float) -> Tensor:
     inner = size < delta
     near = d.where(inner, 0.0)
     far = (size - 0.5 * delta).where(~inner, 0.0)
-    square = (near * near.conj()).real if d.array.dtype.kind == "c" else near * near
+    square = (near * near.conj()).real if d._array.dtype.kind == "c" else near * near
     return square * 0.5 + far * delta  # type: ignore[no-any-return]
 
 
@@ -316,14 +316,14 @@ def binary_cross_entropy(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("binary_cross_entropy", input=input, target=target)
     check_real("binary_cross_entropy", input, target)
-    if input.array.shape != target.array.shape:
+    if input._array.shape != target._array.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    if input.array.dtype != target.array.dtype:
+    if input._array.dtype != target._array.dtype:
         raise RuntimeError(f"Found dtype {legacy(target)} but expected {legacy(input)}")
-    if not ((input.array >= 0) & (input.array <= 1)).all():
+    if not ((input._array >= 0) & (input._array <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = _bce(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
@@ -370,14 +370,14 @@ def binary_cross_entropy_with_logits(
     check_tensors("binary_cross_entropy_with_logits", input=input, target=target)
     check_real("binary_cross_entropy_with_logits", input, target)
     check_floating("binary_cross_entropy_with_logits", input)
-    if input.array.shape != target.array.shape:
+    if input._array.shape != target._array.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
     if pos_weight is None:
         loss = _bce_with_logits(input, target)
     else:
-        ones = new_tensor(np.ones_like(input.array))
+        ones = new_tensor(np.ones_like(input._array))
         positive = _bce_with_logits(input, ones)  # softplus(-input)
         loss = (1 - target) * input + (1 + (pos_weight - 1) * target) * positive
     return reduced(loss if weight is None else loss * weight, reduction)
@@ -400,5 +400,5 @@ def soft_margin_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     product = -target * input
-    zeros = new_tensor(np.zeros_like(product.array))
+    zeros = new_tensor(np.zeros_like(product._array))
     return reduced(_bce_with_logits(product, zeros), reduction)

@@ -47,7 +47,7 @@ def _swap_rows(x: Any, pivots: Any, *, back: bool) -> Any:
 def swapped_rows(xp: Any, size: int, inputs: Any, batched: Any, *, back: bool) -> Any:
     """The rule for many examples: pivots have one dimension less than matrices."""
     x, pivots = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
-    ndim = max(x.array.ndim - 1, pivots.array.ndim)
+    ndim = max(x._array.ndim - 1, pivots._array.ndim)
     return xp.swap_rows(raised(x, ndim), raised(pivots, ndim - 1), back=back)
 
 

@@ -45,20 +45,20 @@ __all__ = [
 
 def whole_mask(input: Tensor, mask: Tensor) -> Tensor:
     """The mask as booleans in the shape of `input`; IndexError if it has more dimensions."""
-    if mask.array.ndim > input.array.ndim:
+    if mask._array.ndim > input._array.ndim:
         raise IndexError(
             "expected a broadcastable mask, but got mask dimensionality higher than of the input: "
             f"{list(mask.shape)} for {list(input.shape)}"
         )
-    found = mask if mask.array.dtype.kind == "b" else mask.bool()
-    return found if found.array.shape == input.array.shape else found.expand(input.array.shape)  # type: ignore[no-any-return]
+    found = mask if mask._array.dtype.kind == "b" else mask.bool()
+    return found if found._array.shape == input._array.shape else found.expand(input._array.shape)  # type: ignore[no-any-return]
 
 
 def kept(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
     """`input` with `identity` where the mask drops; for integers, their limit in place of inf."""
     if mask is None:
         return input
-    dtype = input.array.dtype
+    dtype = input._array.dtype
     if dtype.kind in "iu" and math.isinf(identity):
         limits = np.iinfo(dtype)
         identity = limits.max if identity > 0 else limits.min
@@ -178,7 +178,7 @@ def argmin(
 
 def number(input: Tensor, dim: Any, mask: Tensor | None, keepdim: bool) -> Tensor:
     """How many elements are kept, as int64."""
-    ones = new_tensor(np.ones(input.array.shape, np.bool_))
+    ones = new_tensor(np.ones(input._array.shape, np.bool_))
     return reduce.sum(ones if mask is None else whole_mask(input, mask), dim, keepdim)
 
 
@@ -221,7 +221,7 @@ def median(
     found: Tensor = extrema.nanmedian(kept(floats, mask, math.nan), dim, keepdim).values
     if floats is input:
         return found
-    if np.isnan(found.array).any():
+    if np.isnan(found._array).any():
         raise ValueError(
             "masked median expects no fully masked out rows if dtype is not floating point. "
             "Convert first: x.float()"
@@ -388,5 +388,5 @@ def normalize(
     """
     wrap_dim(input, dim)
     size: Any = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    least = new_tensor(np.asarray(eps, size.array.dtype))
+    least = new_tensor(np.asarray(eps, size._array.dtype))
     return recorded.div(kept(input, mask, 0), recorded.maximum(size, least))  # type: ignore[no-any-return]

@@ -79,7 +79,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     >>> rg.masked_fill(rg.tensor([1.0, 2.0]), rg.tensor([True, False]), 0.0)
     tensor([0., 2.])
     """
-    if isinstance(mask, Tensor) and mask.array.dtype.kind != "b":
+    if isinstance(mask, Tensor) and mask._array.dtype.kind != "b":
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}. "
             "Compare first: mask != 0"
@@ -99,22 +99,22 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     tensor([1., 0., 2.])
     """
     check_mask(mask, "masked_scatter_")
-    if source.array.dtype != input.array.dtype:
+    if source._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"masked_scatter_: expected self and source to have same dtypes but got {input.dtype} "
             f"and {source.dtype}"
         )
     whole, wide = broadcast_tensors(input, mask)
-    cells = np.flatnonzero(wide.array)
-    if source.array.size < cells.size:
+    cells = np.flatnonzero(wide._array)
+    if source._array.size < cells.size:
         raise RuntimeError(
-            f"Number of elements of source < number of ones in mask: {source.array.size} < "
+            f"Number of elements of source < number of ones in mask: {source._array.size} < "
             f"{cells.size}"
         )
     values = basic(source.reshape(-1), index=(slice(cells.size),))
     flat = whole.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return changed.reshape(whole.array.shape)  # type: ignore[no-any-return]
+    return changed.reshape(whole._array.shape)  # type: ignore[no-any-return]
 
 
 for function in (masked_fill, masked_scatter):

@@ -53,7 +53,7 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """
     sizes = zip(reversed(input.shape), reversed(product.shape), strict=False)
     if input.ndim > product.ndim or any(m not in (1, n) for m, n in sizes):
-        raise bias_error(product.array, input.array)
+        raise bias_error(product._array, input._array)
     if input.dtype is not product.dtype:
         a, b = (LEGACY[t.dtype.name] for t in (input, product))
         raise RuntimeError(

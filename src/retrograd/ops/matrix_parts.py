@@ -94,12 +94,12 @@ def check_system(a: Tensor, b: Tensor, name: str, left: bool = True) -> None:
 
 def raise_failed(info: Tensor, text: str) -> None:
     """Raise LinAlgError if `info` says that a matrix failed; `text` may name its place {info}."""
-    while isinstance(info.array, Batch):
-        info = info.array.value
-    failed = np.flatnonzero(info.array)
+    while isinstance(info._array, Batch):
+        info = info._array.value
+    failed = np.flatnonzero(info._array)
     if failed.size:
-        where = f"(Batch element {failed[0]}): " if info.array.ndim else ""
-        raise LinAlgError(text.format(where=where, info=info.array.flat[failed[0]]))
+        where = f"(Batch element {failed[0]}): " if info._array.ndim else ""
+        raise LinAlgError(text.format(where=where, info=info._array.flat[failed[0]]))
 
 
 def write_all(function: Callable[..., Any], out: Any, results: Any) -> Any:

@@ -107,7 +107,7 @@ def nbytes(self: Tensor) -> int:
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """The steps in memory, in elements, along each dimension or along `dim`."""
-    array = self.array
+    array = self._array
     if dim is not None:
         return array.strides[_place(self, dim)] // array.itemsize
     return tuple(step // array.itemsize for step in array.strides)
@@ -115,7 +115,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
-    return (data_ptr(self) - _address(root(self.array))) // self.array.itemsize  # type: ignore[no-any-return]
+    return (data_ptr(self) - _address(root(self._array))) // self._array.itemsize  # type: ignore[no-any-return]
 
 
 def root(array: Any) -> Any:
@@ -131,7 +131,7 @@ def _address(array: Any) -> int:
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return _address(self.array)
+    return _address(self._array)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -144,16 +144,16 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     False
     """
     if memory_format is None:
-        return self.array.flags.c_contiguous  # type: ignore[no-any-return]
+        return self._array.flags.c_contiguous  # type: ignore[no-any-return]
     if memory_format is formats.preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     formats.check_format(memory_format, memory_format.ndim, "is_contiguous")
-    return formats.lies_in(self.array, memory_format)
+    return formats.lies_in(self._array, memory_format)
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both look at the same elements of the same memory in the same way."""
-    x, y = self.array, tensor.array
+    x, y = self._array, tensor._array
     return x.shape == y.shape and x.strides == y.strides and _address(x) == _address(y)
 
 
@@ -218,7 +218,7 @@ def is_inference(input: Tensor) -> bool:
     >>> rg.is_inference(x), rg.is_inference(rg.zeros(2))
     (True, False)
     """
-    return check_tensor(input, "is_inference").is_inference_tensor
+    return check_tensor(input, "is_inference")._inference
 
 
 def is_nonzero(input: Tensor) -> bool:
@@ -276,17 +276,17 @@ def item(self: Tensor) -> Any:
     >>> rg.tensor([2.5]).item()
     2.5
     """
-    if self.array.size != 1:
+    if self._array.size != 1:
         raise RuntimeError(
-            f"a Tensor with {self.array.size} elements cannot be converted to Scalar. Reduce it "
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar. Reduce it "
             "first (x.sum().item()), or take all of them: x.tolist()"
         )
-    return self.array.item()
+    return self._array.item()
 
 
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
-    return self.array.tolist()
+    return self._array.tolist()
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
@@ -299,9 +299,9 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """
-    if self.node is not None and not force and modes.state.grad and not modes.state.inference:
+    if self._node is not None and not force and modes.state.grad and not modes.state.inference:
         raise RuntimeError(NO_NUMPY)
-    return self.array.view()
+    return self._array.view()
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -314,12 +314,12 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _single(self: Tensor) -> Any:
-    if self.array.size != 1:
+    if self._array.size != 1:
         raise ValueError(
             "only one element tensors can be converted to Python scalars, this one has shape "
             f"{list(self.shape)}. Reduce it first, or take all elements: x.tolist()"
         )
-    return self.array.item()
+    return self._array.item()
 
 
 def _real(self: Tensor, kind: str) -> Any:
@@ -347,18 +347,18 @@ def _complex(self: Tensor) -> complex:
 
 
 def _index(self: Tensor) -> int:
-    if self.array.size != 1 or dtypes.category(self.array.dtype) > 1:
+    if self._array.size != 1 or dtypes.category(self._array.dtype) > 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
-    return int(self.array.item())
+    return int(self._array.item())
 
 
 def _bool(self: Tensor) -> bool:
-    if self.array.size != 1:
-        which = "more than one value" if self.array.size else "no values"
+    if self._array.size != 1:
+        which = "more than one value" if self._array.size else "no values"
         raise RuntimeError(
             f"Boolean value of Tensor with {which} is ambiguous. Use x.any() or x.all()."
         )
-    return bool(self.array.item())
+    return bool(self._array.item())
 
 
 def _len(self: Tensor) -> int:
@@ -375,13 +375,13 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, Tensor):
-        element = element.array
+        element = element._array
     elif not isinstance(element, (bool, int, float, complex, np.generic)):
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."
         )
-    return bool((self.array == element).any())
+    return bool((self._array == element).any())
 
 
 METHODS: tuple[Any, ...] = (

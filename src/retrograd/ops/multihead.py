@@ -168,22 +168,22 @@ def _with_bias(
 
 def _bias(mask: Tensor | None, name: str, like: Any) -> Tensor | None:
     """A mask as what to add to the scores: -inf where a boolean one is True."""
-    if mask is None or mask.array.dtype.kind in "fc":
+    if mask is None or mask._array.dtype.kind in "fc":
         return mask
-    if mask.array.dtype != np.bool_:
+    if mask._array.dtype != np.bool_:
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    bias = np.where(mask.array, -math.inf, 0.0)
-    return new_tensor(bias.astype(dtypes.real_of(like.array.dtype)))
+    bias = np.where(mask._array, -math.inf, 0.0)
+    return new_tensor(bias.astype(dtypes.real_of(like._array.dtype)))
 
 
 def _check_mask(bias: Tensor | None, rows: int, columns: int, count: int) -> None:
     """Raise unless an attn_mask has the shape of the scores, or of those of one head."""
     if bias is None:
         return
-    wanted = {2: (rows, columns), 3: (count, rows, columns)}[bias.array.ndim]
+    wanted = {2: (rows, columns), 3: (count, rows, columns)}[bias._array.ndim]
     if tuple(bias.shape) != wanted:
         raise RuntimeError(
-            f"The shape of the {bias.array.ndim}D attn_mask is {tuple(bias.shape)}, but should be "
+            f"The shape of the {bias._array.ndim}D attn_mask is {tuple(bias.shape)}, but should be "
             f"{wanted}."
         )
 
@@ -211,28 +211,28 @@ def _check_ranks(
     query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
 ) -> bool:
     """Whether there is a batch dimension; raises AssertionError where ranks do not fit."""
-    ndim = query.array.ndim
+    ndim = query._array.ndim
     if ndim not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor"
         )
     kind = "batched (3-D)" if ndim == 3 else "unbatched (2-D)"
-    if key.array.ndim != ndim or value.array.ndim != ndim:
+    if key._array.ndim != ndim or value._array.ndim != ndim:
         raise AssertionError(
             f"For {kind} `query`, expected `key` and `value` to be {ndim}-D but found "
-            f"{key.array.ndim}-D and {value.array.ndim}-D tensors respectively"
+            f"{key._array.ndim}-D and {value._array.ndim}-D tensors respectively"
         )
-    if padding is not None and padding.array.ndim != ndim - 1:
+    if padding is not None and padding._array.ndim != ndim - 1:
         raise AssertionError(
             f"For {kind} `query`, expected `key_padding_mask` to be `None` or {ndim - 1}-D but "
-            f"found {padding.array.ndim}-D tensor instead"
+            f"found {padding._array.ndim}-D tensor instead"
         )
-    if mask is not None and mask.array.ndim not in (2, 3):
+    if mask is not None and mask._array.ndim not in (2, 3):
         raise AssertionError(
             f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
-            f"{mask.array.ndim}-D tensor instead"
+            f"{mask._array.ndim}-D tensor instead"
         )
-    if ndim == 2 and mask is not None and mask.array.ndim == 3:
+    if ndim == 2 and mask is not None and mask._array.ndim == 3:
         wanted = (heads, query.shape[0], key.shape[0])
         if tuple(mask.shape) != wanted:
             raise AssertionError(

@@ -178,9 +178,9 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     retrograd.Size([2, 1, 4])
     """
     for name, t in (("Input", input), ("Weight", weight)):
-        if t.array.ndim != 3:
+        if t._array.ndim != 3:
             raise RuntimeError(
-                f"{name} must have 3 dims: time, batch, in_channel; it has {t.array.ndim}"
+                f"{name} must have 3 dims: time, batch, in_channel; it has {t._array.ndim}"
             )
     made = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return made.permute(2, 0, 1)  # type: ignore[no-any-return]

@@ -76,16 +76,16 @@ def embedding_bag(
         indices, weight, offsets, None, 2, scale_grad_by_freq, BAGS[mode], sparse,
         per_sample_weights, include_last_offset, skipped,
     )  # fmt: skip
-    flat, starts = indices.array, offsets.array
+    flat, starts = indices._array, offsets._array
     ends = starts if include_last_offset else np.append(starts, flat.size)
     bag = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     counted = np.ones(flat.shape, np.bool_) if skipped is None else flat != skipped
     sizes = np.bincount(bag[counted], minlength=len(ends) - 1)
-    largest = np.zeros(bags.array.shape if mode == 2 else sizes.shape, np.int64)
+    largest = np.zeros(bags._array.shape if mode == 2 else sizes.shape, np.int64)
     for b in range(len(sizes)) if mode == 2 else ():
         own = flat[(bag == b) & counted]
         if own.size:
-            largest[b] = own[weight.array[own].argmax(0)]
+            largest[b] = own[weight._array[own].argmax(0)]
     return bags, new_tensor(bag), new_tensor(sizes), new_tensor(largest)
 
 
@@ -128,7 +128,7 @@ def convolution(
     >>> rg.convolution(x, w, None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
     """
-    function: Any = CONVOLUTIONS[transposed].get(weight.array.ndim)
+    function: Any = CONVOLUTIONS[transposed].get(weight._array.ndim)
     if function is None:
         raise RuntimeError(
             "convolution(): expected a weight (O, C, ...) of 3, 4 or 5 dimensions, got shape "
@@ -255,7 +255,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     (tensor([1., 1.]), tensor([True, True]))
     """
     training = train is None or train
-    kept = dropouts.dropout(new_tensor(np.ones(input.array.shape, np.float32)), p, training) != 0
+    kept = dropouts.dropout(new_tensor(np.ones(input._array.shape, np.float32)), p, training) != 0
     scale = 1 / (1 - p) if training and p < 1 else 1.0
     return input * kept * scale, kept
 

@@ -40,7 +40,7 @@ UNBATCHED = (
 
 
 def _check_floating(name: str, input: Tensor) -> None:
-    if input.array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fc":
         raise NotImplementedError(
             f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
         )
@@ -49,7 +49,7 @@ def _check_floating(name: str, input: Tensor) -> None:
 def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
     """Raise where a parameter has another precision than the input."""
     for t in parameters:
-        if t is not None and dtypes.real_of(t.array.dtype) != dtypes.real_of(input.array.dtype):
+        if t is not None and dtypes.real_of(t._array.dtype) != dtypes.real_of(input._array.dtype):
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype}, but got"
                 f" {t.dtype}"
@@ -65,8 +65,8 @@ def _per_channel(t: Tensor | None, ndim: int) -> Tensor | None:
 
 def _check_channels(channels: int, **tensors: Tensor | None) -> None:
     for name, t in tensors.items():
-        if t is not None and t.array.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {t.array.size}")
+        if t is not None and t._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
 
 
 def _track(
@@ -75,7 +75,7 @@ def _track(
     """Move a running statistic towards `factor` times what this batch gave, outside the graph."""
     if running is None:
         return
-    if found.array.dtype.kind == "c" and running.array.dtype.kind != "c":
+    if found._array.dtype.kind == "c" and running._array.dtype.kind != "c":
         raise RuntimeError(
             f"{name}(): running_mean of a complex input must be complex, but is {running.dtype}"
         )
@@ -86,15 +86,15 @@ def _track(
         with modes.Changed(grad=False):
             running.mul_(1.0 - momentum).add_(share)
         return
-    running.array *= 1.0 - momentum
-    running.array += (momentum * factor) * found.array.reshape(running.array.shape)
-    if not running.is_inference_tensor:
+    running._array *= 1.0 - momentum
+    running._array += (momentum * factor) * found._array.reshape(running._array.shape)
+    if not running._inference:
         cell_of(running).bump(name)
 
 
 def is_batched(*tensors: Tensor) -> bool:
     """Whether one of the tensors stands for many, so that its array cannot be computed with."""
-    return any(isinstance(t.array, Interpreted) for t in tensors)
+    return any(isinstance(t._array, Interpreted) for t in tensors)
 
 
 def batch_norm(
@@ -122,7 +122,7 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     _check_floating("batch_norm", input)
     channels = shape[1] if len(shape) > 1 else 0
     count = shape[0] * math.prod(shape[2:]) if shape else 0
@@ -151,11 +151,11 @@ def _with_running(
     input: Tensor, mean: Any, var: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
     """`input * scale + shift` per channel, by given statistics."""
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
-        scale = new_tensor(np.asarray(1.0 / np.sqrt(var.array + eps), var.array.dtype))
+        scale = new_tensor(np.asarray(1.0 / np.sqrt(var._array + eps), var._array.dtype))
     if weight is not None:
         scale = weight * scale
     shift = -scale * mean.detach()
@@ -185,7 +185,7 @@ def instance_norm(
     tensor([[[-0.9701,  0.9701],
              [ 0.0000,  0.0000]]])
     """
-    shape, ndim = input.array.shape, input.array.ndim
+    shape, ndim = input._array.shape, input._array.ndim
     _check_floating("instance_norm", input)
     if not use_input_stats:
         if running_mean is None or running_var is None:
@@ -221,7 +221,7 @@ def _trailing(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
             f"{type(normalized_shape).__name__}. Write ({normalized_shape},)"
         )
-    wanted, shape = tuple(normalized_shape), input.array.shape
+    wanted, shape = tuple(normalized_shape), input._array.shape
     if not wanted:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -234,7 +234,7 @@ def _trailing(
             f"input of size{list(shape)}"
         )
     for parameter, t in parameters.items():
-        if t is not None and t.array.shape != wanted:
+        if t is not None and t._array.shape != wanted:
             raise RuntimeError(
                 f"Expected {parameter} to be of same shape as normalized_shape, but got "
                 f"{parameter} of shape {list(t.shape)} and normalized_shape = {list(wanted)}"
@@ -281,7 +281,7 @@ def rms_norm(
     tensor([[0.2000, 1.4000]])
     """
     dim = _trailing("rms_norm", input, normalized_shape, weight=weight)
-    eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
+    eps = float(np.finfo(input._array.dtype).eps) if eps is None else eps
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
     return out if weight is None else out * weight  # type: ignore[no-any-return]
@@ -289,7 +289,7 @@ def rms_norm(
 
 def squared_modulus(input: Tensor) -> Tensor:
     """|x|^2, real, with no kink at 0."""
-    if input.array.dtype.kind == "c":
+    if input._array.dtype.kind == "c":
         return (input * input.conj()).real  # type: ignore[no-any-return]
     return input * input  # type: ignore[no-any-return]
 
@@ -311,7 +311,7 @@ def group_norm(
     >>> rg.nn.functional.group_norm(rg.tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
@@ -327,7 +327,7 @@ def group_norm(
             f"Expected more than 1 value per channel when training, got input size {list(shape)}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t.array.shape != (shape[1],):
+        if t is not None and t._array.shape != (shape[1],):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, "
                 f"but got {name} of shape {list(t.shape)} and input of shape {list(shape)}"
@@ -352,21 +352,21 @@ def local_response_norm(
     >>> rg.nn.functional.local_response_norm(rg.ones(1, 1, 2), 1, alpha=1.0, beta=1.0)
     tensor([[[0.5000, 0.5000]]])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)"
         )
-    if not input.array.size:
+    if not input._array.size:
         return input
     channel = np.arange(shape[1])
     offset = channel[None, :] - channel[:, None] + size // 2
     near = (offset >= 0) & (offset < size)
-    if input.array.dtype.kind in "fc":
-        window = new_tensor(near.astype(dtypes.real_of(input.array.dtype)) / size)
+    if input._array.dtype.kind in "fc":
+        window = new_tensor(near.astype(dtypes.real_of(input._array.dtype)) / size)
         means = window @ squared_modulus(input).reshape(shape[0], shape[1], -1)
     else:  # means of integers are cut off, as those of pooling are
-        window = new_tensor(near.astype(input.array.dtype))
+        window = new_tensor(near.astype(input._array.dtype))
         means = (window @ (input * input).reshape(shape[0], shape[1], -1)) // size
     means = means.reshape(shape)
     return input / (means * alpha + k) ** beta  # type: ignore[no-any-return]

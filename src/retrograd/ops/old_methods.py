@@ -55,7 +55,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     >>> rg.zeros(2, 3).t().dim_order()
     (1, 0)
     """
-    steps = self.array.strides
+    steps = self._array.strides
     return tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
 
 

@@ -79,14 +79,14 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     tensor([[4, 2, 1],
             [9, 3, 1]])
     """
-    if x.array.ndim != 1:
+    if x._array.ndim != 1:
         raise RuntimeError(
             f"x must be a one-dimensional tensor, this one has shape {list(x.shape)}"
         )
-    columns = x.array.shape[0] if N is None else N
+    columns = x._array.shape[0] if N is None else N
     if columns < 0:
         raise RuntimeError(f"N must be non-negative, but got {columns}")
-    if x.array.dtype.kind in "biu":
+    if x._array.dtype.kind in "biu":
         x = x.long()
     found = powers(x, max(columns, 2))[:, :columns]
     return found if increasing else flip(found, (1,))  # type: ignore[no-any-return]

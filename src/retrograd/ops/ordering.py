@@ -252,8 +252,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
         return write_out(nonzero, out, (input,), {"as_tuple": as_tuple})
     rank(input)
     if as_tuple:
-        return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input.array))])
-    return new_tensor(np.argwhere(input.array))
+        return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input._array))])
+    return new_tensor(np.argwhere(input._array))
 
 
 def argwhere(input: Tensor) -> Tensor:
@@ -287,7 +287,7 @@ def unique(
     >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
     (tensor([1, 3]), tensor([2, 1]))
     """
-    array = ordered(input.array, "unique")
+    array = ordered(input._array, "unique")
     axis = None if dim is None else wrap_dim(input, dim)
     values, inverse, counts = np.unique(
         array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
@@ -310,7 +310,7 @@ def unique_consecutive(
     >>> rg.unique_consecutive(rg.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    array = input.array
+    array = input._array
     axis = 0 if dim is None else wrap_dim(input, dim)
     lines = array.reshape(-1) if dim is None else np.atleast_1d(array)
     rows = np.moveaxis(lines, axis, 0)
@@ -333,7 +333,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     for negative classes, and for classes beyond `num_classes`. Source: PyTorch's
     `nn.functional.one_hot`.
     """
-    classes = tensor.array
+    classes = tensor._array
     if classes.dtype != np.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor. Convert it: x.long()"

@@ -73,7 +73,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     >>> rg.constant_pad_nd(rg.tensor([1, 2]), (1, 2))
     tensor([0, 1, 2, 0, 0])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     widths = read_widths(len(shape), pad)
     for dim, (n, (low, high)) in enumerate(zip(shape, widths, strict=True)):
         if n + low + high < 0:
@@ -103,7 +103,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     flat = integers((pad,), "pad", "pad")
     if len(flat) % 2 or not len(flat) // 2 < ndim <= len(flat) // 2 + 2:
         raise NotImplementedError(
@@ -119,7 +119,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
 
 def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
     """`x` with a border of `mode` before and after it along `dim`; negative widths cut."""
-    size = x.array.shape[dim]
+    size = x._array.shape[dim]
     if mode == "reflect" and max(low, high) >= max(size, 1):
         raise RuntimeError(
             "Padding size should be less than the corresponding input dimension, but got: padding "
@@ -134,7 +134,7 @@ def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
         raise RuntimeError(f"Expected a non-empty dimension {dim} to replicate, got size 0")
     if mode == "circular" and min(low, high) < 0:  # what is cut is not continued either
         x = narrow(x, dim, max(-low, 0), size - max(-low, 0) - max(-high, 0))
-        low, high, size = max(low, 0), max(high, 0), x.array.shape[dim]
+        low, high, size = max(low, 0), max(high, 0), x._array.shape[dim]
     pieces = [x]
     if low > 0:
         pieces.insert(0, BORDERS[mode](x, dim, low, size, True))
@@ -143,7 +143,7 @@ def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
     cut = max(-low, 0), max(-high, 0)
     if any(cut):
         joined = cat(pieces, dim) if len(pieces) > 1 else x
-        return narrow(joined, dim, cut[0], joined.array.shape[dim] - sum(cut))
+        return narrow(joined, dim, cut[0], joined._array.shape[dim] - sum(cut))
     return cat(pieces, dim)
 
 
@@ -152,7 +152,7 @@ def _reflect(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor
 
 
 def _replicate(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor:
-    sizes = list(x.array.shape)
+    sizes = list(x._array.shape)
     sizes[dim] = width
     return narrow(x, dim, 0 if before else size - 1, 1).expand(sizes)  # type: ignore[no-any-return]
 

@@ -85,7 +85,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     retrograd.Size([4, 2, 3])
     """
     order = integers(order if dims is None else (dims,), "permute", "dims")
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     if len(order) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -106,7 +106,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     >>> rg.transpose(rg.ones(2, 3, 4), 0, -1).shape
     retrograd.Size([4, 3, 2])
     """
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     return _transpose(input, dim0=normalize_dim(dim0, ndim), dim1=normalize_dim(dim1, ndim))  # type: ignore[no-any-return]
 
 
@@ -143,9 +143,9 @@ def t(input: Tensor) -> Tensor:
     >>> rg.t(rg.ones(2, 3)).shape
     retrograd.Size([3, 2])
     """
-    if input.array.ndim > 2:
+    if input._array.ndim > 2:
         raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D. For "
+            f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D. For "
             "batches of matrices write x.mT"
         )
     return _t(input)  # type: ignore[no-any-return]
@@ -153,12 +153,12 @@ def t(input: Tensor) -> Tensor:
 
 def _reversed(self: Tensor) -> Any:
     """The dimensions in reverse order, a view; of a matrix, its transpose."""
-    return _permute(self, dims=tuple(range(self.array.ndim))[::-1])
+    return _permute(self, dims=tuple(range(self._array.ndim))[::-1])
 
 
 def _matrices_transposed(self: Tensor) -> Any:
     """The last two dimensions exchanged, a view: `(..., M, N)` becomes `(..., N, M)`."""
-    ndim = self.array.ndim
+    ndim = self._array.ndim
     if ndim < 2:
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
@@ -181,7 +181,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 def _hermitian(self: Tensor) -> Any:
     """The conjugate transpose of a matrix."""
-    ndim = self.array.ndim
+    ndim = self._array.ndim
     if ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor. For "
@@ -201,7 +201,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     >>> rg.movedim(rg.ones(2, 3, 4), 0, -1).shape
     retrograd.Size([3, 4, 2])
     """
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     old, new = normalize_dims(source, ndim), normalize_dims(destination, ndim)
     if len(old) != len(new):
         raise RuntimeError(
@@ -229,7 +229,7 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of the tensor itself. Source: PyTorch's `Tensor.transpose_`."""
-    ndim = self.array.ndim
+    ndim = self._array.ndim
     dims = {"dim0": normalize_dim(dim0, ndim), "dim1": normalize_dim(dim1, ndim)}
     step = ("transpose", dims)
     return turn(self, "transpose_", step, step)
@@ -237,7 +237,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 def t_(self: Tensor) -> Tensor:
     """Transpose the tensor itself, which has at most two dimensions. Source: `Tensor.t_`."""
-    if self.array.ndim > 2:
+    if self._array.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return turn(self, "t_", ("t", {}), ("t", {}))
 

@@ -30,7 +30,7 @@ PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", ")
 
 def holds_complex(value: Any) -> bool:
     """Whether an array or a tensor is complex; a question that formulas may ask of both."""
-    return getattr(value, "array", value).dtype.kind == "c"  # type: ignore[no-any-return]
+    return getattr(value, "_array", value).dtype.kind == "c"  # type: ignore[no-any-return]
 
 
 def legacy_name(dtype: np.dtype[Any]) -> str:

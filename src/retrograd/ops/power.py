@@ -226,10 +226,10 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     if out is not None:
         return write_out(float_power, out, (input, exponent), {})  # type: ignore[no-any-return]
     pair = [as_tensor(value, np.dtype(np.float64)) for value in (input, exponent)]
-    wide = any(value.array.dtype.kind == "c" for value in pair)
+    wide = any(value._array.dtype.kind == "c" for value in pair)
     target = np.dtype(np.complex128 if wide else np.float64)
     made = [
-        recorded.cast(value, dtype=target) if value.array.dtype != target else value
+        recorded.cast(value, dtype=target) if value._array.dtype != target else value
         for value in pair
     ]
     if not isinstance(exponent, Tensor):

@@ -177,7 +177,7 @@ def elements(array: Any, indent: int) -> str:
 
 def notes(tensor: Tensor) -> Iterator[str]:
     """What is said after the elements: size of an empty tensor, unusual dtype, history."""
-    array, default = tensor.array, dtypes.default_numpy()
+    array, default = tensor._array, dtypes.default_numpy()
     if array.size == 0:
         if array.ndim != 1:
             yield f"size={tuple(array.shape)}"
@@ -188,25 +188,25 @@ def notes(tensor: Tensor) -> Iterator[str]:
         inferred = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
     if not inferred:
         yield f"dtype={tensor.dtype}"
-    if tensor.node is not None and tensor.node.op.refuses:
+    if tensor._node is not None and tensor._node.op.refuses:
         yield "grad_fn=<Invalid>"
     elif tensor.grad_fn is not None:
         yield f"grad_fn=<{type(tensor.grad_fn).__name__}>"
     elif tensor.requires_grad:
         yield "requires_grad=True"
     levels = modes.state.levels
-    if levels and tensor.tangents and levels[-1] in tensor.tangents:
-        yield f"tangent={tensor.tangents[levels[-1]]}"
+    if levels and tensor._tangents and levels[-1] in tensor._tangents:
+        yield f"tangent={tensor._tangents[levels[-1]]}"
 
 
 def to_text(tensor: Tensor, name: str | None = None) -> str:
     """The whole representation, opening with `name` (by default "tensor", or a subclass's own)."""
     if name is None:
         name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
-    if isinstance(tensor.array, Interpreted):
-        return f"{name}(..., size={tuple(tensor.array.shape)}, dtype={tensor.dtype}, batched)"
+    if isinstance(tensor._array, Interpreted):
+        return f"{name}(..., size={tuple(tensor._array.shape)}, dtype={tensor.dtype}, batched)"
     indent = len(name) + 1
-    text = f"{name}({elements(tensor.array, indent)}"
+    text = f"{name}({elements(tensor._array, indent)}"
     column = len(text) - text.rfind("\n") + 1
     for note in notes(tensor):
         if column + len(note) + 2 > options["linewidth"]:
@@ -223,8 +223,8 @@ def _repr(self: Tensor) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    if self.array.ndim == 0:
-        return str(format(self.array.item(), spec))
+    if self._array.ndim == 0:
+        return str(format(self._array.item(), spec))
     return object.__format__(self, spec)
 
 

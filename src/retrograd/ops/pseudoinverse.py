@@ -32,7 +32,7 @@ def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     if rtol is None:
         rtol = np.finfo(real).eps * max(A.shape[-2:])
         if atol is not None:
-            given = atol.array if isinstance(atol, Tensor) else np.asarray(atol)
+            given = atol._array if isinstance(atol, Tensor) else np.asarray(atol)
             rtol = np.where(given > 0, 0.0, rtol)
     return tolerance(0.0 if atol is None else atol, real), tolerance(rtol, real)
 
@@ -43,9 +43,9 @@ def tolerance(value: Any, dtype: Any) -> Tensor:
         if value.dtype.is_complex:
             raise RuntimeError(
                 "linalg: atol and rtol tensors of complex type are not supported. Got "
-                f"{legacy_name(value.array.dtype)}; pass their absolute values"
+                f"{legacy_name(value._array.dtype)}; pass their absolute values"
             )
-        value = value.array
+        value = value._array
     return new_tensor(np.asarray(value, dtype))
 
 
@@ -187,7 +187,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     singular = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond)
     residuals = real
-    if m > n and driver not in (None, "gelsy") and (driver == "gels" or (rank.array == n).all()):
+    if m > n and driver not in (None, "gelsy") and (driver == "gels" or (rank._array == n).all()):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
     return returns.linalg_lstsq(
         solution.squeeze(-1) if vectors else solution,

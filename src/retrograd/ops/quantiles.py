@@ -84,7 +84,7 @@ def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
     points = _checked(name, input, q, interpolation)
-    shape = input.array.shape
+    shape = input._array.shape
     at = 0 if dim is None else wrap_dim(input, dim)
     lines = input.reshape(-1) if dim is None or not shape else input.movedim(at, -1)
     values = sort(lines, -1).values  # NaN last
@@ -92,41 +92,41 @@ def _quantile(
     found = _between(values, rank, interpolation).movedim(-1, 0)
     if keepdim:
         kept = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
-        found = found.reshape(found.array.shape[:1] + tuple(kept))
-    return found if points.array.ndim else found[0]  # type: ignore[no-any-return]
+        found = found.reshape(found._array.shape[:1] + tuple(kept))
+    return found if points._array.ndim else found[0]  # type: ignore[no-any-return]
 
 
 def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
     """`q` as a tensor; raises where PyTorch does."""
-    if input.array.size == 0:
+    if input._array.size == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
-    if input.array.dtype not in (np.float32, np.float64):
+    if input._array.dtype not in (np.float32, np.float64):
         raise RuntimeError(
             f"{name}() input tensor must be either float or double dtype, not "
-            f"{legacy(input.array.dtype)}"
+            f"{legacy(input._array.dtype)}"
         )
     if interpolation not in INTERPOLATIONS:
         raise RuntimeError(
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    points = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, input.array.dtype))
-    if points.array.ndim > 1:
+    points = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, input._array.dtype))
+    if points._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    if points.array.dtype != input.array.dtype:
+    if points._array.dtype != input._array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not ((points.array >= 0) & (points.array <= 1)).all():
+    if not ((points._array >= 0) & (points._array <= 1)).all():
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return points
 
 
 def _ranks(values: Tensor, points: Tensor, skip: bool) -> Any:
     """The rank of each quantile in each sorted line, `(..., k)`; without `skip`, of NaN if any."""
-    bad = np.isnan(values.array)
-    last = values.array.shape[-1] - 1
+    bad = np.isnan(values._array)
+    last = values._array.shape[-1] - 1
     if skip:
         present = np.maximum(last - bad.sum(-1, keepdims=True), 0)
-        return points * new_tensor(present.astype(values.array.dtype))
+        return points * new_tensor(present.astype(values._array.dtype))
     spoilt = new_tensor(bad.any(-1, keepdims=True))
     return recorded.masked_fill(points * last, new_tensor(np.asarray(float(last))), spoilt)
 

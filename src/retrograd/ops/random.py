@@ -316,9 +316,9 @@ def randint_like(
 def check_std(std: Any) -> None:
     """Raise RuntimeError for a negative standard deviation."""
     if isinstance(std, Tensor):
-        if std.array.dtype.kind == "c":
+        if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if (std.array < 0).any():
+        if (std._array < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -358,12 +358,12 @@ def normal(
         target = target_of(dtype, out, dtypes.default_numpy(), "normal")
         shape = shape_of(size, "normal")
     else:
-        target = parameters[0].array.dtype
-        shapes = [t.array.shape for t in parameters]
+        target = parameters[0]._array.dtype
+        shapes = [t._array.shape for t in parameters]
         check_broadcast(shapes[0], shapes[-1], "normal")
         shape = np.broadcast_shapes(*shapes)
     refuse("normal_kernel_cpu", target, "fc")
-    center, scale = (t.array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
+    center, scale = (t._array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
     drawn = chosen(generator, "normal").normal(shape, target)
     values = np.asarray(center + scale * drawn).astype(target, copy=False)
     if out is not None or not parameters:
@@ -395,7 +395,7 @@ def bernoulli(
     >>> rg.bernoulli(rg.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
-    array = check_tensor(input, "bernoulli").array
+    array = check_tensor(input, "bernoulli")._array
     source = chosen(generator, "bernoulli")
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
@@ -428,7 +428,7 @@ def multinomial(
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 1)
     tensor([1])
     """
-    weights = check_tensor(input, "multinomial").array
+    weights = check_tensor(input, "multinomial")._array
     if weights.dtype.kind != "f":
         name = dtypes.of_numpy(weights.dtype).name
         raise RuntimeError(
@@ -467,7 +467,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> rg.poisson(rg.tensor([0.0]))
     tensor([0.])
     """
-    rates = check_tensor(input, "poisson").array
+    rates = check_tensor(input, "poisson")._array
     refuse("poisson_cpu", rates.dtype, "f")
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")

@@ -259,7 +259,7 @@ def out_of_bounds(index: Any, dim: int, size: int) -> IndexError:
 
 def check_entry(input: Tensor, dim: int, index: int) -> tuple[int, int]:
     """`dim` counted from the front, and `index`; IndexError where there is no such entry."""
-    shape = input.array.shape
+    shape = input._array.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     place, entry = normalize_dim(dim, len(shape)), operator.index(index)
@@ -293,7 +293,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     >>> rg.narrow(rg.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     place, first = normalize_dim(dim, len(shape)), operator.index(start)
@@ -320,7 +320,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     >>> rg.diagonal(rg.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -339,7 +339,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
             [2, 3],
             [3, 4]])
     """
-    shape = self.array.shape
+    shape = self._array.shape
     dim = normalize_dim(dimension, len(shape))
     length = shape[dim] if shape else 1
     if size < 0:
@@ -369,7 +369,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     offset = storage_offset or 0
     if len(sizes) != len(strides):
         raise RuntimeError("mismatch in length of strides and shape")
-    if not input.array.flags.c_contiguous:
+    if not input._array.flags.c_contiguous:
         raise RuntimeError(
             f"as_strided(): the input of shape {list(input.shape)} is not contiguous. Copy it "
             "first: x.contiguous().as_strided(...)"
@@ -379,10 +379,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
             f"as_strided: Negative sizes, strides or offsets are not supported: {sizes}, {strides}"
         )
     last = offset + sum((n - 1) * m for n, m in zip(sizes, strides, strict=True))
-    if 0 not in sizes and last >= input.array.size:
+    if 0 not in sizes and last >= input._array.size:
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset} "
-            f"are out of bounds for {input.array.size} elements"
+            f"are out of bounds for {input._array.size} elements"
         )
     return _as_strided(input, size=sizes, stride=strides, offset=offset)  # type: ignore[no-any-return]
 
@@ -399,7 +399,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
             [2, 3]])
     """
     as_strided(self.detach(), size, stride, storage_offset)  # for its errors
-    if any(ref() is not None for ref in self.views or ()):
+    if any(ref() is not None for ref in self._views or ()):
         raise RuntimeError("as_strided_() needs a tensor without live views: x = x.clone()")
     params = {
         "size": integers((size,), "as_strided_", "size"),

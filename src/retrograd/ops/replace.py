@@ -22,8 +22,8 @@ __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_sc
 def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
     """A copy of `input` with `src`, which is cast, in the place of the view `name(**params)`."""
     view = OPS[name]
-    shape = view.forward(input.array, **params).shape
-    if shape != src.array.shape:
+    shape = view.forward(input._array, **params).shape
+    if shape != src._array.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(shape)}"
@@ -68,7 +68,7 @@ def slice_scatter(
     if out is not None:
         given = (input, src, dim, start, end, step)
         return write_out(slice_scatter, out, given, {})  # type: ignore[no-any-return]
-    place = normalize_dim(dim, input.array.ndim)
+    place = normalize_dim(dim, input._array.ndim)
     if operator.index(step) <= 0:
         raise RuntimeError(f"slice step must be positive, but got {step}")
     index = (*[slice(None)] * place, slice(start, end, step))
@@ -88,7 +88,7 @@ def diagonal_scatter(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")

@@ -40,7 +40,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     tensor([[[1., 2.],
              [3., 4.]]])
     """
-    r, shape = upscale_factor, input.array.shape
+    r, shape = upscale_factor, input._array.shape
     _check_image("pixel_shuffle", shape)
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
@@ -63,7 +63,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     >>> rg.nn.functional.pixel_unshuffle(rg.ones(1, 4, 4), 2).shape
     retrograd.Size([4, 2, 2])
     """
-    r, shape = downscale_factor, input.array.shape
+    r, shape = downscale_factor, input._array.shape
     _check_image("pixel_unshuffle", shape)
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
@@ -98,7 +98,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     >>> rg.nn.functional.channel_shuffle(rg.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) < 3:
         raise RuntimeError(
             f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}"
@@ -137,7 +137,7 @@ def interpolate(
     >>> rg.nn.functional.interpolate(rg.tensor([[[0.0, 4.0]]]), scale_factor=2, mode="linear")
     tensor([[[0., 1., 3., 4.]]])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     _check_mode(input, mode, align_corners, antialias)
     sizes, scales = _sizes(shape[2:], size, scale_factor)
     if recompute_scale_factor:
@@ -191,7 +191,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
-    ndim = input.array.ndim
+    ndim = input._array.ndim
     if ndim not in (3, 4, 5) or mode not in MODES:
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: "
@@ -240,7 +240,7 @@ def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, A
 def _averaged(input: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """Each output entry the mean of the input entries that it covers, one dimension at a time."""
     for dim, n in enumerate(sizes, 2):
-        found = input.array.shape[dim]
+        found = input._array.shape[dim]
         starts = np.arange(n) * found // n
         ends = -(-(np.arange(1, n + 1) * found) // n)
         place = np.arange(found)
@@ -251,7 +251,7 @@ def _averaged(input: Tensor, sizes: tuple[int, ...]) -> Tensor:
 
 def _mixed(input: Tensor, dim: int, weights: Any) -> Tensor:
     """`input` with the matrix `weights`, (output entries, input entries), applied along `dim`."""
-    matrix = new_tensor(weights.astype(dtypes.real_of(input.array.dtype)))
+    matrix = new_tensor(weights.astype(dtypes.real_of(input._array.dtype)))
     return (input.transpose(dim, -1) @ matrix.transpose(0, 1)).transpose(dim, -1)  # type: ignore[no-any-return]
 
 
@@ -321,12 +321,12 @@ KERNELS: dict[str, tuple[Any, float]] = {
 def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:
     """The weighted sum of the entries at `places` along `dim`."""
     total: Any = None
-    shape = [1] * input.array.ndim
+    shape = [1] * input._array.ndim
     for index, weight in places:
         part = input.index_select(dim, new_tensor(index))
         if weight is not None:
             shape[dim] = -1
-            factor = weight.astype(dtypes.real_of(input.array.dtype)).reshape(shape)
+            factor = weight.astype(dtypes.real_of(input._array.dtype)).reshape(shape)
             part = part * new_tensor(factor)
         total = part if total is None else total + part
     return total  # type: ignore[no-any-return]

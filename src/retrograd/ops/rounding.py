@@ -221,17 +221,19 @@ def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Ten
     >>> rg.floor_divide(rg.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """
-    if input.array.dtype.kind in "cb":
-        raise unsupported("floor_divide", input.array.dtype)
-    other = as_tensor(other, input.array.dtype)
-    if {input.array.dtype.kind, other.array.dtype.kind} <= {"i", "u"} and not np.all(other.array):
+    if input._array.dtype.kind in "cb":
+        raise unsupported("floor_divide", input._array.dtype)
+    other = as_tensor(other, input._array.dtype)
+    if {input._array.dtype.kind, other._array.dtype.kind} <= {"i", "u"} and not np.all(
+        other._array
+    ):
         raise RuntimeError("ZeroDivisionError: floor_divide() of integers by a tensor holding 0")
     return div(input, other, rounding_mode="floor", out=out)
 
 
 def _reversed(function: Any) -> Any:
     def call(self: Tensor, other: Any) -> Any:
-        return function(as_tensor(other, self.array.dtype), self)
+        return function(as_tensor(other, self._array.dtype), self)
 
     return call
 

@@ -59,9 +59,9 @@ def whole(name: str, *, flat: bool = False) -> Callable[..., Any]:
     def rule(xp: Any, size: int, inputs: Sequence[Any], batched: Sequence[bool], /) -> Any:
         (x,) = inputs
         if flat:
-            count = math.prod(x.array.shape[1:])
+            count = math.prod(x._array.shape[1:])
             x = xp.reshape(x, shape=(size, count))
-        return getattr(xp, name)(x, dim=tuple(range(1, x.array.ndim)), keepdim=False)
+        return getattr(xp, name)(x, dim=tuple(range(1, x._array.ndim)), keepdim=False)
 
     return rule
 
@@ -71,7 +71,7 @@ def like_input(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
         first = spread(inputs[0], batched[0], size)
-        ndim = first.array.ndim - 1
+        ndim = first._array.ndim - 1
         others = [
             raised(t, ndim) if flag else t for t, flag in zip(inputs[1:], batched[1:], strict=True)
         ]
@@ -97,7 +97,7 @@ def expanded(name: str) -> Callable[..., Any]:
 def sum_to(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
     """Leading dimensions of an example that `shape` lacks are summed, the batch axis is not."""
     x = inputs[0]
-    extra = x.array.ndim - 1 - len(shape)
+    extra = x._array.ndim - 1 - len(shape)
     found = xp.sum_to(x, shape=(size, *(1,) * extra, *shape))
     return xp.reshape(found, shape=(size, *shape)) if extra else found
 
@@ -131,12 +131,12 @@ def permuted(xp: Any, size: int, inputs: Any, batched: Any, /, *, dims: Any) -> 
 def transposed(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """`t`: the two dimensions of an example change places, if it has two."""
     x = inputs[0]
-    return x if x.array.ndim < 3 else xp.transpose(x, dim0=1, dim1=2)
+    return x if x._array.ndim < 3 else xp.transpose(x, dim0=1, dim1=2)
 
 
 def matmul(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """Stacks of any rank: the shorter one's ones come after the batch axis."""
-    ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
+    ndim = max(t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
     return xp.matmul(*[raised(t, ndim) if flag else t
                        for t, flag in zip(inputs, batched, strict=True)])  # fmt: skip
 
@@ -165,12 +165,12 @@ def linear(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     if not batched[1] and not batched[2]:
         return xp.linear(x, weight, bias)
     x = spread(x, batched[0], size)
-    flat = x.array.ndim == 2
+    flat = x._array.ndim == 2
     if flat:
         x = xp.unsqueeze(x, dims=(1,))
     weight = spread(weight, batched[1], size)
     weight = xp.transpose(weight, dim0=1, dim1=2)
-    ndim = x.array.ndim - 1
+    ndim = x._array.ndim - 1
     out = xp.matmul(x, raised(weight, ndim))
     if bias is not None:
         bias = raised(bias, ndim) if batched[2] else bias
@@ -185,7 +185,7 @@ def linear_weight(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
 
 
 def _rows(xp: Any, size: int, t: Any) -> Any:
-    _, *rows, last = t.array.shape
+    _, *rows, last = t._array.shape
     return xp.reshape(t, shape=(size, math.prod(rows), last))
 
 
@@ -203,40 +203,40 @@ def conv(name: str, first: str, second: str) -> Callable[..., Any]:
         x, y, *rest = inputs
         bias = rest[0] if rest else None
         if second == "kernel" and batched[0] and not any(batched[1:]):
-            shape = x.array.shape
+            shape = x._array.shape
             folded = xp.reshape(x, shape=(shape[0] * shape[1], *shape[2:]))
             out = op(folded, y, *rest, groups=groups, **params)
-            return xp.reshape(out, shape=(shape[0], shape[1], *out.array.shape[1:]))
+            return xp.reshape(out, shape=(shape[0], shape[1], *out._array.shape[1:]))
         x, y = spread(x, batched[0], size), spread(y, batched[1], size)
         x, y = [_grouped(xp, t, kind) for t, kind in ((x, first), (y, second))]
         out = op(x, y, *[None for _ in rest], groups=groups * size, **params)
-        made = out.array.shape
+        made = out._array.shape
         if second == "data":  # what comes out is a kernel, channels first
             return xp.reshape(out, shape=(size, made[0] // size, *made[1:]))
         out = xp.reshape(out, shape=(made[0], size, made[1] // size, *made[2:]))
-        out = xp.permute(out, dims=(1, 0, *range(2, out.array.ndim)))
+        out = xp.permute(out, dims=(1, 0, *range(2, out._array.ndim)))
         if bias is None:
             return out
-        channels = bias.array.shape[-1]
+        channels = bias._array.shape[-1]
         lead = size if batched[2] else 1
-        return out + xp.reshape(bias, shape=(lead, 1, channels, *(1,) * (out.array.ndim - 3)))
+        return out + xp.reshape(bias, shape=(lead, 1, channels, *(1,) * (out._array.ndim - 3)))
 
     return rule
 
 
 def _grouped(xp: Any, t: Any, kind: str) -> Any:
     """A batch of data or kernels as one, with the channels of all examples side by side."""
-    size, first, second, *rest = t.array.shape
+    size, first, second, *rest = t._array.shape
     if kind == "kernel":
         return xp.reshape(t, shape=(size * first, second, *rest))
-    turned = xp.permute(t, dims=(1, 0, *range(2, t.array.ndim)))
+    turned = xp.permute(t, dims=(1, 0, *range(2, t._array.ndim)))
     return xp.reshape(turned, shape=(first, size * second, *rest))
 
 
 def channel_sum(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """Sums over all but the channels of each example."""
     x = inputs[0]
-    return xp.sum_dim(x, dim=(1, *range(3, x.array.ndim)), keepdim=False)
+    return xp.sum_dim(x, dim=(1, *range(3, x._array.ndim)), keepdim=False)
 
 
 def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
@@ -247,7 +247,7 @@ def channel_fill(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any
 
 def mse_loss(xp: Any, size: int, inputs: Any, batched: Any, /, *, reduction: str) -> Any:
     """The loss of each element, reduced within each example."""
-    ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
+    ndim = max(t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
     x, y = [raised(t, ndim) if flag else t for t, flag in zip(inputs, batched, strict=True)]
     each = xp.mse_loss(x, y, reduction="none")
     if reduction == "none":
@@ -284,7 +284,7 @@ def cross_entropy_slope(
     cotangent = spread(inputs[0], batched[0], size)
     x, target, share = _classes(xp, size, inputs[1:], batched[1:])
     p = xp.softmax(x, dim=(2,))
-    hot = xp.put_along(xp.zeros_like(target) + x.new_ones(()), target, dim=2, shape=p.array.shape)
+    hot = xp.put_along(xp.zeros_like(target) + x.new_ones(()), target, dim=2, shape=p._array.shape)
     out = (p - hot) * (xp.reshape(cotangent, shape=(size, 1, 1)) * scale)
     return out if share is None else xp.where(share != 0, out * share, xp.zeros_like(out))
 
@@ -298,7 +298,7 @@ def aligned(name: str, *less: int) -> Callable[..., Any]:
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
         short = [*less, *[0] * (len(inputs) - len(less))]
         ndim = max(
-            t.array.ndim - flag + fewer
+            t._array.ndim - flag + fewer
             for t, flag, fewer in zip(inputs, batched, short, strict=True)
             if t is not None
         )
@@ -315,14 +315,14 @@ def solve_ex(xp: Any, size: int, inputs: Any, batched: Any, /) -> Any:
     """The right sides may have dimensions that the matrices lack, and that `info` lacks too."""
     x = inputs[0]
     out, info = aligned("solve_ex")(xp, size, inputs, batched)
-    return out, xp.reshape(info, shape=(size, *x.array.shape[batched[0] : -2]))
+    return out, xp.reshape(info, shape=(size, *x._array.shape[batched[0] : -2]))
 
 
 def dot_to(name: str) -> Callable[..., Any]:
     """The rule of a product that is summed to `shape`; see `sum_to`."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, shape: Any) -> Any:
-        ndim = max(t.array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
+        ndim = max(t._array.ndim - flag for t, flag in zip(inputs, batched, strict=True))
         x, y = [
             raised(spread(t, flag, size), ndim) for t, flag in zip(inputs, batched, strict=True)
         ]
@@ -338,7 +338,7 @@ def standardized(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
         x = spread(inputs[0], batched[0], size)
-        ndim = x.array.ndim - 1
+        ndim = x._array.ndim - 1
         others = [
             raised(t, ndim) if flag else t for t, flag in zip(inputs[1:], batched[1:], strict=True)
         ]
@@ -350,7 +350,7 @@ def standardized(name: str) -> Callable[..., Any]:
 def tie_share(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, keepdim: bool) -> Any:
     """The extremum is one of each example."""
     x, out = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
-    ndim = x.array.ndim
+    ndim = x._array.ndim
     if dim is None:
         dim, keepdim = tuple(range(1, ndim)), False
     else:
@@ -363,9 +363,9 @@ def folded(name: str) -> Callable[..., Any]:
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
         (x,) = inputs
-        _, count, *rest = x.array.shape
+        _, count, *rest = x._array.shape
         out = getattr(xp, name)(xp.reshape(x, shape=(size * count, *rest)), **params)
-        return xp.reshape(out, shape=(size, count, *out.array.shape[1:]))
+        return xp.reshape(out, shape=(size, count, *out._array.shape[1:]))
 
     return rule
 
@@ -382,7 +382,7 @@ def along_lines(name: str) -> Callable[..., Any]:
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
         op = getattr(xp, name)
         made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
-        shape = made[0].array.shape
+        shape = made[0]._array.shape
         if dim is None or len(shape) == 1:
             flat = [xp.reshape(t, shape=(size, math.prod(shape[1:]))) for t in made]
             return xp.reshape(op(*flat, dim=1, **params), shape=shape)
@@ -398,7 +398,7 @@ def position(name: str) -> Callable[..., Any]:
         xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int | None, keepdim: bool
     ) -> Any:
         (x,) = inputs
-        shape = x.array.shape
+        shape = x._array.shape
         op = getattr(xp, name)
         if dim is not None and len(shape) > 1:
             return op(x, dim=dim + 1 if dim >= 0 else dim, keepdim=keepdim)

@@ -52,7 +52,7 @@ def part(name: str, default: int) -> Callable[[Node], int]:
 def indices(node: Any) -> tuple[Any, ...]:
     """For each dimension the index tensor that was given for it, or None."""
     dims, index = fact(node, "dims"), node._saved_index
-    rows = [index] if len(dims) == 1 else [new_tensor(row) for row in index.array]
+    rows = [index] if len(dims) == 1 else [new_tensor(row) for row in index._array]
     found = dict(zip(dims, rows, strict=True))
     return tuple([found.get(dim) for dim in range(max(dims) + 1)])
 

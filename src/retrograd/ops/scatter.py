@@ -112,14 +112,14 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
     """Check the index of `gather` or `scatter`; return `dim` counted from the front."""
     if not isinstance(index, Tensor):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
-    shape, found = input.array.shape or (1,), index.array.shape or (1,)
-    place = normalize_dim(dim, input.array.ndim)
-    if index.array.dtype not in (np.int32, np.int64) and index.array.size:
+    shape, found = input._array.shape or (1,), index._array.shape or (1,)
+    place = normalize_dim(dim, input._array.ndim)
+    if index._array.dtype not in (np.int32, np.int64) and index._array.size:
         raise RuntimeError(
             f"{name}(): Expected dtype int32/int64 for index, got {index.dtype}. Convert first: "
             "index.long()"
         )
-    if index.array.size == 0:
+    if index._array.size == 0:
         return place
     if len(shape) != len(found):
         raise RuntimeError(
@@ -132,14 +132,14 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
                 f"Size does not match at dimension {d} expected index {list(found)} to be no larger"
                 f" than self {list(shape)} apart from dimension {place}"
             )
-    if src is not None and len(src.array.shape or (1,)) != len(found):
+    if src is not None and len(src._array.shape or (1,)) != len(found):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    if src is not None and any(n > m for n, m in zip(found, src.array.shape or (1,), strict=True)):
+    if src is not None and any(n > m for n, m in zip(found, src._array.shape or (1,), strict=True)):
         raise RuntimeError(
             f"Expected index {list(found)} to be no larger than self {list(shape)} apart from "
             f"dimension {place} and to be no larger size than src {list(src.shape)}"
         )
-    values = concrete(index.array)
+    values = concrete(index._array)
     if not values.size:
         return place
     low, high = values.min(), values.max()
@@ -167,8 +167,8 @@ def gather(
     if out is not None:
         return write_out(gather, out, (input, dim, index), {"sparse_grad": sparse_grad})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "gather")
-    if index.array.size == 0:  # of any number of dimensions
-        return basic(input.reshape(-1), index=(slice(0),)).reshape(index.array.shape)  # type: ignore[no-any-return]
+    if index._array.size == 0:  # of any number of dimensions
+        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
     return take_along(input, index, dim=place)  # type: ignore[no-any-return]
 
 
@@ -195,20 +195,20 @@ def take_along_dim(
         return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:
         return take_along_dim(input.reshape(-1), indices.reshape(-1), 0)
-    if input.array.ndim != indices.array.ndim:
+    if input._array.ndim != indices._array.ndim:
         raise RuntimeError(
             "take_along_dim(): input and indices should have the same number of dimensions, "
-            f"but got {input.array.ndim} dimensions for input, and {indices.array.ndim} dimensions "
-            "for indices"
+            f"but got {input._array.ndim} dimensions for input, and {indices._array.ndim} "
+            "dimensions for indices"
         )
-    place = normalize_dim(dim, input.array.ndim)
-    negative = indices.array < 0
+    place = normalize_dim(dim, input._array.ndim)
+    negative = indices._array < 0
     if negative.any():
-        size = input.array.shape[place]
-        indices = new_tensor(np.where(negative, indices.array + size, indices.array))
-    lengths = input.array.shape[place], indices.array.shape[place]
+        size = input._array.shape[place]
+        indices = new_tensor(np.where(negative, indices._array + size, indices._array))
+    lengths = input._array.shape[place], indices._array.shape[place]
     common = list(broadcast_shapes(
-        *[(*x.array.shape[:place], 1, *x.array.shape[place + 1 :]) for x in (input, indices)]
+        *[(*x._array.shape[:place], 1, *x._array.shape[place + 1 :]) for x in (input, indices)]
     ))  # fmt: skip
     wide = [(*common[:place], n, *common[place + 1 :]) for n in lengths]
     return gather(input.expand(wide[0]), place, indices.expand(wide[1]))
@@ -242,14 +242,14 @@ def scatter(
     given = isinstance(source, Tensor)
     place = check_along(input, index, dim, "scatter", source if given else None)
     if not given:
-        source = as_tensor(source, input.array.dtype)
-        source = source if source.array.dtype == input.array.dtype else source.to(input.dtype)
+        source = as_tensor(source, input._array.dtype)
+        source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
         return _scatter_add_op(input, source, index, dim=place)  # type: ignore[no-any-return]
     if reduce == "multiply":
-        if input.node is not None or source.node is not None:
+        if input._node is not None or source._node is not None:
             raise RuntimeError(
                 "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
             )
@@ -261,16 +261,16 @@ def scatter(
 
 def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
     """The part of `src` that belongs to `index`, with the dtype checked."""
-    if src.array.dtype != input.array.dtype:
+    if src._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and "
             f"{src.dtype}"
         )
-    sizes = index.array.shape
-    if not given or src.array.shape == sizes:
+    sizes = index._array.shape
+    if not given or src._array.shape == sizes:
         return src
-    if len(sizes) != src.array.ndim:  # an empty index, or one entry for a 0-d source
-        return src.reshape(-1)[: index.array.size].reshape(sizes)  # type: ignore[no-any-return]
+    if len(sizes) != src._array.ndim:  # an empty index, or one entry for a 0-d source
+        return src.reshape(-1)[: index._array.size].reshape(sizes)  # type: ignore[no-any-return]
     return basic(src, index=tuple([slice(n) for n in sizes]))  # type: ignore[no-any-return]
 
 
@@ -314,21 +314,21 @@ def entries(
     input: Tensor, dim: int, index: Any, source: Tensor | None, name: str
 ) -> tuple[int, Tensor]:
     """The dimension and index of an `index_...` function, checked."""
-    place = normalize_dim(dim, input.array.ndim)
+    place = normalize_dim(dim, input._array.ndim)
     check_vector(index, name)
-    check_range(index, place, input.array.shape[place], name)
-    vector = index if index.array.ndim else index.reshape(1)
+    check_range(index, place, input._array.shape[place], name)
+    vector = index if index._array.ndim else index.reshape(1)
     if source is None:
         return place, vector
-    if source.array.dtype != input.array.dtype:
+    if source._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype, but got (self) "
             f"{input.dtype} and (source) {source.dtype}"
         )
-    if source.array.shape != region_shape(input.array.shape, vector, (place,)):
+    if source._array.shape != region_shape(input._array.shape, vector, (place,)):
         raise RuntimeError(
-            f"{name}(): Number of indices ({vector.array.size}) should be equal to source.size(dim)"
-            f" and the other sizes to self's: self {list(input.shape)}, source "
+            f"{name}(): Number of indices ({vector._array.size}) should be equal to "
+            f"source.size(dim) and the other sizes to self's: self {list(input.shape)}, source "
             f"{list(source.shape)}, dim {place}"
         )
     return place, vector
@@ -362,7 +362,7 @@ def index_add(
     """
     if out is not None:
         return write_out(index_add, out, (input, dim, index, source), {"alpha": alpha})  # type: ignore[no-any-return]
-    if not input.array.ndim:
+    if not input._array.ndim:
         return as_vector(index_add, input, dim, index, source, alpha=alpha)
     place, vector = entries(input, dim, index, source, "index_add")
     return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)  # type: ignore[no-any-return]
@@ -381,7 +381,7 @@ def index_copy(
     """
     if out is not None:
         return write_out(index_copy, out, (input, dim, index, source), {})  # type: ignore[no-any-return]
-    if not input.array.ndim:
+    if not input._array.ndim:
         return as_vector(index_copy, input, dim, index, source)
     place, vector = entries(input, dim, index, source, "index_copy")
     return index_put_op(input, source, vector, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
@@ -396,32 +396,32 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 1.0)
     tensor([1., 0., 1.])
     """
-    if not input.array.ndim:
+    if not input._array.ndim:
         return as_vector(index_fill, input, dim, index, value)
     place, vector = entries(input, dim, index, None, "index_fill")
     filler = zero_dim(input, value, "index_fill")
     once = vector  # an index that repeats is filled once all the same, which the gradient sees
-    if not isinstance(vector.array, Interpreted) or isinstance(value, Tensor):
-        once = new_tensor(np.unique(vector.array))
+    if not isinstance(vector._array, Interpreted) or isinstance(value, Tensor):
+        once = new_tensor(np.unique(vector._array))
     return index_put_op(input, filler, once, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
 
 
 def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     """`value` as a 0-d tensor that may be stored in `input`."""
-    found = as_tensor(value, input.array.dtype)
-    if found.array.ndim:
+    found = as_tensor(value, input._array.dtype)
+    if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-            f"{found.array.ndim} dimension(s)."
+            f"{found._array.ndim} dimension(s)."
         )
     order = "buifc"
-    if order.index(found.array.dtype.kind) > max(order.index(input.array.dtype.kind), 2):
-        value = found.array.real if input.array.dtype.kind == "f" else found.array
-        if value.astype(input.array.dtype) != found.array:
+    if order.index(found._array.dtype.kind) > max(order.index(input._array.dtype.kind), 2):
+        value = found._array.real if input._array.dtype.kind == "f" else found._array
+        if value.astype(input._array.dtype) != found._array:
             raise RuntimeError(
-                f"value cannot be converted to type {input.dtype} without overflow: {found.array}"
+                f"value cannot be converted to type {input.dtype} without overflow: {found._array}"
             )
-        return recorded.cast(found, dtype=input.array.dtype)  # type: ignore[no-any-return]
+        return recorded.cast(found, dtype=input._array.dtype)  # type: ignore[no-any-return]
     return found
 
 
@@ -435,18 +435,18 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     tensor([[0., 0.],
             [0., 1.]])
     """
-    if index.array.dtype != np.int64:
+    if index._array.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
-    if index.array.size != source.array.size:
+    if index._array.size != source._array.size:
         raise RuntimeError(
             "put_(): Expected source and index to have the same number of elements, but got source "
-            f"with {source.array.size} elements and index with {index.array.size} elements"
+            f"with {source._array.size} elements and index with {index._array.size} elements"
         )
     flat, vector = input.reshape(-1), index.reshape(-1)
-    check_bounds(flat.array.shape, vector, (0,))
+    check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input.array.shape)  # type: ignore[no-any-return]
+    return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
 
 
 for function in (

@@ -100,9 +100,9 @@ def _by_segment(
     input: Tensor, dim: int, index: Any, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """NOTE [Segments] for a product or an extremum; `index` is an array with the shape of `src`."""
-    shape = input.array.shape
+    shape = input._array.shape
     places = flat_places(np.atleast_1d(index), dim, shape or (1,)) if index.size else index.ravel()
-    own = np.arange(input.array.size)
+    own = np.arange(input._array.size)
     line = input.reshape(-1)
     if not include_self and places.size:  # only what nothing is scattered to stays
         own = np.setdiff1d(own, places)
@@ -118,9 +118,9 @@ def _by_segment(
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
     """The sum over the number of summands; integers round down."""
     total = scatter_add(_start(input, dim, index, include_self), dim, index, src)
-    whole = input.array.dtype.kind in "biu"
-    ones = np.ones(src.array.shape, np.int64 if whole else input.array.dtype)
-    start = np.full(input.array.shape, int(include_self), ones.dtype)
+    whole = input._array.dtype.kind in "biu"
+    ones = np.ones(src._array.shape, np.int64 if whole else input._array.dtype)
+    start = np.full(input._array.shape, int(include_self), ones.dtype)
     number = scatter_add(new_tensor(start), dim, index, new_tensor(ones)).clamp(min=1)
     if whole:
         return div(total, number, rounding_mode="floor").to(input.dtype)  # type: ignore[no-any-return]
@@ -174,7 +174,7 @@ def _reduce(
         return scatter_add(_start(input, dim, index, include_self), dim, index, src)
     if reduce == "mean":
         return _mean(input, dim, index, src, include_self)
-    return _by_segment(input, dim, index.array, src, reduce, include_self)
+    return _by_segment(input, dim, index._array, src, reduce, include_self)
 
 
 def index_reduce(
@@ -198,7 +198,7 @@ def index_reduce(
     >>> rg.index_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "amax")
     tensor([5., 2.])
     """
-    if not input.array.ndim:
+    if not input._array.ndim:
         return as_vector(index_reduce, input, dim, index, source, reduce, include_self=include_self)
     if out is not None:
         params = {"include_self": include_self}
@@ -209,8 +209,8 @@ def index_reduce(
             f"{reduce}."
         )
     place, vector = entries(input, dim, index, source, "index_reduce")
-    lined = [-1 if d == place else 1 for d in range(input.array.ndim)]
-    wide = vector.reshape(lined).expand(source.array.shape)
+    lined = [-1 if d == place else 1 for d in range(input._array.ndim)]
+    wide = vector.reshape(lined).expand(source._array.shape)
     return _reduce(input, place, wide, source, reduce, include_self)
 
 
@@ -246,9 +246,9 @@ def segment_reduce(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, max or min, got {reduce}"
         )
-    if data.array.dtype.kind not in "fc":
+    if data._array.dtype.kind not in "fc":
         raise NotImplementedError(f"segment_reduce() of {data.dtype}: convert first, x.float()")
-    rows, count = sizes.reshape(-1, sizes.shape[-1]), data.array.shape[axis]
+    rows, count = sizes.reshape(-1, sizes.shape[-1]), data._array.shape[axis]
     covered = rows.sum(-1)
     places = [start * count + np.arange(n) for start, n in enumerate(covered)]
     flat = data.flatten(0, axis) if axis else data
@@ -256,8 +256,8 @@ def segment_reduce(
         flat = flat[new_tensor(np.concatenate(places))]
     number = new_tensor(np.repeat(np.arange(rows.size), rows.reshape(-1)))
     start = EMPTY[reduce] if initial is None else initial
-    shape = (rows.size, *flat.array.shape[1:])
-    first = new_tensor(np.full(shape, start, data.array.dtype))
+    shape = (rows.size, *flat._array.shape[1:])
+    first = new_tensor(np.full(shape, start, data._array.dtype))
     if reduce in ("sum", "mean"):
         found = first.index_add(0, number, flat)
     else:
@@ -265,7 +265,7 @@ def segment_reduce(
         found = index_reduce(first, 0, number, flat, kind)
     if reduce == "mean":  # an initial value counts in the sum, not in the number
         divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
-        lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data.array.real.dtype)
+        lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data._array.real.dtype)
         found = found / new_tensor(lined)
     return found.reshape(*sizes.shape, *shape[1:])  # type: ignore[no-any-return]
 
@@ -278,15 +278,15 @@ def _segment_sizes(
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    sizes = np.diff(offsets.array) if lengths is None else lengths.array
-    if sizes.ndim != axis + 1 or sizes.shape[:-1] != data.array.shape[:axis]:
+    sizes = np.diff(offsets._array) if lengths is None else lengths._array
+    if sizes.ndim != axis + 1 or sizes.shape[:-1] != data._array.shape[:axis]:
         raise RuntimeError(
             f"segment_reduce(): expected lengths of shape {[*data.shape[:axis], 'segments']} for "
             f"data of shape {list(data.shape)} along axis {axis}, got {list(sizes.shape)}"
         )
     if sizes.size and sizes.min() < 0:
         raise RuntimeError("lengths contains negative value!")
-    if lengths is not None and not unsafe and (sizes.sum(-1) != data.array.shape[axis]).any():
+    if lengths is not None and not unsafe and (sizes.sum(-1) != data._array.shape[axis]).any():
         raise RuntimeError(
             "segment_reduce(): Expected all rows of lengths along axis to sum to "
             f"data.size({axis}) when !unsafe."

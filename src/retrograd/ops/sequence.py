@@ -22,7 +22,7 @@ NEVER = -1e30  # a log-probability that adds nothing, finite so that its derivat
 
 
 def _lengths(lengths: Any, count: int, name: str) -> Any:
-    found = np.atleast_1d(np.asarray(lengths.array if isinstance(lengths, Tensor) else lengths))
+    found = np.atleast_1d(np.asarray(lengths._array if isinstance(lengths, Tensor) else lengths))
     if found.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral")
     if found.shape != (count,):
@@ -74,11 +74,11 @@ def ctc_loss(
     reduction = reduction_of(reduction)
     check_real("ctc_loss", log_probs)
     check_floating("ctc_loss", log_probs)
-    if log_probs.array.ndim == 2:
+    if log_probs._array.ndim == 2:
         one = log_probs.unsqueeze(1), targets.reshape(1, -1)
         loss = ctc_loss(*one, input_lengths, target_lengths, blank, reduction, zero_infinity)
         return loss.reshape(()) if reduction == "none" else loss
-    steps, samples, classes = log_probs.array.shape
+    steps, samples, classes = log_probs._array.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range: got {blank} for {classes} classes")
     times = _lengths(input_lengths, samples, "input_lengths")
@@ -87,13 +87,13 @@ def ctc_loss(
         raise RuntimeError(
             f"Expected input_lengths to have value at most {steps}, but got value {times.max()}"
         )
-    labels = _padded(targets.array, lengths, blank)
+    labels = _padded(targets._array, lengths, blank)
     loss = -_forward(log_probs, labels, times, lengths, blank)
-    impossible = loss.array > -NEVER / 2
+    impossible = loss._array > -NEVER / 2
     if impossible.any():
         loss = loss.where(new_tensor(~impossible), 0.0 if zero_infinity else math.inf)
     if reduction == "mean":
-        divisor = new_tensor(np.maximum(lengths, 1).astype(loss.array.dtype))
+        divisor = new_tensor(np.maximum(lengths, 1).astype(loss._array.dtype))
         return (loss / divisor).mean()  # type: ignore[no-any-return]
     return reduced(loss, reduction)
 
@@ -101,19 +101,19 @@ def ctc_loss(
 def _forward(log_probs: Tensor, labels: Any, times: Any, lengths: Any, blank: int) -> Tensor:
     """The log-probability of each target: Graves' forward variables, over time."""
     samples, width = labels.shape
-    dtype = log_probs.array.dtype
+    dtype = log_probs._array.dtype
     states = np.full((samples, 2 * width + 1), blank, np.int64)  # a blank around each label
     states[:, 1::2] = labels
     skips = np.zeros(states.shape, np.bool_)
     skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
     may_skip = new_tensor(np.where(skips, 0.0, NEVER).astype(dtype))
-    index = np.broadcast_to(states, (log_probs.array.shape[0], *states.shape)).copy()
+    index = np.broadcast_to(states, (log_probs._array.shape[0], *states.shape)).copy()
     at_state = log_probs.gather(2, new_tensor(index))
     start = np.full(states.shape, NEVER, dtype)
     start[:, :2] = 0.0
     alpha = at_state[0] + new_tensor(start)
     before = new_tensor(np.full((samples, 2), NEVER, dtype))
-    for t in range(1, log_probs.array.shape[0]):
+    for t in range(1, log_probs._array.shape[0]):
         shifted = cat([before, alpha], 1)
         ways = stack([alpha, shifted[:, 1:-1], shifted[:, :-2] + may_skip])
         step = ways.logsumexp(0) + at_state[t]

@@ -79,7 +79,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
             [3, 4]])
     """
     wanted = integers(sizes if shape is None else (shape,), "reshape")
-    resolved = resolve_shape(wanted, input.array.size)
+    resolved = resolve_shape(wanted, input._array.size)
     return _reshape(input, shape=resolved)  # type: ignore[no-any-return]
 
 
@@ -98,7 +98,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
         dtype = shape[0]
     if dtype is not None:
         return view_dtype(self, dtypes.to_numpy(dtype))
-    array = self.array
+    array = self._array
     wanted = integers(shape if size is None else (size,), "view", "size")
     resolved = resolve_shape(wanted, array.size)
     if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):
@@ -112,7 +112,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
 
 def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """`x.view(dtype)`, with PyTorch's errors for sizes that do not divide."""
-    array = self.array
+    array = self._array
     old, new = array.dtype.itemsize, dtype.itemsize
     if old != new and array.ndim == 0:
         raise RuntimeError(
@@ -134,12 +134,12 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.view(other.shape)`. Source: PyTorch's `Tensor.view_as`."""
-    return view(self, other.array.shape)
+    return view(self, other._array.shape)
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.shape)`. Source: PyTorch's `Tensor.reshape_as`."""
-    return reshape(self, other.array.shape)
+    return reshape(self, other._array.shape)
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -152,7 +152,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     >>> rg.flatten(rg.ones(2, 3, 4), 1).shape
     retrograd.Size([2, 12])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     start, end = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -174,7 +174,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
     retrograd.Size([3, 2, 2])
     """
-    shape = input.array.shape
+    shape = input._array.shape
     place = normalize_dim(dim, len(shape))
     wanted = integers((sizes,), "unflatten", "sizes")
     if not wanted:
@@ -198,7 +198,7 @@ def ravel(input: Tensor) -> Tensor:
     >>> rg.ravel(rg.ones(2, 3)).shape
     retrograd.Size([6])
     """
-    return reshape(input, (-1,)) if input.array.size else reshape(input, (0,))
+    return reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -212,7 +212,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     (24, 1, 8, 2)
     """
     if memory_format is None or memory_format is formats.contiguous_format:
-        return self if self.array.flags.c_contiguous else _contiguous(self)
+        return self if self._array.flags.c_contiguous else _contiguous(self)
     if memory_format is formats.preserve_format:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Leave it out"
@@ -247,8 +247,8 @@ def detach(input: Tensor) -> Tensor:
     False
     """
     found = alias(input, None)
-    if isinstance(found.array, Interpreted):
-        found.array = found.array.detached()
+    if isinstance(found._array, Interpreted):
+        found._array = found._array.detached()
     return found
 
 
@@ -257,13 +257,13 @@ def detach_(self: Tensor) -> Tensor:
 
     Raises RuntimeError for a view, whose history is its base's. Source: `Tensor.detach_`.
     """
-    if self.view_of is not None:
+    if self._view_of is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")
-    self.node = None
+    self._node = None
     self._parked = None
-    self.tangents = None
-    if isinstance(self.array, Interpreted):
-        self.array = self.array.detached()
+    self._tangents = None
+    if isinstance(self._array, Interpreted):
+        self._array = self._array.detached()
     return self
 
 

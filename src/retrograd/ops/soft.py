@@ -36,7 +36,7 @@ def softmax(
     tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _implicit("softmax", input.array.ndim, _stacklevel)
+        dim = _implicit("softmax", input._array.ndim, _stacklevel)
     return exponential.softmax(input, dim, dtype)
 
 
@@ -50,7 +50,7 @@ def softmin(
     tensor([1., 0.])
     """
     if dim is None:
-        dim = _implicit("softmin", input.array.ndim, _stacklevel)
+        dim = _implicit("softmin", input._array.ndim, _stacklevel)
     return exponential.softmax(-input, dim, dtype)
 
 
@@ -64,7 +64,7 @@ def log_softmax(
     tensor([-0.6931, -0.6931])
     """
     if dim is None:
-        dim = _implicit("log_softmax", input.array.ndim, _stacklevel)
+        dim = _implicit("log_softmax", input._array.ndim, _stacklevel)
     return exponential.log_softmax(input, dim, dtype)
 
 
@@ -82,13 +82,13 @@ def gumbel_softmax(
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    dtype = dtypes.real_of(logits.array.dtype)
-    drawn = -np.log1p(-default_generator.uniform(logits.array.shape, dtype))
+    dtype = dtypes.real_of(logits._array.dtype)
+    drawn = -np.log1p(-default_generator.uniform(logits._array.shape, dtype))
     noise = -np.log(np.maximum(drawn, np.finfo(dtype).tiny))
     soft = exponential.softmax((logits + new_tensor(np.asarray(noise, dtype))) / tau, dim, None)
     if not hard:
         return soft
-    rank = np.expand_dims(soft.array.argmax(dim), dim)
-    chosen = np.zeros_like(soft.array)
+    rank = np.expand_dims(soft._array.argmax(dim), dim)
+    chosen = np.zeros_like(soft._array)
     np.put_along_axis(chosen, rank, 1, dim)
-    return new_tensor(chosen - soft.array) + soft  # type: ignore[no-any-return]
+    return new_tensor(chosen - soft._array) + soft  # type: ignore[no-any-return]

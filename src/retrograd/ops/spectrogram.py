@@ -41,7 +41,7 @@ def _fail(name: str, input: Tensor, n_fft: int, text: str) -> RuntimeError:
 
 
 def _is_complex(t: Tensor | None) -> bool:
-    return t is not None and t.array.dtype.kind == "c"
+    return t is not None and t._array.dtype.kind == "c"
 
 
 def _centred(window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -> Tensor | None:
@@ -49,7 +49,7 @@ def _centred(window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -
     if win_length == n_fft:
         return window
     if window is None:
-        real = like.array.real.dtype
+        real = like._array.real.dtype
         window = new_tensor(np.ones(win_length, real))
     left = (n_fft - win_length) // 2
     return constant_pad_nd(window, (left, n_fft - win_length - left))
@@ -119,7 +119,7 @@ def stft(
 
 def _check_signal(input: Tensor, n_fft: int) -> None:
     """Raise unless `input` is one signal or a batch of them."""
-    if input.array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fc":
         raise _fail("stft", input, n_fft, "expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
         raise _fail("stft", input, n_fft, "expected a 1D or 2D tensor")
@@ -204,7 +204,7 @@ def istft(
         frames = from_half("irfft", narrow(bins, -1, 0, n_fft // 2 + 1), (n_fft,), (-1,), norm)
     weights = _centred(window, width, n_fft, input)
     if weights is None:
-        weights = new_tensor(np.ones(n_fft, input.array.real.dtype))
+        weights = new_tensor(np.ones(n_fft, input._array.real.dtype))
     return _overlapped(input, mul(frames, weights), weights, hop, center, length)
 
 
@@ -215,7 +215,7 @@ def _check_bins(input: Tensor, n_fft: int, hop: int, width: int, window: Tensor 
             "istft requires a complex-valued input tensor matching the output from stft with "
             "return_complex=True. Convert pairs of reals first: view_as_complex(x)"
         )
-    if input.array.size == 0:
+    if input._array.size == 0:
         raise _fail("istft", input, n_fft, "input tensor cannot be empty.")
     if input.ndim not in (2, 3):
         raise _fail(
@@ -251,7 +251,7 @@ def _overlapped(
     squares = (weights * weights).expand(count, n_fft)
     signal = _added(frames, hop, (*frames.shape[:-2], whole), first, kept)
     envelope = _added(squares, hop, (whole,), first, kept)
-    lowest = np.min(np.abs(envelope.array), initial=np.inf)
+    lowest = np.min(np.abs(envelope._array), initial=np.inf)
     if lowest < 1e-11:
         raise _fail(
             "istft",

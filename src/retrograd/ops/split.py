@@ -82,7 +82,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     >>> rg.split(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
-    shape = tensor.array.shape
+    shape = tensor._array.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     place = normalize_dim(dim, len(shape))
@@ -134,7 +134,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, **names: Any) -> tuple[Tenso
     """
     if names:
         return renamed(chunk, locals())
-    shape = input.array.shape
+    shape = input._array.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -148,8 +148,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, **names: Any) -> tuple[Tenso
 
 def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[Tensor, ...]:
     """The same pieces, but each as a view made by a call of its own, which may be written."""
-    before = (slice(None),) * normalize_dim(dim, input.array.ndim)
-    edges = itertools.accumulate((p.array.shape[len(before)] for p in parts), initial=0)
+    before = (slice(None),) * normalize_dim(dim, input._array.ndim)
+    edges = itertools.accumulate((p._array.shape[len(before)] for p in parts), initial=0)
     return tuple(basic(input, index=(*before, slice(a, b))) for a, b in itertools.pairwise(edges))
 
 
@@ -203,7 +203,7 @@ def tensor_split(
     """
     if names:
         return renamed(tensor_split, locals())
-    shape = input.array.shape
+    shape = input._array.shape
     if not shape:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
@@ -212,7 +212,7 @@ def tensor_split(
     size = shape[place]
     given = indices_or_sections
     if isinstance(given, Tensor):
-        given = given.array.tolist()
+        given = given._array.tolist()
     if isinstance(given, (tuple, list)):
         cuts = [slice(None, operator.index(n)).indices(size)[1] for n in given]
     else:
@@ -237,7 +237,7 @@ def unbind(input: Tensor, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
     """
     if names:
         return renamed(unbind, locals())
-    shape = input.array.shape
+    shape = input._array.shape
     if not shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     place = normalize_dim(dim, len(shape))
@@ -253,7 +253,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
             [3]]), tensor([[2],
             [4]]))
     """
-    return _even(input, indices_or_sections, 0 if input.array.ndim == 1 else 1, 1, "hsplit")
+    return _even(input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1, "hsplit")
 
 
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
@@ -278,7 +278,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[Tensor, ...]:
     """`tensor_split` for at least `least` dimensions, into a number of pieces that divides."""
-    shape = input.array.shape
+    shape = input._array.shape
     if len(shape) < least:
         raise RuntimeError(
             f"{name} requires a tensor with at least {least} dimension"

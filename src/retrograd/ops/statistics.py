@@ -451,7 +451,7 @@ def renorm(
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     at = wrap_dim(input, dim)
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
-    one = new_tensor(np.ones((), size.array.dtype))
+    one = new_tensor(np.ones((), size._array.dtype))
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
     return recorded.mul(input, factor)  # type: ignore[no-any-return]
 

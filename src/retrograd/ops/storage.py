@@ -71,9 +71,9 @@ def is_storage(obj: Any) -> bool:
 
 def storage(self: Tensor) -> Storage:
     """The memory that the tensor is a view of, by its elements. Source: `Tensor.storage`."""
-    memory = root(self.array)
-    if memory.dtype != self.array.dtype:
-        memory = memory.reshape(-1).view(self.array.dtype)
+    memory = root(self._array)
+    if memory.dtype != self._array.dtype:
+        memory = memory.reshape(-1).view(self._array.dtype)
     return Storage(memory.ravel(order="K"))
 
 

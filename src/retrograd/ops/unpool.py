@@ -43,7 +43,7 @@ def max_unpool(
             raise ValueError(
                 f'invalid output_size "{size}" (dim {dim} must be between {m - s} and {m + s})'
             )
-    index = indices.array
+    index = indices._array
     bad = index[(index < 0) | (index >= math.prod(size))]
     if bad.size:
         volume = "x".join(str(n) for n in size)

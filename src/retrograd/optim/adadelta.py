@@ -75,14 +75,14 @@ class Adadelta(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own.update(zeros_for(x, "square_avg", "acc_delta"))
                 count_step(own)
-                averages = own["square_avg"].array, own["acc_delta"].array
-                for part in real_pieces(x, p._grad.array, *averages):
+                averages = own["square_avg"]._array, own["acc_delta"]._array
+                for part in real_pieces(x, p._gradient._array, *averages):
                     _adadelta(*part, group)
                 cell_of(p).bump("Adadelta.step")
         return loss

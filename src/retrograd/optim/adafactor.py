@@ -50,7 +50,7 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.array.size != 1:
+        if isinstance(lr, Tensor) and lr._array.size != 1:
             raise ValueError("Tensor lr must be 1-element")
         for name, value in (
             ("Learning rate", lr),
@@ -80,13 +80,13 @@ class Adafactor(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None or not p.array.size:
+                if p._gradient is None or not p._array.size:
                     continue
                 own = self.state[p]
                 if not own:
-                    own.update(_start(p.array))
-                g = -p._grad.array if group["maximize"] else p._grad.array
-                _adafactor(p.array, g, own, count_step(own), group)
+                    own.update(_start(p._array))
+                g = -p._gradient._array if group["maximize"] else p._gradient._array
+                _adafactor(p._array, g, own, count_step(own), group)
                 cell_of(p).bump("Adafactor.step")
         return loss
 
@@ -112,12 +112,12 @@ def _adafactor(x: Any, g: Any, own: dict[str, Any], step: float, group: dict[str
         x *= kind.type(1 - lr * group["weight_decay"])
     squares = (g * g.conj()).real
     if x.ndim > 1:
-        row, column = own["row_var"].array, own["col_var"].array
+        row, column = own["row_var"]._array, own["col_var"]._array
         row += (squares.mean(-1, keepdims=True) - row) * take
         column += (squares.mean(-2, keepdims=True) - column) * take
         scale = row * column / np.maximum(row.mean(-2, keepdims=True), kind.type(low))
     else:
-        variance = own["variance"].array
+        variance = own["variance"]._array
         variance += (squares - variance) * take
         scale = variance
     update = g / np.sqrt(np.maximum(scale, kind.type(low * low)))

@@ -78,8 +78,8 @@ class Adagrad(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 start = group["initial_accumulator_value"]
-                start = complex(start, start) if p.array.dtype.kind == "c" else start
-                total = np.full(p.array.shape, start, p.array.dtype)
+                start = complex(start, start) if p._array.dtype.kind == "c" else start
+                total = np.full(p._array.shape, start, p._array.dtype)
                 self.state[p] = {"step": first_step(), "sum": new_tensor(total)}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -87,12 +87,12 @@ class Adagrad(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
                 own = self.state[p]
                 step = count_step(own)
                 lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-                for part in real_pieces(p.array, p._grad.array, own["sum"].array):
+                for part in real_pieces(p._array, p._gradient._array, own["sum"]._array):
                     _adagrad(*part, lr, group)
                 cell_of(p).bump("Adagrad.step")
         return loss

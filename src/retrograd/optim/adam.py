@@ -95,19 +95,19 @@ class Adam(Optimizer):
         known: Any = None
         settings: Any = ()
         for p in group["params"]:
-            grad = p._grad
+            grad = p._gradient
             if grad is None:
                 continue
-            x, own = p.array, self.state[p]
+            x, own = p._array, self.state[p]
             if not own:
                 _start(own, x, group["amsgrad"])
             step = count_step(own)
             if known != (step, x.dtype):
                 known = (step, x.dtype)
                 settings = (*_settings(group, x.dtype, step), group)
-            arrays = [x, grad.array, own["exp_avg"].array, own["exp_avg_sq"].array]
+            arrays = [x, grad._array, own["exp_avg"]._array, own["exp_avg_sq"]._array]
             if group["amsgrad"]:
-                arrays.append(own["max_exp_avg_sq"].array)
+                arrays.append(own["max_exp_avg_sq"]._array)
             if x.dtype.kind == "f" and is_small(x):
                 _adam(arrays, settings)
             else:

@@ -76,14 +76,14 @@ class Adamax(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own.update(zeros_for(x, "exp_avg", "exp_inf"))
                 size = float(group["lr"]) / (1 - group["betas"][0] ** count_step(own))
-                averages = own["exp_avg"].array, own["exp_inf"].array
-                for part in real_pieces(x, p._grad.array, *averages):
+                averages = own["exp_avg"]._array, own["exp_inf"]._array
+                for part in real_pieces(x, p._gradient._array, *averages):
                     _adamax(*part, size, group)
                 cell_of(p).bump("Adamax.step")
         return loss

@@ -75,14 +75,14 @@ class ASGD(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own.update(_start(x, float(group["lr"])))
                 step, lr = count_step(own), float(group["lr"])
-                eta, mu = own["eta"].array, own["mu"].array
-                for part in pieces(x, p._grad.array, own["ax"].array):
+                eta, mu = own["eta"]._array, own["mu"]._array
+                for part in pieces(x, p._gradient._array, own["ax"]._array):
                     _asgd(*part, eta.item(), mu.item(), group)
                 eta.fill(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
                 mu.fill(1 / max(1, step - group["t0"]))

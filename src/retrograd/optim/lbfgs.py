@@ -121,13 +121,13 @@ class LBFGS(Optimizer):
         if name != "strong_wolfe":
             raise RuntimeError(f"only 'strong_wolfe' is supported, not {name!r}")
         params = self.param_groups[0]["params"]
-        origin = [p.array.copy() for p in params]
+        origin = [p._array.copy() for p in params]
 
         def at(step: float) -> tuple[float, Any]:
             self._move(step, d)
             found = float(evaluate(closure)), self._gradient()
             for p, values in zip(params, origin, strict=True):
-                p.array[...] = values
+                p._array[...] = values
                 cell_of(p).bump("LBFGS.step")
             return found
 
@@ -137,17 +137,17 @@ class LBFGS(Optimizer):
         """All gradients as one vector; zeros for a parameter that has none."""
         flat = []
         for p in self.param_groups[0]["params"]:
-            x = p.array if p._grad is None else p._grad.array
+            x = p._array if p._gradient is None else p._gradient._array
             line = np.ascontiguousarray(x).reshape(-1)
             line = line.view(line.real.dtype)
-            flat.append(np.zeros_like(line) if p._grad is None else line)
+            flat.append(np.zeros_like(line) if p._gradient is None else line)
         return np.concatenate(flat)
 
     def _move(self, t: float, d: Any) -> None:
         """Add `t * d` to the parameters."""
         start = 0
         for p in self.param_groups[0]["params"]:
-            x = p.array
+            x = p._array
             stop = start + x.size * (2 if x.dtype.kind == "c" else 1)
             part = (d[start:stop] * t).astype(x.real.dtype, copy=False)
             x += part.view(x.dtype).reshape(x.shape)
@@ -161,7 +161,7 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
         own.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
         return -g
     changes, steps, inverse = own["old_dirs"], own["old_stps"], own["ro"]
-    y, s = g - own["prev_flat_grad"].array, own["d"].array * own["t"]
+    y, s = g - own["prev_flat_grad"]._array, own["d"]._array * own["t"]
     curvature = float(y @ s)
     if curvature > 1e-10:
         if len(changes) == size:
@@ -173,7 +173,7 @@ def _direction(own: dict[str, Any], g: Any, size: int) -> Any:
         own["H_diag"] = curvature / float(y @ y)
     q = -g
     weights = []
-    memory = [(a.array, b.array, ro) for a, b, ro in zip(changes, steps, inverse, strict=True)]
+    memory = [(a._array, b._array, ro) for a, b, ro in zip(changes, steps, inverse, strict=True)]
     for y, s, ro in reversed(memory):
         weights.append(float(s @ q) * ro)
         q = q - y * weights[-1]

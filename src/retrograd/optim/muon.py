@@ -50,7 +50,7 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.array.size != 1:
+        if isinstance(lr, Tensor) and lr._array.size != 1:
             raise ValueError("Tensor lr must be 1-element")
         settings = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
         for name, value in settings.items():
@@ -75,7 +75,7 @@ class Muon(Optimizer):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
-                if p.array.ndim != 2:
+                if p._array.ndim != 2:
                     raise ValueError(
                         "Muon only supports 2D parameters whereas we found a parameter with size: "
                         f"{list(p.shape)}. Give biases and the like to another optimizer, AdamW"
@@ -86,12 +86,12 @@ class Muon(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own["momentum_buffer"] = new_tensor(np.zeros(x.shape, x.dtype))
-                _muon(x, p._grad.array, own["momentum_buffer"].array, group)
+                _muon(x, p._gradient._array, own["momentum_buffer"]._array, group)
                 cell_of(p).bump("Muon.step")
         return loss
 

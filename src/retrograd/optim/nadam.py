@@ -83,14 +83,14 @@ class NAdam(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own.update({**zeros_for(x, "exp_avg", "exp_avg_sq"), "mu_product": _one()})
                 sizes = _sizes(own, group)
-                averages = own["exp_avg"].array, own["exp_avg_sq"].array
-                for part in real_pieces(x, p._grad.array, *averages):
+                averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
+                for part in real_pieces(x, p._gradient._array, *averages):
                     _nadam(*part, sizes, group)
                 cell_of(p).bump("NAdam.step")
         return loss
@@ -103,7 +103,7 @@ def _one() -> Tensor:
 def _sizes(own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float, float]:
     """The step sizes along `g` and `m`, and what the mean square is divided by."""
     (beta1, beta2), lr = group["betas"], float(group["lr"])
-    step, decay, product = count_step(own), group["momentum_decay"], own["mu_product"].array
+    step, decay, product = count_step(own), group["momentum_decay"], own["mu_product"]._array
     now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1))
     np.multiply(product, now, out=product)
     done = product.item()

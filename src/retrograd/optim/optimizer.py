@@ -97,17 +97,17 @@ class Optimizer:
         """Drop every parameter's `.grad`, or fill it with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p._grad
+                grad = p._gradient
                 if grad is None:
                     continue
                 if set_to_none:
-                    p._grad = None
-                elif grad.node is not None:
-                    p._grad = new_tensor(np.zeros_like(grad.array))
+                    p._gradient = None
+                elif grad._node is not None:
+                    p._gradient = new_tensor(np.zeros_like(grad._array))
                 else:
-                    grad.array.fill(0)
-                    if grad.cell is not None:
-                        grad.cell.bump("zero_grad")
+                    grad._array.fill(0)
+                    if grad._cell is not None:
+                        grad._cell.bump("zero_grad")
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group: a dictionary with "params" and settings; the defaults fill the rest."""
@@ -353,10 +353,10 @@ def _loaded(value: Any, param: Tensor) -> dict[str, Any]:
         if not isinstance(item, Tensor):
             state[name] = deepcopy(item)
             continue
-        array, target = item.array, param.array.dtype
+        array, target = item._array, param._array.dtype
         if array.dtype.kind == "f" and target.kind == "c":  # as a modulus of a complex parameter
             target = real_of(target)
-        own = name == "step" or array.ndim < min(1, param.array.ndim)  # a number of the rule's own
+        own = name == "step" or array.ndim < min(1, param._array.ndim)  # a number of the rule's own
         if array.dtype.kind in "fc" and target.kind in "fc" and not own:
             array = array.astype(target)
         state[name] = new_tensor(array.copy())

@@ -79,14 +79,14 @@ class RAdam(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own.update(zeros_for(x, "exp_avg", "exp_avg_sq"))
                 sizes = _sizes(count_step(own), group)
-                averages = own["exp_avg"].array, own["exp_avg_sq"].array
-                for part in real_pieces(x, p._grad.array, *averages):
+                averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
+                for part in real_pieces(x, p._gradient._array, *averages):
                     _radam(*part, sizes, group)
                 cell_of(p).bump("RAdam.step")
         return loss

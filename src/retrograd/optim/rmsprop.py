@@ -78,15 +78,17 @@ class RMSprop(Optimizer):
             names += ["grad_avg"] if group["centered"] else []
             names += ["momentum_buffer"] if group["momentum"] > 0 else []
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own["step"] = first_step()
                     for name in names:
                         own[name] = new_tensor(np.zeros(x.shape, x.dtype))
                 count_step(own)
-                for part in real_pieces(x, p._grad.array, *[own[name].array for name in names]):
+                for part in real_pieces(
+                    x, p._gradient._array, *[own[name]._array for name in names]
+                ):
                     _rmsprop(part, group)
                 cell_of(p).bump("RMSprop.step")
         return loss

@@ -77,14 +77,14 @@ class Rprop(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
+                if p._gradient is None:
                     continue
-                x, own = p.array, self.state[p]
+                x, own = p._array, self.state[p]
                 if not own:
                     own.update(_start(x, float(group["lr"])))
                 count_step(own)
-                before, size = own["prev"].array, own["step_size"].array
-                for part in real_pieces(x, p._grad.array, before, size):
+                before, size = own["prev"]._array, own["step_size"]._array
+                for part in real_pieces(x, p._gradient._array, before, size):
                     _rprop(*part, group)
                 cell_of(p).bump("Rprop.step")
         return loss

@@ -87,7 +87,7 @@ def real_pieces(*arrays: Any) -> Iterator[Any]:
 
 def count_step(state: dict[str, Any]) -> float:
     """Add one to a parameter's "step", and return it as a number."""
-    array = state["step"].array
+    array = state["step"]._array
     np.add(array, 1, array)
     return array.item()  # type: ignore[no-any-return]
 
@@ -101,7 +101,7 @@ def check_settings(**settings: Any) -> None:
     """Raise ValueError for a negative setting, as PyTorch words it."""
     names = {"lr": "learning rate", "eps": "epsilon value"}
     for name, value in settings.items():
-        if isinstance(value, Tensor) and value.array.size != 1:
+        if isinstance(value, Tensor) and value._array.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
         if not value >= 0.0:
             raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")

@@ -91,30 +91,30 @@ class SGD(Optimizer):
         plain = plain and (not has_momentum or group["dampening"] == 0)
         dtype = lr = momentum = None
         for p in group["params"]:
-            grad = p._grad
+            grad = p._gradient
             if grad is None:
                 continue
-            x = p.array
+            x = p._array
             if x.dtype is not dtype:
                 dtype = x.dtype
                 lr, momentum = constants(dtype, group["lr"], group["momentum"])
             buffer = state[p].get("momentum_buffer") if plain and has_momentum else None
             small = x.ndim and x.size <= BLOCK
             if plain and small and not has_momentum:
-                subtract(x, multiply(grad.array, lr), x)
+                subtract(x, multiply(grad._array, lr), x)
             elif buffer is not None and small:
-                b = buffer.array
+                b = buffer._array
                 multiply(b, momentum, b)
-                add(b, grad.array, b)
+                add(b, grad._array, b)
                 subtract(x, multiply(b, lr), x)
             else:
-                self._update_any(p, grad.array, group)
-            cell = p.cell
+                self._update_any(p, grad._array, group)
+            cell = p._cell
             (cell_of(p) if cell is None else cell).bump("SGD.step")
 
     def _update_any(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         """The rule for one parameter, whatever its size and the group's settings."""
-        x, keep = p.array, 1 - group["dampening"]
+        x, keep = p._array, 1 - group["dampening"]
         values = (group["lr"], group["momentum"], keep, group["weight_decay"])
         lr, momentum, share, decay = constants(x.dtype, *values)
         if group["momentum"] == 0:
@@ -125,7 +125,7 @@ class SGD(Optimizer):
         if "momentum_buffer" not in own:
             own["momentum_buffer"] = new_tensor(np.zeros_like(x))
             share = constants(x.dtype, 1)[0]
-        arrays = (x, g, own["momentum_buffer"].array)
+        arrays = (x, g, own["momentum_buffer"]._array)
         for part in (arrays,) if is_small(x) else pieces(*arrays):
             _with_momentum(*part, lr, momentum, share, decay, group)
 

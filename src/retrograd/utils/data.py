@@ -108,10 +108,10 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
-        if any(t.array.shape[0] != tensors[0].array.shape[0] for t in tensors):
+        if any(t._array.shape[0] != tensors[0]._array.shape[0] for t in tensors):
             raise AssertionError(
                 "Size mismatch between tensors: the first dimensions are "
-                f"{[t.array.shape[0] for t in tensors]}"
+                f"{[t._array.shape[0] for t in tensors]}"
             )
         self.tensors = tensors
 
@@ -119,13 +119,13 @@ class TensorDataset(Dataset):
         return tuple(t[index] for t in self.tensors)
 
     def __len__(self) -> int:
-        return self.tensors[0].array.shape[0]  # type: ignore[no-any-return]
+        return self.tensors[0]._array.shape[0]  # type: ignore[no-any-return]
 
     def batch(self, indices: Sequence[int]) -> list[Tensor]:
         """The samples at `indices`, collated."""
         rows = np.asarray(indices, np.int64)
         return [
-            new_tensor(t.array[rows]) if t.node is None else t[new_tensor(rows)]
+            new_tensor(t._array[rows]) if t._node is None else t[new_tensor(rows)]
             for t in self.tensors
         ]
 

@@ -138,7 +138,7 @@ def described(tensor: Tensor) -> Saved:
     """What a pack hook was given, and by which op."""
     node = modes.state.packing
     op = "register_hooks" if node is None else node.op.name
-    return Saved(op, tensor.array.shape, tensor.array.dtype)
+    return Saved(op, tensor._array.shape, tensor._array.dtype)
 
 
 class Holder:
@@ -169,7 +169,7 @@ class Arguments:
         self.names = tuple(kwargs)
         given = [v if isinstance(v, Tensor) else None for v in (*args, *kwargs.values())]
         self.node: Any = new_node(INPUTS, ())
-        self.node.histories = [None if t is None else t.node for t in given]
+        self.node.histories = [None if t is None else t._node for t in given]
         self.node.saved = tuple(given)
         if modes.special:
             attach(self.node)

@@ -120,7 +120,7 @@ class WeightedRandomSampler(Sampler):
                 f"replacement should be a boolean value, but got replacement={replacement}"
             )
         self.weights = as_tensor(weights, dtype=float64)
-        if self.weights.array.ndim != 1:
+        if self.weights._array.ndim != 1:
             raise ValueError(
                 "weights should be a 1d sequence but given weights have shape "
                 f"{tuple(self.weights.shape)}"

@@ -115,7 +115,7 @@ class Entry:
     """The results of one call, with the versions they had."""
 
     def __init__(self, outputs: Sequence[Tensor]) -> None:
-        self.arrays = [t.array for t in outputs]
+        self.arrays = [t._array for t in outputs]
         self.cells = [(cell, cell.version) for cell in map(cell_of, outputs)]
 
 
@@ -132,14 +132,14 @@ class Caching(CheckpointWatcher):
         """Decide about one call."""
         if op.view is True:
             return
-        is_view = any(t.view_of is not None for t in outputs)
+        is_view = any(t._view_of is not None for t in outputs)
         wanted = not is_view and self.wants(op, inputs, params, outputs)
         self.storage[op.name].append(Entry(outputs) if wanted else RECOMPUTE)
 
     def wants(self, op: Op, inputs: Any, params: dict[str, Any], outputs: Any) -> bool:
         """Whether the policy wants a result kept; it sees tensors without history."""
-        shown = [None if t is None else new_tensor(t.array) for t in inputs]
-        results = tuple(new_tensor(t.array) for t in outputs)
+        shown = [None if t is None else new_tensor(t._array) for t in inputs]
+        results = tuple(new_tensor(t._array) for t in outputs)
         context = SelectiveCheckpointContext(
             is_recompute=False, op_output=results[0] if op.outputs == 1 else results
         )

@@ -33,9 +33,9 @@ def pair(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
                 f"expected at least one tensor, got {type(x1).__name__} and {type(x2).__name__}. "
                 "Make one first: x = retrograd.asarray(x)"
             )
-        x1 = as_tensor(x1, x2.array.dtype)
+        x1 = as_tensor(x1, x2._array.dtype)
     elif not isinstance(x2, Tensor):
-        x2 = as_tensor(x2, x1.array.dtype)
+        x2 = as_tensor(x2, x1._array.dtype)
     first, second = promoted([x1, x2])
     return first, second
 
@@ -43,7 +43,7 @@ def pair(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
 def promoted(arrays: Any) -> list[Tensor]:
     """Arrays converted to their common dtype, which is recorded: rule 1."""
     arrays = list(arrays)
-    found = {x.array.dtype for x in arrays}
+    found = {x._array.dtype for x in arrays}
     if len(found) < 2:
         return arrays
     target, *others = found

@@ -75,7 +75,7 @@ def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) ->
     """
     check_device(device)
     target = dtypes.to_numpy(dtype)
-    if x.array.dtype.kind == "c" and target.kind in "iuf":
+    if x._array.dtype.kind == "c" and target.kind in "iuf":
         raise TypeError(
             f"astype(): {x.dtype} does not go to {dtypes.of_numpy(target)} without losing the "
             "imaginary part. Take one part first: xp.real(x)"

@@ -77,7 +77,9 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     tensor(3.+0.j)
     """
     x1, x2 = pair(x1, x2)
-    return convert(linalg.vecdot(x1, x2, dim=axis), x1.array.dtype)  # PyTorch's: int64 for integers
+    return convert(
+        linalg.vecdot(x1, x2, dim=axis), x1._array.dtype
+    )  # PyTorch's: int64 for integers
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:

@@ -99,7 +99,7 @@ def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
     >>> xp.where(xp.asarray([True, False]), xp.asarray([1, 2]), 0)
     tensor([1, 0])
     """
-    if condition.array.dtype != np.bool_:
+    if condition._array.dtype != np.bool_:
         condition = condition != 0
     if isinstance(x1, Tensor) or isinstance(x2, Tensor):
         x1, x2 = pair(x1, x2)
@@ -139,7 +139,7 @@ def unique_all(x: Tensor, /) -> Any:
     tensor([1, 2])
     """
     _, *found = np.unique(
-        x.array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+        x._array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
     indices, inverse, counts = map(new_tensor, found)
     return UniqueAll(x.reshape(-1)[indices], indices, inverse.reshape(x.shape), counts)

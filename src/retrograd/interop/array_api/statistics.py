@@ -30,7 +30,7 @@ def widened(x: Tensor, dtype: Any) -> Tensor:
     """`x` with the dtype in which it is summed: the given one, or 64 bits for integers."""
     if dtype is not None:
         return convert(x, dtypes.to_numpy(dtype))
-    kind = x.array.dtype.kind
+    kind = x._array.dtype.kind
     if kind not in "biu":
         return x
     return convert(x, (dtypes.uint64 if kind == "u" else dtypes.int64).numpy)

@@ -39,7 +39,7 @@ def get_total_norm(
     order = float(norm_type)
     if not found:
         return new_tensor(np.zeros((), np.float32))
-    norms = np.stack([np.asarray(np.linalg.norm(t.array.reshape(-1), order)) for t in found])
+    norms = np.stack([np.asarray(np.linalg.norm(t._array.reshape(-1), order)) for t in found])
     total = np.asarray(np.linalg.norm(norms, order)).astype(norms.dtype)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
@@ -54,12 +54,12 @@ def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None
 ) -> None:
     """Scale the gradients by min(1, max_norm / (total_norm + 1e-6)), in place."""
-    factor = np.minimum(float(max_norm) / (total_norm.array + 1e-6), 1.0)
+    factor = np.minimum(float(max_norm) / (total_norm._array + 1e-6), 1.0)
     for grad in _grads(parameters):
-        real = grad.array.real.dtype
-        np.multiply(grad.array, factor.astype(real), grad.array)
-        if grad.cell is not None:
-            grad.cell.bump("clip_grad_norm_")
+        real = grad._array.real.dtype
+        np.multiply(grad._array, factor.astype(real), grad._array)
+        if grad._cell is not None:
+            grad._cell.bump("clip_grad_norm_")
 
 
 def clip_grad_norm_(
@@ -111,11 +111,11 @@ def clip_grad_value_(
     Raises RuntimeError for complex gradients, which have no order.
     """
     for grad in _grads(parameters):
-        if grad.array.dtype.kind == "c":
+        if grad._array.dtype.kind == "c":
             raise RuntimeError(
                 "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
                 "clip_grad_norm_."
             )
-        np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)
-        if grad.cell is not None:
-            grad.cell.bump("clip_grad_value_")
+        np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
+        if grad._cell is not None:
+            grad._cell.bump("clip_grad_value_")

@@ -32,6 +32,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
     start = 0
     for p in parameters:
-        stop = start + p.array.size
-        p.data = new_tensor(vec.array[start:stop].reshape(p.array.shape))
+        stop = start + p._array.size
+        p.data = new_tensor(vec._array[start:stop].reshape(p._array.shape))
         start = stop

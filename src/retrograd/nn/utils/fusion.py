@@ -37,7 +37,7 @@ def fuse_conv_bn_weights(
     >>> rg.nn.utils.fuse_conv_bn_weights(*args)[0].tolist()
     [[[2.0]]]
     """
-    shape = [1] * conv_w.array.ndim
+    shape = [1] * conv_w._array.ndim
     shape[1 if transpose else 0] = -1
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
 
@@ -45,14 +45,14 @@ def fuse_conv_bn_weights(
 def _fused(
     weight: Tensor, bias: Any, mean: Any, var: Any, eps: float, bn_w: Any, bn_b: Any, shape: Any
 ) -> tuple[Parameter, Parameter]:
-    scale = (var.array + eps) ** -0.5
+    scale = (var._array + eps) ** -0.5
     if bn_w is not None:
-        scale = scale * bn_w.array
-    shift = 0 if bn_b is None else bn_b.array
-    before = 0 if bias is None else bias.array
-    kind = weight.array.dtype
-    fused = (weight.array * scale.reshape(shape)).astype(kind)
-    offset = ((before - mean.array) * scale + shift).astype(kind)
+        scale = scale * bn_w._array
+    shift = 0 if bn_b is None else bn_b._array
+    before = 0 if bias is None else bias._array
+    kind = weight._array.dtype
+    fused = (weight._array * scale.reshape(shape)).astype(kind)
+    offset = ((before - mean._array) * scale + shift).astype(kind)
     wanted = weight.requires_grad
     return (
         Parameter(new_tensor(fused), wanted),

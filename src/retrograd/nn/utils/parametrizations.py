@@ -26,7 +26,7 @@ def norm_except(v: Tensor, dim: int) -> Tensor:
     """The 2-norm of `v` over all dimensions but `dim`, kept as ones; over all for -1."""
     if dim == -1:
         return v.norm()
-    others = [d for d in range(v.array.ndim) if d != dim % v.array.ndim]
+    others = [d for d in range(v._array.ndim) if d != dim % v._array.ndim]
     return v.norm(2, others, keepdim=True) if others else v.abs()  # type: ignore[no-any-return]
 
 
@@ -76,7 +76,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def as_matrix(weight: Tensor, dim: int) -> Any:
     """`weight` with dimension `dim` first and the others made one."""
-    order = [dim, *[d for d in range(weight.array.ndim) if d != dim]]
+    order = [dim, *[d for d in range(weight._array.ndim) if d != dim]]
     return weight.permute(*order).flatten(1)
 
 
@@ -95,7 +95,7 @@ class _SpectralNorm(Module):
         self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
         super().__init__()
-        ndim = weight.array.ndim
+        ndim = weight._array.ndim
         if not -ndim <= dim < ndim:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got "
@@ -113,16 +113,16 @@ class _SpectralNorm(Module):
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 drawn = randn(size, dtype=weight.dtype)
                 self.register_buffer(name, F.normalize(drawn, dim=0, eps=eps))
-            power_steps(matrix.array, self._u.array, self._v.array, 15, eps)
+            power_steps(matrix._array, self._u._array, self._v._array, 15, eps)
 
     def forward(self, weight: Tensor) -> Any:
         """The normalized weight; while training, after further steps of the iteration."""
-        if weight.array.ndim == 1:
+        if weight._array.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
         if self.training:
             power_steps(
-                matrix.array, self._u.array, self._v.array, self.n_power_iterations, self.eps
+                matrix._array, self._u._array, self._v._array, self.n_power_iterations, self.eps
             )
         u, v = self._u.clone(), self._v.clone()
         return weight / vdot(u, matrix @ v)
@@ -210,7 +210,7 @@ class _Orthogonal(Module):
         """The product of the reflections that the columns give, with the signs of the diagonal."""
         A = X.tril(-1)
         made = linalg.householder_product(A, 2.0 / (1.0 + (A * A).sum(-2)))
-        signs = np.trunc(np.diagonal(X.array, axis1=-2, axis2=-1)).astype(X.array.dtype)
+        signs = np.trunc(np.diagonal(X._array, axis1=-2, axis2=-1)).astype(X._array.dtype)
         return made * new_tensor(signs[..., None, :])
 
     def _mapped(self, X: Any) -> Any:
@@ -235,7 +235,7 @@ class _Orthogonal(Module):
                 f"shape {tuple(Q.shape)}."
             )
         wide = Q.shape[-2] < Q.shape[-1]
-        q = np.swapaxes(Q.array, -1, -2) if wide else Q.array
+        q = np.swapaxes(Q._array, -1, -2) if wide else Q._array
         if self.use_trivialization:
             return self._based(Q, q)
         if self.orthogonal_map != "householder":
@@ -254,12 +254,12 @@ class _Orthogonal(Module):
         """Hold the whole unitary matrix of `q` as `base`; minus the identity then gives it."""
         n, k = q.shape[-2:]
         if n != k:
-            more = randn(*q.shape[:-1], n - k, dtype=Q.dtype).array
+            more = randn(*q.shape[:-1], n - k, dtype=Q.dtype)._array
             q = _nearest_unitary(np.concatenate([q, more], -1))
         elif not _is_unitary(q):
             q = _nearest_unitary(q)
         self.base = new_tensor(q.copy())
-        made = np.zeros(self.shape, Q.array.dtype)
+        made = np.zeros(self.shape, Q._array.dtype)
         places = np.arange(min(self.shape[-2:]))
         made[..., places, places] = -1
         return new_tensor(made)
@@ -291,10 +291,10 @@ def orthogonal(
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if weight.array.ndim < 2:
+    if weight._array.ndim < 2:
         raise ValueError(
             "Expected a matrix or batch of matrices. Got a tensor of "
-            f"{weight.array.ndim} dimensions."
+            f"{weight._array.ndim} dimensions."
         )
     if orthogonal_map is None:
         square = weight.shape[-2] == weight.shape[-1]

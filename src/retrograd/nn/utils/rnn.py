@@ -116,7 +116,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     >>> rg.nn.utils.rnn.invert_permutation(rg.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
-    return None if permutation is None else new_tensor(np.argsort(permutation.array))
+    return None if permutation is None else new_tensor(np.argsort(permutation._array))
 
 
 def pack_padded_sequence(
@@ -134,7 +134,7 @@ def pack_padded_sequence(
     >>> packed.data, packed.batch_sizes
     (tensor([3, 1, 4, 2, 5]), tensor([2, 2, 1]))
     """
-    sizes = np.array(lengths.array if isinstance(lengths, Tensor) else lengths, np.int64)
+    sizes = np.array(lengths._array if isinstance(lengths, Tensor) else lengths, np.int64)
     if batch_first:
         input = input.transpose(0, 1)
     _check_lengths(sizes, input)
@@ -156,7 +156,7 @@ def pack_padded_sequence(
 
 
 def _check_lengths(sizes: Any, input: Tensor) -> None:
-    if input.array.ndim < 2 or not input.array.size:
+    if input._array.ndim < 2 or not input._array.size:
         raise RuntimeError("Cannot pack empty tensors.")
     steps, batch = input.shape[:2]
     if sizes.shape != (batch,):
@@ -192,7 +192,7 @@ def pad_packed_sequence(
     (tensor([[1, 2],
             [3, 0]]), tensor([2, 1]))
     """
-    counts = sequence.batch_sizes.array
+    counts = sequence.batch_sizes._array
     steps = len(counts)
     if total_length is not None and total_length < steps:
         raise ValueError(
@@ -202,7 +202,7 @@ def pad_packed_sequence(
     lengths = (counts[:, None] > np.arange(counts[0])).sum(0)
     order = np.arange(len(lengths))
     if sequence.unsorted_indices is not None:
-        order = sequence.unsorted_indices.array
+        order = sequence.unsorted_indices._array
     length = steps if total_length is None else total_length
     starts = np.concatenate([np.cumsum(counts) - counts, np.zeros(length - steps, np.int64)])
     inside = np.arange(length)[:, None] < lengths[order]
@@ -210,7 +210,7 @@ def pad_packed_sequence(
     data = sequence.data
     padded = data.index_select(0, new_tensor(rows.reshape(-1)))
     padded = padded.reshape(length, len(lengths), *data.shape[1:])
-    outside = new_tensor(~inside.reshape(*inside.shape, *[1] * (data.array.ndim - 1)))
+    outside = new_tensor(~inside.reshape(*inside.shape, *[1] * (data._array.ndim - 1)))
     padded = where(outside, padded.new_full((), padding_value), padded)
     return (padded.transpose(0, 1) if batch_first else padded), new_tensor(lengths[order])
 
@@ -238,7 +238,7 @@ def pad_sequence(
     for t in given:
         missing = longest - t.shape[0]
         widths = (missing, 0) if padding_side == "left" else (0, missing)
-        padded.append(pad(t, (*[0, 0] * (t.array.ndim - 1), *widths), value=padding_value))
+        padded.append(pad(t, (*[0, 0] * (t._array.ndim - 1), *widths), value=padding_value))
     return stack(padded, 0 if batch_first else 1)
 
 
