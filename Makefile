@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 # What is tested once more without the hot path in C.
-IN_PYTHON := tests/engine tests/autograd
+IN_PYTHON := tests/engine tests/autograd tests/laws/test_dtypes.py
 
 .PHONY: demo test bench lint docs clean
 

@@ -120,7 +120,8 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
             else:
                 y = scalar_array(other, x.dtype)
                 right = None
-            if x.dtype is not y.dtype:
+            mixed = x.dtype is not y.dtype
+            if mixed:
                 x, y = promote(x, y)
             r = forward(x, y)
         except Exception as error:
@@ -169,8 +170,10 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
         node.params = ()
         node.shape = shape = r.shape
         node.dtype = dtype = r.dtype
-        node.fits = (left is None or (left.dtype is dtype and left.shape == shape)) and (
-            right is None or (right.dtype is dtype and right.shape == shape)
+        node.fits = (
+            not mixed
+            and (left is None or (left.dtype is dtype and left.shape == shape))
+            and (right is None or (right.dtype is dtype and right.shape == shape))
         )
         return t
 
@@ -196,9 +199,10 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
         try:
+            x = a._array
             y = None if b is None else b._array
             z = None if c is None else c._array
-            r = forward(a._array, y, z, **params) if params else forward(a._array, y, z)
+            r = forward(x, y, z, **params) if params else forward(x, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
         if special.special or special.inference_seen:
@@ -230,6 +234,9 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
         node.dtype = dtype = r.dtype
         node.fits = (
             exact
+            and x.dtype is dtype
+            and (y is None or y.dtype is dtype)
+            and (z is None or z.dtype is dtype)
             and (first is None or first.dtype is dtype)
             and (second is None or second.dtype is dtype)
             and (third is None or third.dtype is dtype)

@@ -196,7 +196,7 @@ class Node:
     dtype: Any
     hooks: Any
     _cell: Cell | None
-    fits: bool  # whether contributions have the edges' shapes and dtypes by construction
+    fits: bool  # whether contributions have the edges' shapes and dtypes: one dtype throughout
 
     # Rare state lives in the instance dictionary; these are its defaults.
     cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs

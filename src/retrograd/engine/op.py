@@ -58,7 +58,7 @@ from .graph import (
 from .native import native
 from .record import INFERENCE_SAVED
 from .saved import raw, saved_properties
-from .tensor import Tensor, as_array, method, new_tensor
+from .tensor import Tensor, as_array, fit_leaf, method, new_tensor
 from .views import View
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ if native is not None:
         scalar_array=dtypes.scalar_array,
         raw=raw,
         fit=fit,
+        fit_leaf=fit_leaf,
         freed=FREED,
         arrays=arrays,
         reals=reals,

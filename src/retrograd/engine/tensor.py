@@ -34,6 +34,7 @@ __all__ = [
     "cell_of",
     "concrete",
     "device",
+    "fit_leaf",
     "method",
     "new_tensor",
     "wrap",
@@ -48,6 +49,13 @@ NO_LEAF = (
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
+
+LEAF_CHANGED = (
+    "Function AccumulateGrad was given an invalid gradient at index 0 - got {} but expected "
+    "shape compatible with {}. The leaf, or its .grad, was changed after the forward pass: "
+    "by an assignment to .data, or in place under no_grad(). Change it before the forward pass, "
+    "and set x.grad = None where its shape changes"
 )
 
 
@@ -313,7 +321,7 @@ class Tensor:
                 f"dtype, but got {value.dtype}"
             )
         self._array = value._array
-        if self._node is not None:
+        if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
         if self._cell is not None:
             self._cell.note("the assignment to .data")
@@ -388,12 +396,33 @@ def wrote(tensor: Tensor, by: str) -> None:
         cell_of(tensor).bump(by)
 
 
+def fit_leaf(leaf: Tensor, g: Any) -> Any:
+    """The cotangent `g`, an array or a tensor, as it may be added to the leaf's `.grad`.
+
+    By the graph it fits already, unless the leaf itself has changed since: by an assignment to
+    `.data`, or by `t_()` and the like under no_grad. Another dtype is cast, as for any edge. Raises
+    RuntimeError for another shape, and for a `.grad` that cannot be added to.
+    """
+    found, before = g._array if isinstance(g, Tensor) else g, leaf._gradient
+    for each in (leaf, before):
+        if each is not None and found.shape != each._array.shape:
+            raise RuntimeError(LEAF_CHANGED.format(list(found.shape), list(each.shape)))
+    if before is not None and before.is_complex() is not leaf.is_complex():
+        raise RuntimeError(LEAF_CHANGED.format(leaf.dtype, before.dtype))
+    if found.dtype == leaf._array.dtype:
+        return g
+    if found.dtype.kind == "c" and not leaf.is_complex():
+        g, found = g.real, found.real
+    return g.to(leaf.dtype) if isinstance(g, Tensor) else found.astype(leaf._array.dtype)
+
+
 def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     """Add `g` to the tensor's `.grad`, of which it may become the whole.
 
     The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
     another thread has replaced or written the gradient since, the sum is made again.
     """
+    g = fit_leaf(tensor, g)
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version

@@ -213,9 +213,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     for bound in (min, max):
         if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
+    if tensors and any(isinstance(t, Tensor) and holds_complex(t) for t in (input, min, max)):
+        raise unsupported("clamp", np.result_type(input._array, np.complex64), NO_ORDER)
     if holds_complex(input):
-        if tensors:
-            raise unsupported("clamp", input._array.dtype, NO_ORDER)
         return by_parts(clamp, input, min, max)
     if not tensors:
         return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
