@@ -17,7 +17,8 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
 
-# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well.
+# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well; with
+# BEFORE=path/to/checkout, also those to that checkout.
 bench: $(VENV)/.base
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/threads.py
