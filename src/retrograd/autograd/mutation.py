@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from .. import modes
-from ..backends.memory import root
+from ..backends.memory import address, root
 from ..engine.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SavedValues:
     def pack(self, tensor: Tensor) -> Handle:
         """The handle of a value, a new one unless it is saved already and was not written since."""
         array = tensor._array
-        place = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+        place = (address(array), array.shape, array.strides, array.dtype)
         handle = self.tid_to_weakhandle.get(place)
         if handle is None or handle not in self.original:
             handle = self.tid_to_weakhandle[place] = Handle()

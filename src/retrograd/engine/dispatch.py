@@ -19,7 +19,7 @@ from .views import sever
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["about_to_write", "as_tensor", "dispatch", "write_out"]
+__all__ = ["MOST_DIMS", "TOO_MANY_DIMS", "about_to_write", "as_tensor", "dispatch", "write_out"]
 
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
@@ -33,6 +33,12 @@ OVERLAP = (
 READ_ONLY = (
     "{name}: the written-to tensor of shape {shape} stands on read-only memory, as that of a NumPy "
     "array whose flags.writeable is False. Write to a copy: x = x.clone()"
+)
+
+MOST_DIMS = 64  # of NumPy's arrays
+TOO_MANY_DIMS = (
+    "{name}(): tensor has too many (>64) dims, and NumPy's arrays have at most 64. Merge some "
+    "first: x.flatten(0, 1)"
 )
 
 # The error types that arrays and formulas raise on bad values; anything else is not translated.
@@ -69,6 +75,8 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
 
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     """Raise for arrays that do not fit, as PyTorch does."""
+    if "dimension" in str(error) and f"{MOST_DIMS}" in str(error):
+        raise RuntimeError(TOO_MANY_DIMS.format(name=op.name)) from None
     shapes = [t._array.shape for t in inputs if t is not None]
     if op.elementwise:
         for a, b in itertools.combinations(shapes, 2):

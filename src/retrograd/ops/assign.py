@@ -181,6 +181,11 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
 
+def delitem(self: Tensor, key: Any) -> None:
+    """`del x[key]`: TypeError, for a tensor keeps its size."""
+    raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
+
+
 def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
     """Whether a basic index takes every element in its place."""
     return all(
@@ -350,5 +355,6 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 
 method(setitem, "__setitem__")
+method(delitem, "__delitem__")
 for function in (copy_, fill, fill_, index_put, index_put_, resize_, resize_as_, set_, zero_):
     method(function)

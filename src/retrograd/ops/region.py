@@ -104,7 +104,8 @@ unslice = declare(
 
 
 def _diagonal(input: Any, *, offset: int, dim1: int, dim2: int) -> Any:
-    found = np.diagonal(input, offset, dim1, dim2)
+    reach = max(input.shape)  # NumPy takes a C integer
+    found = np.diagonal(input, min(max(offset, -reach), reach), dim1, dim2)
     if input.flags.writeable:  # NumPy hands out a read-only view
         found.flags.writeable = True
     return found
