@@ -80,3 +80,43 @@ def test_every_name_a_formula_asks_of_xp_exists_in_every_namespace(path):
 def test_modules_say_what_they_do():
     for path in FILES:
         assert ast.get_docstring(ast.parse(path.read_text())), f"{path} has no docstring"
+
+
+# Who may lay an array over memory, and why it stays within it.
+OVER_MEMORY = {
+    ("ndarray", "backends/memory.py"): "`strided` checks the bounds",
+    ("ndarray", "ops/structure.py"): "one element, with strides of 0",
+    ("frombuffer", "ops/create.py"): "NumPy checks count and offset; the array keeps the owner",
+    ("frombuffer", "ops/generator.py"): "bytes made there, copied",
+    ("frombuffer", "serialization.py"): "a whole block of a file, which the array keeps",
+    ("from_dlpack", "ops/dlpack.py"): "the capsule states shape and owner",
+    ("__array_interface__", "backends/memory.py"): "`Span`: from an array's first byte to its last",
+    ("__array_interface__", "ops/dlpack.py"): "the interface of an array that is kept",
+}
+NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}
+LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__"}
+
+
+def over_memory(tree: ast.AST) -> set[str]:
+    """The names in a module by which an array could be laid over memory of another's."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and not getattr(node, "level", 0):
+            words = [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
+            found |= NEVER & {part for word in words for part in word.split(".")}
+        elif isinstance(node, ast.Attribute):
+            of_numpy = isinstance(node.value, ast.Name) and node.value.id == "np"
+            if node.attr in LAYING or (of_numpy and node.attr in ("frombuffer", "from_dlpack")):
+                found.add(node.attr)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "np.ndarray":
+            found.add("ndarray")
+    return found
+
+
+def test_arrays_are_laid_over_memory_only_where_bounds_are_checked():
+    found = {
+        (name, str(path.relative_to(ROOT)))
+        for path in FILES
+        for name in over_memory(ast.parse(path.read_text()))
+    }
+    assert found == set(OVER_MEMORY)

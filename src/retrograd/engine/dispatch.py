@@ -14,15 +14,31 @@ import numpy as np
 
 from .. import dtypes, modes
 from .tensor import Interpreted, Tensor, new_tensor
+from .views import sever
 
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["about_to_write", "as_tensor", "dispatch", "write_out"]
+__all__ = ["MOST_DIMS", "TOO_MANY_DIMS", "about_to_write", "as_tensor", "dispatch", "write_out"]
 
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
     "to get a normal tensor before doing inplace update: x = x.clone()"
+)
+
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
+)
+READ_ONLY = (
+    "{name}: the written-to tensor of shape {shape} stands on read-only memory, as that of a NumPy "
+    "array whose flags.writeable is False. Write to a copy: x = x.clone()"
+)
+
+MOST_DIMS = 64  # of NumPy's arrays
+TOO_MANY_DIMS = (
+    "{name}(): tensor has too many (>64) dims, and NumPy's arrays have at most 64. Merge some "
+    "first: x.flatten(0, 1)"
 )
 
 # The error types that arrays and formulas raise on bad values; anything else is not translated.
@@ -59,6 +75,8 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
 
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     """Raise for arrays that do not fit, as PyTorch does."""
+    if "dimension" in str(error) and f"{MOST_DIMS}" in str(error):
+        raise RuntimeError(TOO_MANY_DIMS.format(name=op.name)) from None
     shapes = [t._array.shape for t in inputs if t is not None]
     if op.elementwise:
         for a, b in itertools.combinations(shapes, 2):
@@ -110,7 +128,10 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     about_to_write(out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
-        out._array = np.empty(result._array.shape, out._array.dtype)
+        room = np.empty(result._array.shape, out._array.dtype)
+        sever(out, room)
+        out._array = room
+    check_memory(out._array, f"{function.__name__}(out=)")
     np.copyto(out._array, result._array, casting="unsafe")
     if out._cell is not None:
         out._cell.bump(f"{function.__name__}(out=)")
@@ -123,6 +144,26 @@ def about_to_write(target: Tensor) -> None:
         raise RuntimeError(INFERENCE)
     if modes.special and modes.state.before_write is not None:
         modes.state.before_write(target)
+
+
+def check_memory(array: Any, name: str, uniform: bool = False) -> None:
+    """Raise unless every element of `array` may be written, and with a value of its own.
+
+    `uniform` says that all get the same value, so that several may be one.
+    """
+    if isinstance(array, Interpreted):  # it is replaced, not written
+        return
+    if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
+        raise RuntimeError(OVERLAP)
+    if not array.flags.writeable:
+        raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
+
+
+def expanded(array: Any) -> bool:
+    """Whether an array was expanded, so that several of its elements are one."""
+    return any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:

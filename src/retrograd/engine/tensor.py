@@ -21,6 +21,7 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
+from .views import sever
 
 if TYPE_CHECKING:
     from .views import View
@@ -320,6 +321,7 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
+        sever(self, value._array)
         self._array = value._array
         if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype

@@ -11,7 +11,7 @@ from .native import native
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["View", "add_view", "enlist"]
+__all__ = ["View", "add_view", "enlist", "sever"]
 
 
 class View:
@@ -49,6 +49,23 @@ def enlist(base: Tensor, view: Tensor) -> None:
         elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
             views[:] = [ref for ref in views if ref() is not None]
         views.append(weakref.ref(view))
+
+
+def sever(tensor: Tensor, array: Any) -> None:
+    """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
+
+    A view's path leads to its elements in memory of one shape and layout; in other memory it would
+    lead elsewhere, or nowhere. So what were views keep the old memory, and their history.
+    """
+    old = tensor._array
+    if array.shape == old.shape and getattr(array, "strides", 0) == getattr(old, "strides", 0):
+        return
+    with structure:
+        views, tensor._views, tensor._view_of = tensor._views, None, None
+    for ref in views or ():
+        view = ref()
+        if view is not None:
+            view._view_of = None
 
 
 if native is not None:

@@ -15,6 +15,7 @@ from ..engine.dispatch import about_to_write, as_tensor, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, cell_of, method, new_tensor
+from ..engine.views import sever
 from . import rules
 from .dims import integers
 from .expand import expanded
@@ -180,6 +181,11 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
 
+def delitem(self: Tensor, key: Any) -> None:
+    """`del x[key]`: TypeError, for a tensor keeps its size."""
+    raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
+
+
 def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
     """Whether a basic index takes every element in its place."""
     return all(
@@ -302,7 +308,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self._array.shape:
         return self
-    if self._view_of is not None or self._views:
+    if self._view_of is not None or any(ref() is not None for ref in self._views or ()):
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self._array)
     array = np.zeros(shape, flat.dtype)
@@ -340,6 +346,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
         )
+    sever(self, source._array)
     self._array = source._array
     self._cell = source._cell
     if self._node is not None:
@@ -348,5 +355,6 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 
 method(setitem, "__setitem__")
+method(delitem, "__delitem__")
 for function in (copy_, fill, fill_, index_put, index_put_, resize_, resize_as_, set_, zero_):
     method(function)

@@ -10,10 +10,8 @@ import copy
 import warnings
 from typing import Any
 
-import numpy as np
-
+from ..backends.memory import memory, moved, root
 from ..engine.tensor import Tensor, method, new_tensor, set_requires_grad
-from .methods import root
 
 __all__: list[str] = []
 
@@ -58,16 +56,10 @@ def _copy(self: Tensor) -> Tensor:
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array, in a copy of the memory that it may share with others."""
     whole = root(array)
-    if not (whole.flags.c_contiguous or whole.flags.f_contiguous) or whole.dtype.hasobject:
-        return np.array(array, order="K")
     found = memo.get(id(whole))
     if found is None:
-        found = memo[id(whole)] = np.array(whole, order="K")
-    if whole is array:
-        return found
-    offset = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    flat = found.reshape(-1, order="A") if found.size else found
-    return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
+        found = memo[id(whole)] = moved(whole, memory(whole).copy())
+    return found if whole is array else moved(array, memory(found))
 
 
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.dispatch import MOST_DIMS
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
 
@@ -94,8 +95,17 @@ def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     return from_mixture(data, target)
 
 
-def element_types(data: Any, found: set[Any]) -> None:
-    """Add to `found` the types of everything in nested sequences."""
+def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
+    """Add to `found` the types of everything in nested sequences.
+
+    Raises ValueError where they are nested deeper than arrays have dimensions: they may hold
+    themselves.
+    """
+    if depth > MOST_DIMS:
+        raise ValueError(
+            f"too many dimensions '{type(data).__name__}': the sequences are nested more than "
+            f"{MOST_DIMS} deep, or one holds itself"
+        )
     if isinstance(data, range):
         found.add(int)
         return
@@ -104,7 +114,7 @@ def element_types(data: Any, found: set[Any]) -> None:
     if any(issubclass(kind, SEQUENCES) for kind in here):
         for element in data:
             if isinstance(element, SEQUENCES):
-                element_types(element, found)
+                element_types(element, found, depth + 1)
 
 
 def from_numbers(data: Any, target: np.dtype[Any] | None) -> Any:

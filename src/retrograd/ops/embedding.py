@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import LEGACY
+from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ..engine.op import declare, example
 from ..engine.tensor import Interpreted, Tensor, cell_of, concrete, new_tensor
 from . import index_rules
@@ -109,10 +109,12 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
         )
     indices = concrete(indices)
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
-        raise IndexError(
-            f"index out of range in self: indices run from {indices.min()} to {indices.max()}, and "
-            f"weight has {rows} rows"
-        )
+        run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
+        if name == "embedding_bag":
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings, but {run}"
+            )
+        raise IndexError(f"index out of range in self: {run}")
 
 
 def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
@@ -131,6 +133,7 @@ def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float
     norms = np.linalg.norm(weight._array[rows], norm_type, axis=1)
     large = norms > max_norm
     if large.any():
+        check_memory(weight._array, "embedding(max_norm=)")
         weight._array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
         if not weight._inference:
             cell_of(weight).bump("embedding(max_norm=)")
@@ -204,6 +207,7 @@ def embedding_bag(
         )
     starts = _bag_starts(input, offsets, include_last_offset)
     flat = input.reshape(-1)
+    _check_indices(flat._array, "embedding_bag", weight._array.shape[0])
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
@@ -232,7 +236,22 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
     if offsets._array.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     starts = offsets._array
-    return starts if include_last_offset else np.append(starts, shape[0])
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}"
+        )
+    if starts.size and starts[-1] > shape[0]:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {shape[0]} but got offsets[-1] of "
+            f"{starts[-1]}"
+        )
+    starts = starts if include_last_offset else np.append(starts, shape[0])
+    if (np.diff(starts) < 0).any():
+        raise RuntimeError(f"offsets must not decrease, but they are {starts.tolist()}")
+    return starts
 
 
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
@@ -280,6 +299,8 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor. Convert: x.long()"
         )
+    if indices.ndim >= MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name="one_hot"))
     values = concrete(indices)
     if indices.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")

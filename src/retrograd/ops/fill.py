@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import LEGACY, write_out
+from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
 from ..engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ..errors import OutOfMemoryError
 from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish
@@ -54,6 +54,8 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
+    if len(shape) > MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name=name))
     return tuple(shape)
 
 

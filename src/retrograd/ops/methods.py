@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..backends.memory import address, memory
 from ..engine.tensor import Size, Tensor, device, method
 from . import formats
 
@@ -115,23 +116,13 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
-    return (data_ptr(self) - _address(root(self._array))) // self._array.itemsize  # type: ignore[no-any-return]
-
-
-def root(array: Any) -> Any:
-    """The array that owns the memory `array` looks at."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _address(array: Any) -> int:
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    array = self._array
+    return (address(array) - address(memory(array))) // array.itemsize  # type: ignore[no-any-return]
 
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return _address(self._array)
+    return address(self._array)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -154,7 +145,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both look at the same elements of the same memory in the same way."""
     x, y = self._array, tensor._array
-    return x.shape == y.shape and x.strides == y.strides and _address(x) == _address(y)
+    return x.shape == y.shape and x.strides == y.strides and address(x) == address(y)
 
 
 # -- kinds -------------------------------------------------------------------------------------

@@ -140,6 +140,16 @@ def interpolate(
     shape = input._array.shape
     _check_mode(input, mode, align_corners, antialias)
     sizes, scales = _sizes(shape[2:], size, scale_factor)
+    if mode == "area" and min(sizes) < 0:
+        raise RuntimeError(
+            "adaptive_avg_pool: elements of output_size must be greater than or equal to 0 but "
+            f"received {sizes}"
+        )
+    if mode != "area" and min((*shape[2:], *sizes)) <= 0:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"{list(shape[2:])} and output {list(sizes)}"
+        )
     if recompute_scale_factor:
         scales = (None,) * len(sizes)
     if mode == "area":
