@@ -17,6 +17,7 @@ from ..engine.op import declare, example
 from ..engine.tensor import Tensor, cell_of, method, new_tensor
 from ..engine.views import sever
 from . import rules
+from .create import fill_value
 from .dims import integers
 from .expand import expanded
 from .index import (
@@ -127,7 +128,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
-    found = as_tensor(value, self._array.dtype)
+    like = self._array.dtype
+    narrows = isinstance(value, float) and like.kind in "iu"
+    found = new_tensor(fill_value(value, like)) if narrows else as_tensor(value, like)
     if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimension value tensor but got tensor with "
