@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from .inplace import exchange
 from .op import recorded
 from .record import finish
 from .tensor import Interpreted, Tensor, alias, concrete, new_tensor
@@ -49,6 +50,7 @@ __all__ = [
     "BatchLevel",
     "UnbatchableError",
     "batched",
+    "give_back",
     "raised",
     "split",
     "spread",
@@ -242,14 +244,29 @@ def split(tensor: Any, level: BatchLevel) -> Tensor:
 
 
 def variable(tensor: Tensor) -> Tensor:
-    """A tensor on the array of `tensor` for a transform to differentiate: NOTE [Batches], 2."""
+    """A tensor on the array of `tensor` for a transform to differentiate: NOTE [Batches], 2.
+
+    Memory that batches of the newest level share is a copy, for nobody may write to it.
+    """
     levels = [level for level in modes.state.batches if not level.singly]
     if not levels or levels[-1].holds(tensor):
         made = alias(tensor, None)
     else:
-        made = new_tensor(Batch(tensor, levels[-1], shared=True))
+        value = tensor if is_batch(tensor) else recorded.clone(tensor)
+        made = new_tensor(Batch(value, levels[-1], shared=True))
     made._tangents = tensor._tangents
     return made
+
+
+def give_back(made: Tensor, tensor: Tensor) -> None:
+    """Let `tensor`, of which `made` is the `variable`, have what was written to that.
+
+    Raises RuntimeError where examples wrote different values to what they share.
+    """
+    if is_batch(made) and made._array.shared and not made._array.level.holds(tensor):
+        tensor.copy_(made._array.value)
+    elif is_batch(made):
+        exchange(tensor, made._array)
 
 
 def with_axis(t: Tensor, size: int) -> Tensor:

@@ -11,7 +11,7 @@ from .native import native
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["View", "add_view", "enlist"]
+__all__ = ["View", "add_view", "base_of", "enlist", "live_views"]
 
 
 class View:
@@ -49,6 +49,17 @@ def enlist(base: Tensor, view: Tensor) -> None:
         elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
             views[:] = [ref for ref in views if ref() is not None]
         views.append(weakref.ref(view))
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory this one shows: itself, if it is no view."""
+    return tensor if tensor._view_of is None else tensor._view_of.base
+
+
+def live_views(base: Tensor) -> list[Tensor]:
+    """The views of a base that are still there."""
+    found = [ref() for ref in base._views or ()]
+    return [view for view in found if view is not None]
 
 
 if native is not None:
