@@ -36,6 +36,7 @@ __all__ = [
     "concrete",
     "device",
     "fit_leaf",
+    "has_tangent",
     "method",
     "new_tensor",
     "wrap",
@@ -386,6 +387,12 @@ def cell_of(tensor: Tensor) -> Cell:
                 if tensor._node is not None:
                     tensor._node._cell = cell
     return cell
+
+
+def has_tangent(tensor: Tensor) -> bool:
+    """Whether a forward derivative in progress has a tangent for the tensor."""
+    tangents = tensor._tangents
+    return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
 
 
 def wrote(tensor: Tensor, by: str) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.dispatch import about_to_write, as_tensor, check_broadcast
+from ..engine.dispatch import about_to_write, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, cell_of, method, new_tensor
 from ..engine.views import sever
 from . import rules
-from .create import fill_value
+from .create import NUMBERS, copy_of, fill_value, kinds_in
 from .dims import integers
 from .expand import expanded
 from .index import (
@@ -128,9 +128,15 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
-    like = self._array.dtype
-    narrows = isinstance(value, float) and like.kind in "iu"
-    found = new_tensor(fill_value(value, like)) if narrows else as_tensor(value, like)
+    if isinstance(value, Tensor):
+        found = value
+    elif isinstance(value, (*NUMBERS, np.generic)):
+        found = new_tensor(fill_value(value, self._array.dtype))
+    else:
+        raise TypeError(
+            f"{name}(): argument 'value' (position 1) must be Number or Tensor, not "
+            f"{type(value).__name__}"
+        )
     if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimension value tensor but got tensor with "
@@ -191,7 +197,7 @@ def delitem(self: Tensor, key: Any) -> None:
 
 def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
     """Whether a basic index takes every element in its place."""
-    return all(
+    return len(index) <= len(shape) and all(
         item.__class__ is slice and item.indices(n) == (0, n, 1)
         for item, n in zip(index, shape, strict=False)
     )
@@ -200,16 +206,15 @@ def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 def _value(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (np.ndarray, list, tuple)):
+    if isinstance(value, (list, tuple)) and kinds_in(value) <= set(NUMBERS):
+        return new_tensor(copy_of(value, self._array.dtype))
+    if isinstance(value, (np.ndarray, list, tuple)):  # NumPy asks tensors whether they may be read
         array = np.asarray(value)
         dtypes.of_numpy(array.dtype)
         return new_tensor(array)
-    try:
-        return _scalar(self, value, "setitem")
-    except TypeError:
-        raise TypeError(
-            f"can't assign a {type(value).__name__} to a tensor of {self.dtype}"
-        ) from None
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.dtype}")
+    return _scalar(self, value, "setitem")
 
 
 def _strip(value: Tensor, ndim: int) -> Tensor:

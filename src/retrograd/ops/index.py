@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,12 @@ def takes_dim(item: Any) -> bool:
     return not (item is None or item is Ellipsis or item is True or item is False)
 
 
+BYTE_MASK = (
+    "indexing with dtype retrograd.uint8 is now deprecated, please use a dtype retrograd.bool "
+    "instead: mask.bool()"
+)
+
+
 def read_item(item: Any) -> Any:
     """Any other item of an index as an int, a bool or a tensor."""
     if isinstance(item, (list, tuple, np.ndarray, range)):
@@ -258,6 +265,7 @@ def read_item(item: Any) -> Any:
     if isinstance(item, Tensor):
         array = item._array
         if array.dtype == np.uint8:  # PyTorch's first masks
+            warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
             array = array.astype(np.bool_)
             item = new_tensor(array)
         if array.dtype.kind not in "bi" or array.dtype.itemsize == 2:
