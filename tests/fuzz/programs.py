@@ -186,6 +186,13 @@ class Maker:
         text += ".requires_grad_()" if leaf else ""
         self.new(text, shape, dtype, plain=True, history=leaf, leaf=leaf, dense=dense)
 
+    def target(self, shape, *sources):
+        """A tensor for out=: of the shape, or with memory of its own."""
+        taken = [v.memory for v in self.vars]
+        apart = [v.memory for v in sources]
+        return self.var(lambda o: not o.history and o.dense and o.memory not in apart
+                        and (o.shape == shape or taken.count(o.memory) == 1))  # fmt: skip
+
     def unary(self):
         """A function of one tensor: out of place, in place, or into another."""
         v = self.var(lambda v: v.dtype != "bool")
@@ -195,8 +202,9 @@ class Maker:
         if how == "in place":
             return self.write(v, f"{v.name}.{name}_()")
         if how == "out":
-            out = self.var(lambda o: not o.history and o.dense and o.memory != v.memory
-                           and o.dtype == v.dtype)  # fmt: skip
+            out = self.target(v.shape, v)
+            if out.dtype != v.dtype:  # PyTorch's functions of one tensor do not convert
+                raise SkipError
             return self.write(out, f"L.{name}({v.name}, out={out.name})")
         text = f"{v.name}.{name}()" if how == "method" else f"L.{name}({v.name})"
         return self.new(text, v.shape, v.dtype, history=v.history)
@@ -220,11 +228,11 @@ class Maker:
         if how == "in place":
             if v.memory == w.memory or name in ("maximum", "minimum", "fmax", "logical_and"):
                 raise SkipError
+            if name in forms.COMPARISONS and (v.history or w.history):
+                raise SkipError
             return self.write(v, f"{v.name}.{name}_({w.name})", w)
         if how == "out":
-            out = self.var(
-                lambda o: not o.history and o.dense and o.memory not in (v.memory, w.memory)
-            )
+            out = self.target(shape, v, w)
             return self.write(out, f"L.{name}({v.name}, {w.name}, out={out.name})")
         text = f"L.{name}({v.name}, {w.name})"
         text = f"{v.name}.{name}({w.name})" if how == "method" else text

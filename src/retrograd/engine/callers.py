@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from .dispatch import as_tensor, dispatch, write_out
+from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
 from .native import native
 from .record import INFERENCE_SAVED, finish
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["caller", "hasten"]
+__all__ = ["caller", "hasten", "operator_caller"]
 
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
@@ -101,8 +101,16 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     return call
 
 
-def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
-    """The caller of an elementwise op with two inputs and no parameters."""
+def operator_caller(op: Op) -> Callable[..., Any]:
+    """The caller of a binary op as an operator: what it does not know gives NotImplemented."""
+    return binary_caller(op, known)
+
+
+def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
+    """The caller of an elementwise op with two inputs and no parameters.
+
+    `dispatch` sees to what is not plain.
+    """
     forward, special = op.forward, modes
     promote, scalar_array = dtypes.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)

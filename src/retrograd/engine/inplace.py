@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from .dispatch import about_to_write, check_cast
+from .dispatch import about_to_write, check_cast, check_memory
 from .graph import LEAF, REFUSED, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
@@ -76,10 +76,6 @@ REASONS["no_grad"] = REASONS["inference"] = (
     " For example, make the view anew before the write: view = base[...]; view.{plain}_(...)"
 )
 TRACE = "\nThe view was made at:\n{}"
-OVERLAP = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
-)
 
 
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -289,12 +285,7 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
         about_to_write(target)
     if tracked and target._view_of is not None:
         check_tracked(target, name)
-    array = target._array
-    if isinstance(array, Interpreted):  # it is replaced, not written
-        return
-    shared = not uniform and 0 in array.strides and array.size > 1 and overlaps(array)
-    if shared or not array.flags.writeable:
-        raise RuntimeError(OVERLAP)
+    check_memory(target._array, name, uniform)
 
 
 def check_tracked(target: Tensor, name: str) -> None:
@@ -309,13 +300,6 @@ def check_tracked(target: Tensor, name: str) -> None:
             raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
     if target._node is not None and target._node.op is LEAF:
         raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
-
-
-def overlaps(array: Any) -> bool:
-    """Whether an array was expanded, so that several of its elements are one."""
-    return any(
-        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
-    )
 
 
 def refusal(target: Tensor, what: str, plain: str = "mul") -> str:

@@ -21,6 +21,7 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
+from .views import sever
 
 if TYPE_CHECKING:
     from .views import View
@@ -35,6 +36,7 @@ __all__ = [
     "concrete",
     "device",
     "fit_leaf",
+    "has_tangent",
     "method",
     "new_tensor",
     "wrap",
@@ -320,6 +322,7 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
+        sever(self, value._array)
         self._array = value._array
         if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
@@ -384,6 +387,12 @@ def cell_of(tensor: Tensor) -> Cell:
                 if tensor._node is not None:
                     tensor._node._cell = cell
     return cell
+
+
+def has_tangent(tensor: Tensor) -> bool:
+    """Whether a forward derivative in progress has a tangent for the tensor."""
+    tangents = tensor._tangents
+    return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
 
 
 def wrote(tensor: Tensor, by: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.dispatch import check_memory
 from ..engine.tensor import Tensor, alias, cell_of
 from .parameter import Parameter
 
@@ -212,6 +213,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
         )
         array = array.real
+    check_memory(value._array, "load_state_dict")
     np.copyto(value._array, array, casting="unsafe")
     cell_of(value).bump("load_state_dict")
     return ""

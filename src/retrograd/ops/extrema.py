@@ -20,6 +20,7 @@ from .along import pick
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
 from .outs import write_each
+from .pointwise import shared
 from .reduce import ALL, DIMS
 
 __all__ = [
@@ -129,7 +130,9 @@ _full = {
     name: declare(
         f"{name}(input)",
         forward,
-        input=lambda xp, g, input, out: g * xp.tie_share(input, out, dim=None, keepdim=False),
+        input=lambda xp, g, input, out: shared(
+            xp, g, xp.tie_share(input, out, dim=None, keepdim=False)
+        ),
         complex=False,
         examples=FULL,
         batch={"max": rules.whole("amax"), "min": rules.whole("amin")}.get(name),
@@ -147,9 +150,10 @@ _several = {
     name: declare(
         f"{name}(input, *, dim, keepdim)",
         extremes(ufunc, name),
-        input=lambda xp, g, input, out, dim, keepdim: (
-            xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
-            * xp.tie_share(input, out, dim=dim, keepdim=keepdim)
+        input=lambda xp, g, input, out, dim, keepdim: shared(
+            xp,
+            xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
+            xp.tie_share(input, out, dim=dim, keepdim=keepdim),
         ),
         complex=False,
         examples=SEVERAL,

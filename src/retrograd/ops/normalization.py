@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.dispatch import write_out
+from ..engine.dispatch import check_memory, write_out
 from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
 from .standardize import native_batch_norm, native_layer_norm
 
@@ -86,6 +86,7 @@ def _track(
         with modes.Changed(grad=False):
             running.mul_(1.0 - momentum).add_(share)
         return
+    check_memory(running._array, name)
     running._array *= 1.0 - momentum
     running._array += (momentum * factor) * found._array.reshape(running._array.shape)
     if not running._inference:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy, real_of
+from ..engine.dispatch import check_memory
 from ..engine.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor
 
@@ -105,6 +106,7 @@ class Optimizer:
                 elif grad._node is not None:
                     p._gradient = new_tensor(np.zeros_like(grad._array))
                 else:
+                    check_memory(grad._array, "zero_grad", uniform=True)
                     grad._array.fill(0)
                     if grad._cell is not None:
                         grad._cell.bump("zero_grad")
