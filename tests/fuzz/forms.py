@@ -31,7 +31,7 @@ L.autograd.set_detect_anomaly(True)
 L.autograd.graph.save_on_cpu()
 L.autograd.graph.allow_mutation_on_saved_tensors()
 saved_hooks(lambda t: t.clone(), lambda t: t)
-saved_hooks(lambda t: t.detach() * 2, lambda t: t / 2)
+saved_hooks(lambda t: (t.detach().clone(), 1), lambda t: t[0])
 saved_hooks(lambda t: [t], lambda t: t[0])
 """.strip().splitlines()
 

@@ -183,7 +183,8 @@ class Maker:
         elif layout == "tangle" and shape == (3, 3):
             text, dense = f"{text}.as_strided((3, 3), (2, 1))", False
             self.tangled.add(self.memories + 1)
-        text += ".requires_grad_()" if leaf else ""
+        if leaf:  # of a leaf that is a view PyTorch forgets that it is one
+            text += ".detach()" * (not text.endswith(f"L.{dtype})")) + ".requires_grad_()"
         self.new(text, shape, dtype, plain=True, history=leaf, leaf=leaf, dense=dense)
 
     def target(self, shape, *sources):

@@ -132,8 +132,7 @@ class NodeHooks:
             for ref in self.retained:
                 tensor = ref()
                 if tensor is not None:
-                    g = grad if create_graph else new_tensor(grad._array.copy())
-                    add_grad(tensor, g, structure)
+                    add_grad(tensor, grad, structure)
         return grad if create_graph else grad._array
 
     def before_node(self, g: Any, task: Any) -> Any:

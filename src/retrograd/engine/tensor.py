@@ -426,7 +426,7 @@ def fit_leaf(leaf: Tensor, g: Any) -> Any:
 
 
 def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
-    """Add `g` to the tensor's `.grad`, of which it may become the whole.
+    """Add `g` to the tensor's `.grad`, which keeps no memory of `g`: it may be written later.
 
     The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
     another thread has replaced or written the gradient since, the sum is made again.
@@ -435,7 +435,7 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version
-        total = g if before is None else before + g
+        total = g.clone() if before is None else before + g
         with lock:
             seen = None if before is None else before._cell.version
             if tensor._gradient is before and seen == version:
