@@ -43,6 +43,13 @@ def caller(op: Op) -> Callable[..., Any]:
     return general_caller(op)
 
 
+def without_out(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a forward: a ufunc would write `out`, and nobody would know."""
+    if "out" in params:
+        raise TypeError("out= is no parameter of a forward")
+    return params
+
+
 def unary_caller(op: Op) -> Callable[..., Any]:
     """The caller of an op with one input and one output that is no view."""
     forward, special = op.forward, modes
@@ -55,7 +62,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     def call(input: Any, **params: Any) -> Any:
         try:
             x = input._array
-            r = forward(x, **params) if params else forward(x)
+            r = forward(x, **without_out(params)) if params else forward(x)
         except Exception as error:
             if "out" in params:
                 return write_out(call, params.pop("out"), (input,), params)

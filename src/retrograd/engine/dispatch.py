@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
-from .tensor import Interpreted, Tensor, new_tensor
+from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import sever
 
 if TYPE_CHECKING:
@@ -161,19 +161,14 @@ def check_broadcast(a: tuple[int, ...], b: tuple[int, ...], name: str) -> None:
 def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Compute `function(*inputs, **params)` into the tensor `out`, and return `out`.
 
-    Raises RuntimeError where a gradient is wanted (an out= form is never recorded) or where the
-    result's dtype cannot be cast to that of `out`, TypeError where `out` is no tensor.
+    An `out` of None is none. Raises RuntimeError where a gradient is wanted (an out= form is never
+    recorded, which only integers and booleans do not mind) or where the result's dtype cannot be
+    cast to that of `out`, TypeError where `out` is no tensor.
     """
+    if out is None:
+        return function(*inputs, **params)
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    if modes.state.grad and any(
-        isinstance(t, Tensor) and t._node is not None for t in (*inputs, out)
-    ):
-        raise RuntimeError(
-            f"{function.__name__}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
-            "under no_grad()."
-        )
     if modes.state.levels and any(isinstance(t, Tensor) and t._tangents for t in (*inputs, out)):
         raise NotImplementedError(
             f"Trying to use forward AD with {function.__name__}_out that does not support it "
@@ -184,6 +179,13 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         result = function(*inputs, **params)
     finally:
         modes.change(**before)
+    wanted = any(isinstance(t, Tensor) and t._node is not None for t in (*inputs, out))
+    if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
+        raise RuntimeError(
+            f"{function.__name__}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
+            "under no_grad()."
+        )
     about_to_write(out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
@@ -192,8 +194,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         out._array = room
     check_memory(out._array, f"{function.__name__}(out=)")
     np.copyto(out._array, result._array, casting="unsafe")
-    if out._cell is not None:
-        out._cell.bump(f"{function.__name__}(out=)")
+    wrote(out, f"{function.__name__}(out=)")
     return out
 
 
