@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Tensor, alias, device, new_tensor
+from ..engine.tensor import Tensor, alias, device, new_tensor, wrote
 from . import state
 from .hooks import ModuleHooks, add_hook, call_hooked
 from .parameter import Buffer
@@ -349,8 +349,7 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
         param._gradient = new_tensor(grad._array * 0)
     else:
         grad._array.fill(0)
-        if grad._cell is not None:
-            grad._cell.bump("zero_grad")
+        wrote(grad, "zero_grad")
 
 
 def _is_real(t: Tensor) -> bool:

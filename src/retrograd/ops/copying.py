@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, method, new_tensor, set_requires_grad
+from ..engine.tensor import Tensor, cell_of, method, new_tensor, set_requires_grad
 from .methods import root
 
 __all__: list[str] = []
@@ -52,7 +52,12 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def _copy(self: Tensor) -> Tensor:
-    return rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    """A leaf on the same memory and version."""
+    made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    if not self._inference:
+        made._inference = False
+        made._cell = cell_of(self)
+    return made
 
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:

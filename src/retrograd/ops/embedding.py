@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.dispatch import LEGACY
 from ..engine.op import declare, example
-from ..engine.tensor import Interpreted, Tensor, cell_of, concrete, new_tensor
+from ..engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from . import index_rules
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -132,8 +132,7 @@ def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float
     large = norms > max_norm
     if large.any():
         weight._array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
-        if not weight._inference:
-            cell_of(weight).bump("embedding(max_norm=)")
+        wrote(weight, "embedding(max_norm=)")
 
 
 def embedding(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,8 +58,7 @@ def clip_grads_with_norm_(
     for grad in _grads(parameters):
         real = grad._array.real.dtype
         np.multiply(grad._array, factor.astype(real), grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_norm_")
+        wrote(grad, "clip_grad_norm_")
 
 
 def clip_grad_norm_(
@@ -117,5 +116,4 @@ def clip_grad_value_(
                 "clip_grad_norm_."
             )
         np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_value_")
+        wrote(grad, "clip_grad_value_")
