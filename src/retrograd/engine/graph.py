@@ -87,10 +87,12 @@ class Cell:
 
     __slots__ = ("last", "version", "writes")
 
-    def __init__(self) -> None:
+    def __init__(self, before: Cell | None = None) -> None:
         self.version = 0
         self.last = 0
         self.writes: tuple[tuple[int, str], ...] = ()
+        if before is not None:
+            self.restore(before.state())
 
     def bump(self, writer: str) -> None:
         """Count one write by the op or method called `writer`."""

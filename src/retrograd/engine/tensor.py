@@ -311,7 +311,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
-        return new_tensor(self._array)
+        return shared(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -322,12 +322,15 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
+        if value._array is self._array:
+            return
         sever(self, value._array)
         self._array = value._array
         if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
-        if self._cell is not None:
-            self._cell.note("the assignment to .data")
+        if not self._inference:
+            self._cell = Cell(self._cell)  # the old memory, which others may show, is not written
+            wrote(self, "the assignment to .data", counted=False)
 
     @data.deleter
     def data(self) -> None:
@@ -364,13 +367,19 @@ def wrap(value: Any, node: Node | None = None) -> Tensor:
     return tensor
 
 
+def shared(source: Tensor) -> Tensor:
+    """Another tensor on the same memory, an inference tensor if `source` is one."""
+    tensor = new_tensor(source._array)
+    if tensor._inference is not source._inference:
+        tensor._inference = source._inference
+    return tensor
+
+
 def alias(source: Tensor, node: Node | None) -> Tensor:
     """Another tensor on the same memory and version, with `node` for its history."""
-    tensor = new_tensor(source._array)
+    tensor = shared(source)
     tensor._node = node
-    if source._inference:
-        tensor._inference = True
-    else:
+    if not source._inference:
         tensor._cell = cell_of(source)
     return tensor
 
@@ -395,14 +404,22 @@ def has_tangent(tensor: Tensor) -> bool:
     return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
 
 
-def wrote(tensor: Tensor, by: str) -> None:
+def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
     """Count a write to the memory of `tensor` by the op or method called `by`.
 
-    Whoever writes to memory that a tensor shows calls this, whether or not anybody looks at its
-    version now: a node may have saved the tensor. Inference tensors have no version to count.
+    Whoever writes to memory that a tensor shows calls this, and nobody else touches versions: a
+    node may have saved the tensor, whether or not anybody looks at its version now. One that is not
+    `counted` leaves the version as it is, as in PyTorch, but saved values are refused all the same.
+    Inference tensors have no version.
     """
     if not tensor._inference:
-        cell_of(tensor).bump(by)
+        cell = tensor._cell
+        if cell is None:
+            cell = cell_of(tensor)
+        if counted:
+            cell.bump(by)
+        else:
+            cell.note(by)
 
 
 def fit_leaf(leaf: Tensor, g: Any) -> Any:

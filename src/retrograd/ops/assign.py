@@ -14,7 +14,7 @@ from .. import dtypes, modes
 from ..engine.dispatch import about_to_write, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, cell_of, method, new_tensor
+from ..engine.tensor import Tensor, method, new_tensor, wrote
 from ..engine.views import sever
 from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
@@ -88,8 +88,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
         )
-    if src is self:
-        return self
     check_broadcast(self._array.shape, src._array.shape, "copy_")
     return _store(self, "copy_", _copy, src)
 
@@ -323,7 +321,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     kept = min(flat.size, array.size)
     array.reshape(-1)[:kept] = flat[:kept]
     self._array = array
-    cell_of(self).bump("resize_")
+    wrote(self, "resize_")
     return self
 
 
@@ -335,6 +333,7 @@ def resize_as_(self: Tensor, other: Tensor) -> Tensor:
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let the tensor share the memory of `source`, or have no elements; its history is dropped.
 
+    Each of the two goes on counting its own writes, as in PyTorch.
     Raises RuntimeError for a dtype that differs and for a tensor that requires grad. Source:
     PyTorch's `Tensor.set_`.
 
@@ -356,9 +355,9 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         )
     sever(self, source._array)
     self._array = source._array
-    self._cell = source._cell
     if self._node is not None:
         self._node.shape = source._array.shape
+    wrote(self, "set_")
     return self
 
 
