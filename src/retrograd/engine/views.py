@@ -6,7 +6,6 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..locks import structure
-from .native import native
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -49,7 +48,3 @@ def enlist(base: Tensor, view: Tensor) -> None:
         elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
             views[:] = [ref for ref in views if ref() is not None]
         views.append(weakref.ref(view))
-
-
-if native is not None:
-    enlist = native.enlist
