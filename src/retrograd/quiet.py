@@ -23,7 +23,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["QUIET", "Quiet", "quieten", "quietly", "restore"]
+__all__ = ["QUIET", "Quiet", "copyto", "quieten", "quietly", "restore"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -55,11 +55,20 @@ class Quiet:
 
     __slots__ = ("token",)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Quiet:
         self.token = quieten(QUIET)
+        return self
 
     def __exit__(self, *exc: object) -> None:
         restore(self.token)
+
+    def aloud(self, function: Callable[[], Any]) -> Any:
+        """Call a function of the user's, within this context, in the user's state."""
+        restore(self.token)
+        try:
+            return function()
+        finally:
+            self.token = quieten(QUIET)
 
 
 def quietly(function: F) -> F:
@@ -74,3 +83,6 @@ def quietly(function: F) -> F:
             restore(token)
 
     return call  # type: ignore[return-value]
+
+
+copyto = quietly(np.copyto)  # with casting="unsafe", it may overflow

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
+from ..quiet import copyto
 from .tensor import Interpreted, Tensor, new_tensor
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
         out._array = np.empty(result._array.shape, out._array.dtype)
-    np.copyto(out._array, result._array, casting="unsafe")
+    copyto(out._array, result._array, casting="unsafe")
     if out._cell is not None:
         out._cell.bump(f"{function.__name__}(out=)")
     return out

@@ -19,6 +19,7 @@ import numpy as np
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
+from ..quiet import quietly
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
 
@@ -75,13 +76,16 @@ def tensor(
     return finish(copy_of(data, target), requires_grad)
 
 
+converted = quietly(np.array)
+
+
 def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
     if isinstance(data, Tensor):
         data = data._array
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy
-        return np.array(data, native if target is None else target)
+        return converted(data, native if target is None else target)
     if data.__class__ in NUMBERS:
         return from_numbers(data, target)
     if not isinstance(data, SEQUENCES):
@@ -107,6 +111,7 @@ def element_types(data: Any, found: set[Any]) -> None:
                 element_types(element, found)
 
 
+@quietly
 def from_numbers(data: Any, target: np.dtype[Any] | None) -> Any:
     """Python numbers in nested sequences as an array."""
     try:
