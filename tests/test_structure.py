@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
-    ["errors", "locks", "modes", "dtypes", "_bfloat16", "pytree"],
+    ["errors", "locks", "modes", "quiet", "dtypes", "_bfloat16", "pytree"],
     ["backends"],
     ["engine"],
     ["ops"],

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..quiet import QUIET, quieten, restore
+from . import native
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
-from .native import native
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
 
@@ -60,6 +61,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     only_shape = facts == (None,)
 
     def call(input: Any, **params: Any) -> Any:
+        token = quieten(QUIET)
         try:
             x = input._array
             r = forward(x, **without_out(params)) if params else forward(x)
@@ -67,6 +69,8 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             if "out" in params:
                 return write_out(call, params.pop("out"), (input,), params)
             return dispatch(op, (input,), params, error)
+        finally:
+            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
@@ -127,6 +131,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
         if out is not None:
             return write_out(call, out, (input, other), {})
+        token = quieten(QUIET)
         try:
             x = input._array
             if isinstance(other, Tensor):
@@ -141,6 +146,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             r = forward(x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
+        finally:
+            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
@@ -213,6 +220,7 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     last_shape = op.facts == (f"{op.inputs[2]}_shape",)
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
+        token = quieten(QUIET)
         try:
             x = a._array
             y = None if b is None else b._array
@@ -220,6 +228,8 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
             r = forward(x, y, z, **params) if params else forward(x, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
+        finally:
+            restore(token)
         if special.special or special.inference_seen:
             return finish(op, (a, b, c), r, params)
         if r.__class__ is not ndarray:
@@ -270,10 +280,13 @@ def general_caller(op: Op) -> Callable[..., Any]:
     variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
 
     def call(*inputs: Any, **params: Any) -> Any:
+        token = quieten(QUIET)
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)
         except Exception as error:
             return dispatch(op, inputs, params, error)
+        finally:
+            restore(token)
         if special.special or not recordable:
             return finish(op, inputs, r, params)
         edges = []
@@ -316,9 +329,10 @@ NO_VIEW, VIEW, MAYBE_VIEW = range(3)
 
 def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
-    if native is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
+    built = native.native
+    if built is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
         return call
-    if len(op.inputs) > native.MOST or len(op.saves) > native.MOST:
+    if len(op.inputs) > built.MOST or len(op.saves) > built.MOST:
         return call
     places = tuple([op.inputs.index(name) for name in op.vjps])
     if op.view or op.variadic or op.outputs != 1:
@@ -330,7 +344,7 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
     bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
     keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
-    return native.Caller(  # type: ignore[no-any-return]
+    return built.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,
         forward=op.forward,

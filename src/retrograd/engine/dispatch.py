@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
+from ..quiet import copyto
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import sever
 
@@ -193,7 +194,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         sever(out, room)
         out._array = room
     check_memory(out._array, f"{function.__name__}(out=)")
-    np.copyto(out._array, result._array, casting="unsafe")
+    copyto(out._array, result._array, casting="unsafe")
     wrote(out, f"{function.__name__}(out=)")
     return out
 

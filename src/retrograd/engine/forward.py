@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from .anomaly import say
 from .backward import run
 from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
@@ -88,7 +89,11 @@ class Level:
         if not known:
             return
         with self.hidden():
-            found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            try:
+                found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            except Exception as error:
+                say(error, f"the forward derivative of op {op.name}")
+                raise
         for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
             set_tangent(out, self, t)
         self.remember(op, outputs)

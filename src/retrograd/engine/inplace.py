@@ -20,9 +20,8 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import modes
+from ..quiet import copyto
 from .dispatch import about_to_write, check_cast, check_memory
 from .graph import LEAF, REFUSED, new_node, tick
 from .graph import target as shown_target
@@ -186,7 +185,7 @@ def store(target: Tensor, result: Tensor) -> None:
     if isinstance(target._array, Interpreted) or isinstance(result._array, Interpreted):
         exchange(target, result._array)
     else:
-        np.copyto(target._array, result._array, casting="unsafe")
+        copyto(target._array, result._array, casting="unsafe")
     for level in modes.state.levels if modes.special else ():
         level.rewrite(target, result)
 

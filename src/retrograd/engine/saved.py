@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["Packed", "SavedTensor", "raw", "saved_properties", "tensors"]
+__all__ = ["Packed", "PackedValues", "SavedTensor", "raw", "saved_properties", "tensors"]
 
 ndarray = np.ndarray
 
@@ -113,6 +113,12 @@ class Packed:
         return value
 
 
+class PackedValues(tuple[Any, ...]):
+    """The values of a node of which some are packed: reading them runs code of the user's."""
+
+    __slots__ = ()
+
+
 class SavedTensor:
     """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks."""
 
@@ -145,7 +151,7 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
         packed = Packed(bare, *hooks)
-        self.node.saved = (*saved[: self.place], packed, *saved[self.place + 1 :])
+        self.node.saved = PackedValues((*saved[: self.place], packed, *saved[self.place + 1 :]))
 
 
 def saved_properties(op: Op) -> dict[str, property]:

@@ -452,7 +452,7 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version
-        total = g if before is None else before + g
+        total = g.clone() if before is None else before + g  # who made `g` may need it as it is
         with lock:
             seen = None if before is None else before._cell.version
             if tensor._gradient is before and seen == version:

@@ -6,7 +6,6 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..locks import structure
-from .native import native
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -75,7 +74,3 @@ def live_views(base: Tensor) -> list[Tensor]:
     """The views of a base that are still there."""
     found = [ref() for ref in base._views or ()]
     return [view for view in found if view is not None]
-
-
-if native is not None:
-    enlist = native.enlist

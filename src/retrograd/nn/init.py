@@ -19,6 +19,7 @@ import numpy as np
 from ..engine.dispatch import check_memory
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.random import randperm
+from ..quiet import quietly
 
 __all__ = [
     "calculate_gain",
@@ -87,6 +88,7 @@ def _written(tensor: Tensor, name: str) -> Tensor:
     return tensor
 
 
+@quietly
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform on [a, b); for a complex tensor, both parts.
 
@@ -106,6 +108,7 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
     return uniform_(tensor, -bound, bound, generator)
 
 
+@quietly
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal with this mean, which may be complex, and standard deviation."""
     means = (mean.real, mean.imag)
@@ -114,6 +117,7 @@ def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = 
     return _written(tensor, "normal_")
 
 
+@quietly
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -144,6 +148,7 @@ def trunc_normal_(
     return _written(tensor, "trunc_normal_")
 
 
+@quietly
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
     check_memory(tensor._array, "constant_", uniform=True)
@@ -277,6 +282,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return tensor._array.size == 0
 
 
+@quietly
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A random matrix with orthonormal rows or columns (unitary if complex), times `gain`.
 

@@ -16,6 +16,7 @@ from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor, wrote
 from ..engine.views import sever
+from ..quiet import Quiet, copyto
 from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
 from .dims import integers
@@ -99,7 +100,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     if must_run(target, (value,)):
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
-    np.copyto(target._array, value._array, casting="unsafe")
+    copyto(target._array, value._array, casting="unsafe")
     return overwritten(target, name)
 
 
@@ -234,7 +235,8 @@ def _put(
         how = {"dims": dims, "accumulate": accumulate}
         return write(target, "index_put_", index_put_op, (values, found), how)
     check_writable(target, "index_put_", False)
-    target._array[places(found._array, dims)] = values._array
+    with Quiet():
+        target._array[places(found._array, dims)] = values._array
     return overwritten(target, "index_put_")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.op import declare, example
+from ..quiet import quietly
 from . import rules
 from .pointwise import shared
 
@@ -27,6 +28,7 @@ class Rows:
 
     __slots__ = ("places", "tops", "totals")
 
+    @quietly
     def __init__(self, input: Any, target: Any) -> None:
         self.tops = maximum_of(input, 1, None, None, True, -np.inf)
         shifted = input - self.tops

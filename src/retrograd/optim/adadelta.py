@@ -13,6 +13,7 @@ from .rules import (
     constants,
     count_step,
     evaluate,
+    quiet_step,
     real_pieces,
     wrote_all,
     zeros_for,
@@ -70,6 +71,7 @@ class Adadelta(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import real_of
 from ..engine.tensor import Tensor, new_tensor
 from .optimizer import Optimizer
-from .rules import count_step, evaluate, first_step, wrote_all
+from .rules import count_step, evaluate, first_step, quiet_step, wrote_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +75,7 @@ class Adafactor(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

@@ -16,6 +16,7 @@ from .rules import (
     evaluate,
     first_step,
     passing,
+    quiet_step,
     real_pieces,
     wrote_all,
 )
@@ -83,6 +84,7 @@ class Adagrad(Optimizer):
                 total = np.full(p._array.shape, start, p._array.dtype)
                 self.state[p] = {"step": first_step(), "sum": new_tensor(total)}
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

@@ -18,6 +18,7 @@ from .rules import (
     first_step,
     is_small,
     passing,
+    quiet_step,
     real_pieces,
     wrote_all,
 )
@@ -84,6 +85,7 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

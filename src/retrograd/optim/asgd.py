@@ -17,6 +17,7 @@ from .rules import (
     evaluate,
     passing,
     pieces,
+    quiet_step,
     wrote_all,
     zeros_for,
 )
@@ -71,6 +72,7 @@ class ASGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

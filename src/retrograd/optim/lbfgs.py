@@ -13,7 +13,7 @@ import numpy as np
 from ..engine.tensor import new_tensor, wrote
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
-from .rules import check_settings, evaluate
+from .rules import check_settings, evaluate, quiet_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +71,7 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Iterate until an end is met; returns the loss at the start."""
         if closure is None:

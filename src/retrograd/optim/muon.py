@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
 from .optimizer import Optimizer
-from .rules import evaluate, wrote_all
+from .rules import evaluate, quiet_step, wrote_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,7 @@ class Muon(Optimizer):
                         f"{list(p.shape)}. Give biases and the like to another optimizer, AdamW"
                     )
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

@@ -15,6 +15,7 @@ from .rules import (
     count_step,
     evaluate,
     first_step,
+    quiet_step,
     real_pieces,
     wrote_all,
 )
@@ -71,6 +72,7 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)

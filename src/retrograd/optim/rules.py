@@ -12,16 +12,21 @@ NOTE [Update rules]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .. import modes
 from ..dtypes import default_numpy, real_of, scalar_array
 from ..engine.tensor import Tensor, new_tensor, wrote
+from ..quiet import Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 __all__: list[str] = []
 
@@ -37,6 +42,17 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
         return closure()
     finally:
         modes.change(**before)
+
+
+def quiet_step(step: F) -> F:
+    """An optimizer's `step(self, closure)`, quiet but for the closure: NOTE [Quiet] in `quiet`."""
+
+    @functools.wraps(step)
+    def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
+        with Quiet() as calm:
+            return step(self, None if closure is None else partial(calm.aloud, closure))
+
+    return call  # type: ignore[return-value]
 
 
 def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from .rules import (
     evaluate,
     is_small,
     pieces,
+    quiet_step,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
