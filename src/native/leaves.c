@@ -30,7 +30,10 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
             goto done;
         }
         PyErr_Clear(); /* the user's own .grad, read-only (an expanded view) */
-        made = new_tensor(PyNumber_Add(SLOT(before, of_tensor.array), g));
+        PyObject *fitted = PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+        made =
+            fitted == NULL ? NULL : new_tensor(PyNumber_Add(SLOT(before, of_tensor.array), fitted));
+        Py_XDECREF(fitted);
     }
     else if (borrowed || !PyArray_CheckExact(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
         made = new_tensor(
@@ -46,6 +49,16 @@ done:
     return failed;
 }
 
+/* Whether a cotangent has the shape and dtype of the leaf. */
+static bool
+fits_leaf(PyObject *leaf, PyObject *g)
+{
+    PyObject *array = SLOT(leaf, of_tensor.array);
+    return array != NULL && PyArray_CheckExact(array) && PyArray_CheckExact(g) &&
+           dtype_of(array) == dtype_of(g) &&
+           PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)g);
+}
+
 /* Add a complete cotangent to the leaf's `.grad`, under the leaf's own lock. */
 static int
 accumulate(PyObject *node, PyObject *g, bool borrowed)
@@ -56,12 +69,15 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
         Py_XDECREF(leaf);
         return leaf == NULL ? -1 : 0;
     }
-    PyObject *acquired = PyObject_CallMethodNoArgs(lock, text_acquire);
+    PyObject *fitted =
+        fits_leaf(leaf, g) ? Py_NewRef(g) : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+    PyObject *acquired = fitted == NULL ? NULL : PyObject_CallMethodNoArgs(lock, text_acquire);
     if (acquired == NULL) {
+        Py_XDECREF(fitted);
         Py_DECREF(leaf);
         return -1;
     }
-    int failed = add_grad(leaf, g, borrowed);
+    int failed = add_grad(leaf, fitted, borrowed);
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *released = PyObject_CallMethodNoArgs(lock, text_release);
     if (failed) {
@@ -70,6 +86,7 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
     failed |= released == NULL ? -1 : 0;
     Py_XDECREF(released);
     Py_DECREF(acquired);
+    Py_DECREF(fitted);
     Py_DECREF(leaf);
     return failed;
 }

@@ -23,8 +23,8 @@ enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Cell, *View;
-static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays, *reals, *modes,
-    *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one;
+static PyObject *as_array, *scalar_array, *raw, *fit, *fit_leaf, *numbers, *freed, *arrays, *reals,
+    *modes, *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;

@@ -35,7 +35,7 @@ from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from .native import native
 from .op import ALONE, arrays, reals, recorded
 from .search import last_contributors, needed_for, reachable
-from .tensor import Tensor, add_grad, new_tensor
+from .tensor import Tensor, add_grad, fit_leaf, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -471,6 +471,8 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     leaf = node.saved.tensor()
     if leaf is None or leaf._node is not node:
         return
+    if g.shape != leaf._array.shape or g.dtype is not leaf._array.dtype:
+        g = fit_leaf(leaf, g)
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
     try:
@@ -485,7 +487,7 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
                 if before._cell is not None:
                     before._cell.bump("backward()")
             except ValueError:  # the user's own .grad, read-only (an expanded view)
-                leaf._gradient = new_tensor(before._array + g)
+                leaf._gradient = new_tensor(before._array + fit_leaf(leaf, g))
     finally:
         lock.release()
 

@@ -30,7 +30,7 @@ from .hooks import hooks_of
 from .op import OPS
 from .record import make_node, walk
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, alias, cell_of, method, new_tensor
+from .tensor import Interpreted, Tensor, alias, method, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -161,7 +161,7 @@ def write(
             kept._array = kept._array.copy()
             kept._cell = None
     store(target, result)
-    cell_of(target).bump(name)
+    wrote(target, name)
     node = result._node
     if node is not None and node.seq > before:
         adopt(node, result._array, target)
@@ -220,8 +220,8 @@ def adopt(node: Any, written: Any, target: Tensor) -> None:
 
 def overwritten(target: Tensor, name: str) -> Tensor:
     """Count a write that no graph knows of, and return `target`."""
+    wrote(target, name)
     if not target._inference:
-        cell_of(target).bump(name)
         base = target if target._view_of is None else target._view_of.base
         if base._views and base._node is not None:
             refuse_views(base)
@@ -255,8 +255,7 @@ def turn(
     before = alias(target, target._node)
     before._tangents = target._tangents
     turned = op.call(before, **params)
-    if not target._inference:
-        cell_of(target).bump(name)
+    wrote(target, name)
     target._array = turned._array
     target._tangents = turned._tangents
     if tracked:

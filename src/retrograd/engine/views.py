@@ -11,7 +11,7 @@ from .native import native
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["View", "add_view", "enlist", "sever"]
+__all__ = ["View", "add_view", "base_of", "enlist", "live_views", "sever"]
 
 
 class View:
@@ -60,12 +60,21 @@ def sever(tensor: Tensor, array: Any) -> None:
     old = tensor._array
     if array.shape == old.shape and getattr(array, "strides", 0) == getattr(old, "strides", 0):
         return
-    with structure:
-        views, tensor._views, tensor._view_of = tensor._views, None, None
-    for ref in views or ():
-        view = ref()
-        if view is not None:
-            view._view_of = None
+    views = live_views(tensor)
+    tensor._views = tensor._view_of = None
+    for view in views:
+        view._view_of = None
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory this one shows: itself, if it is no view."""
+    return tensor if tensor._view_of is None else tensor._view_of.base
+
+
+def live_views(base: Tensor) -> list[Tensor]:
+    """The views of a base that are still there."""
+    found = [ref() for ref in base._views or ()]
+    return [view for view in found if view is not None]
 
 
 if native is not None:

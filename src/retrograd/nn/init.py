@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.dispatch import check_memory
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.random import randperm
 
 __all__ = [
@@ -83,8 +83,7 @@ def _whole(tensor: Tensor, size: float) -> float:
 
 def _written(tensor: Tensor, name: str) -> Tensor:
     """Count the write, as every function here does last."""
-    if not tensor._inference:
-        cell_of(tensor).bump(f"init.{name}")
+    wrote(tensor, f"init.{name}")
     return tensor
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.dispatch import check_memory
-from ..engine.tensor import Tensor, alias, cell_of
+from ..engine.tensor import Tensor, alias, wrote
 from .parameter import Parameter
 
 __all__ = ["IncompatibleKeys", "load", "save"]
@@ -215,5 +215,5 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
         array = array.real
     check_memory(value._array, "load_state_dict")
     np.copyto(value._array, array, casting="unsafe")
-    cell_of(value).bump("load_state_dict")
+    wrote(value, "load_state_dict")
     return ""

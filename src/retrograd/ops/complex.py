@@ -327,7 +327,7 @@ def _angle_input(xp: Any, g: Any, input: Any) -> Any:
     if not holds_complex(input):
         return xp.zeros_like(g)
     radius = xp.abs(input)
-    return g * (xp.sgn(input) * 1j / (radius + (radius == 0)))
+    return xp.zero_where(g * (xp.sgn(input) * 1j / (radius + (radius == 0))), radius == 0)
 
 
 angle = unary(

@@ -16,7 +16,7 @@ from .. import dtypes
 from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
 from ..engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ..errors import OutOfMemoryError
-from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish
+from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .create import fill_value as as_fill_value
 from .formats import arranged
 
@@ -379,7 +379,7 @@ def linspace(
     """
     check_device(device)
     target = spacing_dtype(start, end, dtype, out, "linspace")
-    array = between(start, end, steps, "linspace").astype(target)
+    array = store(between(start, end, steps, "linspace"), target)
     return deliver(array, requires_grad, out, linspace)
 
 

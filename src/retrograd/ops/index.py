@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..engine.dispatch import MOST_DIMS, check_broadcast, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from . import index_rules
-from .create import element_types
+from .create import kinds_in
 from .dims import normalize_dim
 from .region import _select, basic, new_axis, out_of_bounds
 
@@ -251,16 +252,23 @@ def takes_dim(item: Any) -> bool:
     return not (item is None or item is Ellipsis or item is True or item is False)
 
 
+BYTE_MASK = (
+    "indexing with dtype retrograd.uint8 is now deprecated, please use a dtype retrograd.bool "
+    "instead: mask.bool()"
+)
+
+
 def read_item(item: Any) -> Any:
     """Any other item of an index as an int, a bool or a tensor."""
     if isinstance(item, (list, tuple, np.ndarray, range)):
         if item.__class__ is not np.ndarray:
-            element_types(item, set())  # for its error
+            kinds_in(item)  # for its error
         array = np.asarray(_arrays(item))
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):
         array = item._array
         if array.dtype == np.uint8:  # PyTorch's first masks
+            warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
             array = array.astype(np.bool_)
             item = new_tensor(array)
         if array.dtype.kind not in "bi" or array.dtype.itemsize == 2:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..backends.memory import address, memory
-from ..engine.tensor import Size, Tensor, device, method
+from ..engine.tensor import Size, Tensor, device, has_tangent, method
 from . import formats
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ __all__ = [
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
     "NumPy computes is not recorded, so the gradient would be lost."
+)
+NO_NUMPY_FORWARD = (
+    "Can't call numpy() on Tensor that has a tangent: it is part of a forward derivative. What "
+    "NumPy computes is not recorded, so the derivative would be lost. Compute with functions of "
+    "retrograd or in an autograd.Function with a jvp; for a constant: tensor.detach().numpy()"
 )
 
 
@@ -284,7 +289,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The elements as a NumPy array on the same memory.
 
     Raises RuntimeError for a tensor that requires grad, unless `force`, or where nothing is
-    recorded. Writing to the array is not noticed by the version check of saved values.
+    recorded; so too for one that has a tangent in a forward derivative in progress. Writing to the
+    array is not noticed by the version check of saved values.
 
     >>> import retrograd as rg
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
@@ -292,6 +298,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if self._node is not None and not force and modes.state.grad and not modes.state.inference:
         raise RuntimeError(NO_NUMPY)
+    if has_tangent(self) and not force:
+        raise RuntimeError(NO_NUMPY_FORWARD)
     return self._array.view()
 
 
@@ -349,7 +357,7 @@ def _bool(self: Tensor) -> bool:
         raise RuntimeError(
             f"Boolean value of Tensor with {which} is ambiguous. Use x.any() or x.all()."
         )
-    return bool(self._array.item())
+    return bool(self._array)
 
 
 def _len(self: Tensor) -> int:

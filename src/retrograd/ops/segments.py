@@ -23,6 +23,7 @@ from .along import flat_places
 from .arithmetic import div
 from .extrema import ordered
 from .join import cat
+from .pointwise import shared
 from .scatter import as_vector, check_along, cut, entries, scatter_add
 
 __all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]
@@ -48,8 +49,8 @@ def _others(xp: Any, input: Any, group: Any) -> Any:
     number = group + 1
     first = xp.ne(number, xp.shift(number, dim=0, by=1))
     last = xp.ne(number, xp.shift(number, dim=0, by=-1))
-    before = xp.mask_out(xp.shift(input, dim=0, by=1), first)
-    after = xp.mask_out(xp.shift(input, dim=0, by=-1), last)
+    before = xp.zero_where(xp.shift(input, dim=0, by=1), first)
+    after = xp.zero_where(xp.shift(input, dim=0, by=-1), last)
     from_left = xp.recur(first, before, dim=0, reverse=False)
     return from_left * xp.recur(last, after, dim=0, reverse=True)
 
@@ -84,8 +85,8 @@ _segment_extreme = {
     name: declare(
         f"segment_{name}(input, group)",
         _reduced(ufunc, name),
-        input=lambda xp, g, input, out, group: (
-            xp.index(g, group, dims=(0,)) * xp.segment_share(input, out, group)
+        input=lambda xp, g, input, out, group: shared(
+            xp, xp.index(g, group, dims=(0,)), xp.segment_share(input, out, group)
         ),
         complex=False,
         examples=LINES,

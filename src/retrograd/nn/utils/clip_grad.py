@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.dispatch import check_memory
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,8 +60,7 @@ def clip_grads_with_norm_(
         check_memory(grad._array, "clip_grad_norm_")
         real = grad._array.real.dtype
         np.multiply(grad._array, factor.astype(real), grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_norm_")
+        wrote(grad, "clip_grad_norm_")
 
 
 def clip_grad_norm_(
@@ -120,5 +119,4 @@ def clip_grad_value_(
             )
         check_memory(grad._array, "clip_grad_value_")
         np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_value_")
+        wrote(grad, "clip_grad_value_")
