@@ -119,7 +119,7 @@ def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
             f"{MOST_DIMS} deep, or one holds itself"
         )
     if isinstance(data, range):
-        found.add(int)
+        found |= {int}
         return
     here = set(map(type, data))
     found |= here
