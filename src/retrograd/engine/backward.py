@@ -415,7 +415,7 @@ class Pass:
             error.add_note(warned(node))
             raise
         finally:
-            modes.change(**before)
+            modes.restore(before)
 
     def shares(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""

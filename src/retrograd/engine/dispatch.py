@@ -106,7 +106,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     try:
         result = function(*inputs, **params)
     finally:
-        modes.change(**before)
+        modes.restore(before)
     about_to_write(out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:

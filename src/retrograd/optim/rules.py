@@ -35,7 +35,7 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
     try:
         return closure()
     finally:
-        modes.change(**before)
+        modes.restore(before)
 
 
 def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
