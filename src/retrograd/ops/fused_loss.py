@@ -77,7 +77,7 @@ def slope_cotangent(
 
 def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
     """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
-    p = xp.softmax(input, dim=1)
+    p = xp.softmax(input, dim=(1,))
     inward = p * g
     factor = 0.0 if math.isnan(scale) else scale  # NaN: every sample is ignored
     out = (inward - p * xp.sum_to(inward, shape=(input.shape[0], 1))) * (cotangent * factor)
