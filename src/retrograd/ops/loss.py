@@ -331,9 +331,8 @@ def binary_cross_entropy(
 
 
 def _bce_logits_forward(input: Any, target: Any) -> Any:
-    out = np.log1p(np.exp(-np.abs(input)))
-    out += np.maximum(input, 0)
-    return out - input * target
+    share = np.where(input > 0, 1 - target, -target)  # lest infinities are subtracted
+    return np.log1p(np.exp(-np.abs(input))) + share * input
 
 
 _bce_with_logits = declare(
