@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import sums
 from ..engine.dispatch import MOST_DIMS, check_broadcast, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
@@ -85,7 +86,7 @@ def add_rows(rows: Any, flat: Any, values: Any) -> None:
     if not flat.size or not rows.shape[1]:
         return
     if rows.shape[1] == 1:
-        np.add.at(rows[:, 0], flat, values[:, 0])  # in one dimension NumPy has a fast path
+        rows[:, 0] += sums.scattered(values[:, 0], flat, len(rows))
         return
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
