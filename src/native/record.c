@@ -177,7 +177,7 @@ record(Call *call, PyObject *const *results)
         if (edge == Py_None) {
             continue;
         }
-        if (self->view && SLOT(edge, of_node.op) == refused) {
+        if (SLOT(edge, of_node.op) == refused) { /* a history that is to be derived */
             goto failed;
         }
         keep |= self->keeps[self->variadic ? 0 : i];

@@ -13,6 +13,7 @@
 
 enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an op; node's values */
 enum { KEPT = 7 };                   /* as in `engine/graph.py` */
+enum { LONGEST = 4 };                /* as in `engine/views.py` */
 enum { ALONE = -1 };                 /* as in `engine/op.py` */
 enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
 enum { NO_VIEW, VIEW, MAYBE_VIEW };

@@ -145,6 +145,9 @@ new_view(PyObject *source, PyObject *op, PyObject *const *values, PyObject *name
         if (PyTuple_GET_SIZE(SLOT(parent, of_view.roots))) { /* it carries tangents */
             goto done;
         }
+        if (PyTuple_GET_SIZE(before) >= LONGEST) { /* to be shortened */
+            goto done;
+        }
     }
     if (!recording && SLOT(base, of_tensor.node) != Py_None) { /* the view will be a leaf */
         goto done;

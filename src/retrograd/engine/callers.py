@@ -18,7 +18,7 @@ from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, write_out
 from .graph import Node, tick
 from .native import native
-from .record import INFERENCE_SAVED, finish
+from .record import INFERENCE_SAVED, STALE, finish
 from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special:
+        if special.special or (edge is not None and edge.op is STALE):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -128,7 +128,11 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
-        if special.special:
+        if (
+            special.special
+            or (left is not None and left.op is STALE)
+            or (right is not None and right.op is STALE)
+        ):
             return finish(op, (input, as_tensor(other, x.dtype)), r, {})
         t = _new(Tensor)
         t._array = r
@@ -201,16 +205,17 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
             r = forward(a._array, y, z, **params) if params else forward(a._array, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
-        if special.special or special.inference_seen:
+        first = a._node
+        second = None if b is None else b._node
+        third = None if c is None else c._node
+        stale = any(e is not None and e.op is STALE for e in (first, second, third))
+        if special.special or special.inference_seen or stale:
             return finish(op, (a, b, c), r, params)
         if r.__class__ is not ndarray:
             r = asarray(r)
         t = _new(Tensor)
         t._array = r
         t._cell = None
-        first = a._node
-        second = None if b is None else b._node
-        third = None if c is None else c._node
         mask = (first is not None) + 2 * (second is not None) + 4 * (third is not None)
         if not mask:
             t._node = None
@@ -261,6 +266,8 @@ def general_caller(op: Op) -> Callable[..., Any]:
             edges.append(edge)
             if edge is not None:
                 recorded = True
+                if edge.op is STALE:
+                    return finish(op, inputs, r, params)
         if not single:
             if recorded:
                 return finish(op, inputs, r, params)

@@ -46,7 +46,6 @@ from .graph import (
     MANY,
     OUTPUT,
     PLAIN,
-    REFUSED,
     VARIADIC,
     Cell,
     Kind,
@@ -56,7 +55,7 @@ from .graph import (
     tick,
 )
 from .native import native
-from .record import INFERENCE_SAVED
+from .record import INFERENCE_SAVED, STALE
 from .saved import raw, saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
 from .views import View
@@ -80,7 +79,7 @@ if native is not None:
         view=View,
         modes=vars(modes),
         state=modes.state,
-        refused=REFUSED,
+        refused=STALE,
         output_kind=OUTPUT,
         numbers=tick.__self__,  # type: ignore[attr-defined]
         as_array=as_array,

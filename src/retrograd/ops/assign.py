@@ -15,6 +15,7 @@ from ..engine.dispatch import about_to_write, as_tensor, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor, wrote
+from ..engine.views import live_views
 from . import rules
 from .dims import integers
 from .expand import expanded
@@ -300,7 +301,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self._array.shape:
         return self
-    if self._view_of is not None or self._views:
+    if self._view_of is not None or live_views(self):
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self._array)
     array = np.zeros(shape, flat.dtype)
