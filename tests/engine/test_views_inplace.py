@@ -506,3 +506,26 @@ def test_a_view_between_two_elements_of_its_dtype_keeps_its_path():
     y.mul_(2)
     rg.view_as_real(base).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 1.0]
+
+
+def test_a_view_keeps_the_history_that_its_base_drops():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    view = base[:1]
+    view.neg_()
+    base.detach_()
+    view.sum().backward()
+    assert x.grad.tolist() == [-1.0, 0.0]
+
+
+def test_a_base_that_turns_gives_its_views_their_history():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    base, seen = x * 1, []
+    row, first = base[0], base.unbind()[0]
+    base.t_()
+    base.register_hook(lambda g: seen.append(values(g)))
+    row.sum().backward()
+    assert seen == [[[1.0, 0.0], [1.0, 0.0]]]
+    assert values(x.grad) == [[1.0, 1.0], [0.0, 0.0]]
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        first * 2

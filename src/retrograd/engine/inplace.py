@@ -273,6 +273,9 @@ def turn(
     for view in live_views(target):
         how: Any = view._view_of
         how.path = ((OPS[undo[0]], undo[1], None), *how.path)
+    base = target if target._view_of is None else target._view_of.base
+    if tracked and base._views and base._node is not None:
+        outdate(base, recorded=True)
     return target
 
 
