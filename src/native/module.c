@@ -47,19 +47,13 @@ check_constants(PyObject *constants)
         const char *name;
         long value;
     } mirrored[] = {
-        {"KEPT", KEPT},
-        {"ALONE", ALONE},
-        {"PLAIN", PLAIN},
-        {"JOINED", JOINED},
-        {"VARIADIC", VARIADIC},
-        {"NEVER", FITS_NEVER},
-        {"DTYPES", FITS_DTYPES},
-        {"SHAPES", FITS_SHAPES},
-        {"NO_VIEW", NO_VIEW},
-        {"VIEW", VIEW},
-        {"MAYBE_VIEW", MAYBE_VIEW},
-        {"DEFAULT", DEFAULT},
-        {"UNRECORDED", UNRECORDED},
+        {"KEPT", KEPT},          {"LONGEST", LONGEST},
+        {"ALONE", ALONE},        {"PLAIN", PLAIN},
+        {"JOINED", JOINED},      {"VARIADIC", VARIADIC},
+        {"NEVER", FITS_NEVER},   {"DTYPES", FITS_DTYPES},
+        {"SHAPES", FITS_SHAPES}, {"NO_VIEW", NO_VIEW},
+        {"VIEW", VIEW},          {"MAYBE_VIEW", MAYBE_VIEW},
+        {"DEFAULT", DEFAULT},    {"UNRECORDED", UNRECORDED},
         {"OTHER", OTHER},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(mirrored); i++) {

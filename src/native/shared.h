@@ -20,9 +20,10 @@
 #include <numpy/ufuncobject.h>
 
 enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an op; node's values */
-enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be kept */
-enum { KEPT = 7 };   /* as in `engine/graph.py` */
-enum { ALONE = -1 }; /* as in `engine/op.py` */
+enum { FEW = 1024 };  /* elements for which the lock of the interpreter may be kept */
+enum { KEPT = 7 };    /* as in `engine/graph.py` */
+enum { LONGEST = 4 }; /* as in `engine/views.py` */
+enum { ALONE = -1 };  /* as in `engine/op.py` */
 enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
 enum { NO_VIEW, VIEW, MAYBE_VIEW };
 enum { PLAIN = 1, JOINED, VARIADIC }; /* as in `engine/graph.py` */

@@ -49,7 +49,6 @@ from .graph import (
     MANY,
     OUTPUT,
     PLAIN,
-    REFUSED,
     VARIADIC,
     Cell,
     Kind,
@@ -58,7 +57,7 @@ from .graph import (
     output_node,
     tick,
 )
-from .record import INFERENCE_SAVED
+from .record import INFERENCE_SAVED, STALE
 from .saved import saved_properties
 from .tensor import Tensor, as_array, fit_leaf, method, new_tensor, wrote
 
@@ -80,10 +79,10 @@ _bump = native.set_up(
     cell=Cell,
     leaf=Leaf,
     view=views.View,
-    constants={**vars(graph), **vars(callers), **vars(modes), "ALONE": ALONE},
+    constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
     modes=vars(modes),
     state=modes.state,
-    refused=REFUSED,
+    refused=STALE,
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
