@@ -421,6 +421,9 @@ def test_views_that_required_grad_with_their_base_no_longer_do_when_it_does_not(
     recorded = base[0]
     base.requires_grad_(False)
     assert [t.requires_grad for t in (early, own, late, recorded)] == [False, True, False, True]
+    base.requires_grad_()
+    base.detach_()
+    assert [t.requires_grad for t in (early, own, late, recorded)] == [False, True, False, True]
 
 
 def test_a_view_from_before_follows_its_base_after_a_write_under_no_grad():

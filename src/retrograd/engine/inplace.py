@@ -8,8 +8,8 @@ NOTE [In-place = out-of-place + write + splice]
    be overwritten; an operand that shares v's memory is copied beforehand for the same reason;
 4. the result is written into v's memory, and the version cell counts the write;
 5. v takes over the result's history. If v is a view, its base does: one `splice` node says "the old
-   base with this region replaced", and every live view of the base is replayed from the new base,
-   unless it is one whose writing PyTorch forbids: that one may not be used any more.
+   base with this region replaced", and every live view of the base is stale until its history is
+   derived from the new base (NOTE [Stale views] in `views`).
 
 There is no special node class and no second derivative formula for any in-place form.
 """

@@ -263,7 +263,9 @@ def detach_(self: Tensor) -> Tensor:
     if not self._inference:
         cell_of(self)  # the node may have saved its output, which it would no longer be told of
     for view in live_views(self):
-        if view._view_of.origin == "plain":  # type: ignore[union-attr]
+        if view._node is not None and view._node.inherited:
+            view._node = None
+        elif view._view_of.origin == "plain":  # type: ignore[union-attr]
             node_of(view)  # its history, while there is one to derive it from
     self._node = None
     self._parked = None
