@@ -8,7 +8,7 @@ WORKERS ?= 2
 # What is tested once more without the hot path in C.
 IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py
 
-.PHONY: demo test bench fuzz lint docs clean
+.PHONY: demo test sanitize bench fuzz lint docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -16,6 +16,11 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
+
+# The hot path in C under gcc's sanitizers. RETROGRAD_ABUSE_ROUNDS=2000 lets threads meet for minutes;
+# TESTS names tests other than the engine's and those that compare C with Python.
+sanitize: $(VENV)/.test
+	BIN=$(BIN) .ci/sanitize $(TESTS)
 
 # With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well; with
 # BEFORE=path/to/checkout, also those to that checkout.

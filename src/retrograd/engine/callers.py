@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..quiet import QUIET, quieten, restore
+from . import native
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
-from .native import native
-from .record import INFERENCE_SAVED, finish
+from .record import INFERENCE_SAVED, STALE, finish
 from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     only_shape = facts == (None,)
 
     def call(input: Any, **params: Any) -> Any:
+        token = quieten(QUIET)
         try:
             x = input._array
             r = forward(x, **without_out(params)) if params else forward(x)
@@ -67,10 +69,12 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             if "out" in params:
                 return write_out(call, params.pop("out"), (input,), params)
             return dispatch(op, (input,), params, error)
+        finally:
+            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special:
+        if special.special or (edge is not None and edge.op is STALE):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -127,6 +131,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
         if out is not None:
             return write_out(call, out, (input, other), {})
+        token = quieten(QUIET)
         try:
             x = input._array
             if isinstance(other, Tensor):
@@ -141,10 +146,16 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             r = forward(x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
+        finally:
+            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
-        if special.special:
+        if (
+            special.special
+            or (left is not None and left.op is STALE)
+            or (right is not None and right.op is STALE)
+        ):
             return finish(op, (input, as_tensor(other, x.dtype)), r, {})
         t = _new(Tensor)
         t._array = r
@@ -213,6 +224,7 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     last_shape = op.facts == (f"{op.inputs[2]}_shape",)
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
+        token = quieten(QUIET)
         try:
             x = a._array
             y = None if b is None else b._array
@@ -220,16 +232,19 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
             r = forward(x, y, z, **params) if params else forward(x, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
-        if special.special or special.inference_seen:
+        finally:
+            restore(token)
+        first = a._node
+        second = None if b is None else b._node
+        third = None if c is None else c._node
+        stale = any(e is not None and e.op is STALE for e in (first, second, third))
+        if special.special or special.inference_seen or stale:
             return finish(op, (a, b, c), r, params)
         if r.__class__ is not ndarray:
             r = asarray(r)
         t = _new(Tensor)
         t._array = r
         t._cell = None
-        first = a._node
-        second = None if b is None else b._node
-        third = None if c is None else c._node
         mask = (first is not None) + 2 * (second is not None) + 4 * (third is not None)
         if not mask:
             t._node = None
@@ -270,10 +285,13 @@ def general_caller(op: Op) -> Callable[..., Any]:
     variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
 
     def call(*inputs: Any, **params: Any) -> Any:
+        token = quieten(QUIET)
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)
         except Exception as error:
             return dispatch(op, inputs, params, error)
+        finally:
+            restore(token)
         if special.special or not recordable:
             return finish(op, inputs, r, params)
         edges = []
@@ -283,6 +301,8 @@ def general_caller(op: Op) -> Callable[..., Any]:
             edges.append(edge)
             if edge is not None:
                 recorded = True
+                if edge.op is STALE:
+                    return finish(op, inputs, r, params)
         if not single:
             if recorded:
                 return finish(op, inputs, r, params)
@@ -316,9 +336,10 @@ NO_VIEW, VIEW, MAYBE_VIEW = range(3)
 
 def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
-    if native is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
+    built = native.native
+    if built is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
         return call
-    if len(op.inputs) > native.MOST or len(op.saves) > native.MOST:
+    if len(op.inputs) > built.MOST or len(op.saves) > built.MOST:
         return call
     places = tuple([op.inputs.index(name) for name in op.vjps])
     if op.view or op.variadic or op.outputs != 1:
@@ -330,7 +351,7 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
     bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
     keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
-    return native.Caller(  # type: ignore[no-any-return]
+    return built.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,
         forward=op.forward,

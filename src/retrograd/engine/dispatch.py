@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
+from ..quiet import copyto
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import sever
 
@@ -80,7 +81,7 @@ def operand(value: Any, like: np.dtype[Any]) -> Tensor:
     return as_tensor(value, like)
 
 
-def holds(dtype: np.dtype[Any], value: int) -> bool:
+def holds(dtype: np.dtype[Any], value: Any) -> bool:
     """Whether an integer dtype holds an integer."""
     limits = np.iinfo(dtype)
     return bool(limits.min <= value <= limits.max)
@@ -178,7 +179,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     try:
         result = function(*inputs, **params)
     finally:
-        modes.change(**before)
+        modes.restore(before)
     wanted = any(isinstance(t, Tensor) and t._node is not None for t in (*inputs, out))
     if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
         raise RuntimeError(
@@ -193,7 +194,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         sever(out, room)
         out._array = room
     check_memory(out._array, f"{function.__name__}(out=)")
-    np.copyto(out._array, result._array, casting="unsafe")
+    copyto(out._array, result._array, casting="unsafe")
     wrote(out, f"{function.__name__}(out=)")
     return out
 

@@ -36,12 +36,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from .anomaly import say
 from .backward import run
 from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
 from .op import parameters_of, recorded
 from .record import walk
-from .tensor import Tensor, alias, new_tensor, set_requires_grad
+from .tensor import Tensor, alias, new_tensor, node_of, set_requires_grad
+from .views import live_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,12 +63,12 @@ class Level:
         self.nodes: list[weakref.ref[Node]] = []
 
     def __enter__(self) -> Level:
-        modes.change(levels=(*modes.state.levels, self))
+        self.older = modes.state.levels
+        modes.change(levels=(*self.older, self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        levels = modes.state.levels
-        modes.change(levels=levels[: levels.index(self)])
+        modes.restore({"levels": self.older})
         self.left = True
         for ref in self.nodes:
             node = ref()
@@ -76,8 +78,7 @@ class Level:
 
     def hidden(self) -> Any:
         """A context in which only the older levels are seen."""
-        levels = modes.state.levels
-        return modes.Changed(levels=levels[: levels.index(self)])
+        return modes.Changed(levels=self.older)
 
     def carry(
         self, op: Op, inputs: Sequence[Any], outputs: Sequence[Tensor], params: Mapping[str, Any]
@@ -88,7 +89,11 @@ class Level:
         if not known:
             return
         with self.hidden():
-            found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            try:
+                found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            except Exception as error:
+                say(error, f"the forward derivative of op {op.name}")
+                raise
         for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
             set_tangent(out, self, t)
         self.remember(op, outputs)
@@ -133,9 +138,8 @@ class Level:
                 t = old.copy_(t)
             set_tangent(root, self, t)
             base = root if root._view_of is None else root._view_of.base
-            for ref in base._views or ():
-                each = ref()
-                if each is not None and each is not root:
+            for each in live_views(base):
+                if each is not root:
                     other, path = root_of(each, self)
                     if other is root:
                         set_tangent(each, self, None if t is None else walk(t, path))
@@ -186,7 +190,7 @@ def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Te
 
 def _seen(out: Tensor) -> Tensor:
     """An output for its own tangent's formula, which may save it: another object, so no cycle."""
-    seen = alias(out, out._node)
+    seen = alias(out, node_of(out))
     seen._tangents = out._tangents
     return seen
 
@@ -340,7 +344,7 @@ def by_transposition(
         nodes: list[Any] = [u._node for u in cotangents]
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
     finally:
-        modes.change(**before)
+        modes.restore(before)
     return [_tensor(found[node]) if node in found else None for node in nodes]
 
 

@@ -21,10 +21,10 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
-from .views import sever
+from .views import live_views, sever
 
 if TYPE_CHECKING:
-    from .views import View
+    from .views import References, View
 
 __all__ = [
     "Interpreted",
@@ -39,6 +39,7 @@ __all__ = [
     "has_tangent",
     "method",
     "new_tensor",
+    "node_of",
     "wrap",
     "wrote",
 ]
@@ -160,6 +161,7 @@ class Tensor:
 
     _view_of: View | None = None
     _views: list[Any] | None = None
+    _outdated: References | None = None
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
     _gradient: Tensor | None = None
@@ -254,17 +256,14 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the op that made this tensor, or None for a leaf."""
-        node = self._node
-        if node is None or node.op is LEAF:
-            return None
-        if node.op.refuses:
-            raise node.op.error(node)
-        return target(node)[0]
+        node = node_of(self)
+        return None if node is None or node.op is LEAF else target(node)[0]
 
     @property
     def output_nr(self) -> int:
         """Which output of `grad_fn` this tensor is."""
-        return 0 if self._node is None else target(self._node)[1]
+        node = node_of(self)
+        return 0 if node is None else target(node)[1]
 
     @property
     def grad(self) -> Tensor | None:
@@ -311,7 +310,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
-        return new_tensor(self._array)
+        return shared(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -322,12 +321,13 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
+        if value._array is self._array:
+            return
         sever(self, value._array)
         self._array = value._array
         if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
-        if self._cell is not None:
-            self._cell.note("the assignment to .data")
+        wrote(self, "the assignment to .data", counted=False)
 
     @data.deleter
     def data(self) -> None:
@@ -364,13 +364,19 @@ def wrap(value: Any, node: Node | None = None) -> Tensor:
     return tensor
 
 
+def shared(source: Tensor) -> Tensor:
+    """Another tensor on the same memory, an inference tensor if `source` is one."""
+    tensor = new_tensor(source._array)
+    if tensor._inference is not source._inference:
+        tensor._inference = source._inference
+    return tensor
+
+
 def alias(source: Tensor, node: Node | None) -> Tensor:
     """Another tensor on the same memory and version, with `node` for its history."""
-    tensor = new_tensor(source._array)
+    tensor = shared(source)
     tensor._node = node
-    if source._inference:
-        tensor._inference = True
-    else:
+    if not source._inference:
         tensor._cell = cell_of(source)
     return tensor
 
@@ -395,14 +401,28 @@ def has_tangent(tensor: Tensor) -> bool:
     return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
 
 
-def wrote(tensor: Tensor, by: str) -> None:
+def node_of(tensor: Tensor) -> Any:
+    """The node of a tensor, or None, as the end of an edge: NOTE [Stale views] in `views`."""
+    node = tensor._node
+    return node.op.now(tensor) if node is not None and node.op.stale else node
+
+
+def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
     """Count a write to the memory of `tensor` by the op or method called `by`.
 
-    Whoever writes to memory that a tensor shows calls this, whether or not anybody looks at its
-    version now: a node may have saved the tensor. Inference tensors have no version to count.
+    Whoever writes to memory that a tensor shows calls this, and nobody else touches versions: a
+    node may have saved the tensor, whether or not anybody looks at its version now. One that is not
+    `counted` leaves the version as it is, as in PyTorch, but saved values are refused all the same.
+    Inference tensors have no version.
     """
     if not tensor._inference:
-        cell_of(tensor).bump(by)
+        cell = tensor._cell
+        if cell is None:
+            cell = cell_of(tensor)
+        if counted:
+            cell.bump(by)
+        else:
+            cell.note(by)
 
 
 def fit_leaf(leaf: Tensor, g: Any) -> Any:
@@ -435,7 +455,7 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version
-        total = g.clone() if before is None else before + g
+        total = g.clone() if before is None else before + g  # who made `g` may need it as it is
         with lock:
             seen = None if before is None else before._cell.version
             if tensor._gradient is before and seen == version:
@@ -459,9 +479,16 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         if tensor._node is not None:
             tensor._parked = tensor._node
         tensor._node = None
-    elif tensor._node is None and tensor._parked is not None:
+        for view in live_views(tensor):
+            own = view._node
+            if own is not None and (own.inherited or (own.op.stale and not own.params)):
+                view._node = None
+    elif tensor._node is not None:
+        tensor._node.inherited = False
+    elif tensor._parked is not None:
         tensor._node, tensor._parked = tensor._parked, None
-    elif tensor._node is None:
+        inherit(tensor)
+    else:
         if not dtypes.is_differentiable(tensor._array.dtype):
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients, but this "
@@ -475,6 +502,16 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         made = leaf_node(tensor, tensor._array.shape, tensor._array.dtype)
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
+        inherit(tensor)
+
+
+def inherit(base: Tensor) -> None:
+    """Let the views of a base that has come to require grad do so, too, as leaves of their own."""
+    for view in live_views(base):
+        array = view._array
+        if view._node is None and dtypes.is_differentiable(array.dtype):
+            view._node = leaf_node(view, array.shape, array.dtype)
+            view._node.inherited = True
 
 
 def check_grad(tensor: Tensor, grad: Any) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.dispatch import check_memory
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.random import randperm
+from ..quiet import quietly
 
 __all__ = [
     "calculate_gain",
@@ -83,11 +84,11 @@ def _whole(tensor: Tensor, size: float) -> float:
 
 def _written(tensor: Tensor, name: str) -> Tensor:
     """Count the write, as every function here does last."""
-    if not tensor._inference:
-        cell_of(tensor).bump(f"init.{name}")
+    wrote(tensor, f"init.{name}")
     return tensor
 
 
+@quietly
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform on [a, b); for a complex tensor, both parts.
 
@@ -107,6 +108,7 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
     return uniform_(tensor, -bound, bound, generator)
 
 
+@quietly
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal with this mean, which may be complex, and standard deviation."""
     means = (mean.real, mean.imag)
@@ -115,6 +117,7 @@ def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = 
     return _written(tensor, "normal_")
 
 
+@quietly
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -145,6 +148,7 @@ def trunc_normal_(
     return _written(tensor, "trunc_normal_")
 
 
+@quietly
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
     check_memory(tensor._array, "constant_", uniform=True)
@@ -278,6 +282,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return tensor._array.size == 0
 
 
+@quietly
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A random matrix with orthonormal rows or columns (unitary if complex), times `gain`.
 

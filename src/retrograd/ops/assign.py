@@ -14,12 +14,13 @@ from .. import dtypes, modes
 from ..engine.dispatch import about_to_write, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, cell_of, method, new_tensor
-from ..engine.views import sever
+from ..engine.tensor import Tensor, method, new_tensor, wrote
+from ..engine.views import live_views, sever
+from ..quiet import Quiet, copyto
 from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
-from .dims import integers
 from .expand import expanded
+from .fill import allocate, shape_of
 from .index import (
     basic_view,
     check_bounds,
@@ -88,8 +89,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
         )
-    if src is self:
-        return self
     check_broadcast(self._array.shape, src._array.shape, "copy_")
     return _store(self, "copy_", _copy, src)
 
@@ -101,7 +100,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     if must_run(target, (value,)):
         return write(target, name, record, (value,), {}, uniform)
     check_writable(target, name, False, uniform)
-    np.copyto(target._array, value._array, casting="unsafe")
+    copyto(target._array, value._array, casting="unsafe")
     return overwritten(target, name)
 
 
@@ -236,7 +235,8 @@ def _put(
         how = {"dims": dims, "accumulate": accumulate}
         return write(target, "index_put_", index_put_op, (values, found), how)
     check_writable(target, "index_put_", False)
-    target._array[places(found._array, dims)] = values._array
+    with Quiet():
+        target._array[places(found._array, dims)] = values._array
     return overwritten(target, "index_put_")
 
 
@@ -310,20 +310,20 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     >>> rg.tensor([1, 2, 3, 4]).resize_(2, 2).shape
     retrograd.Size([2, 2])
     """
-    shape = integers(sizes, "resize_", "size")
+    shape = shape_of(sizes, "resize_")
     about_to_write(self)
     if self._node is not None:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self._array.shape:
         return self
-    if self._view_of is not None or any(ref() is not None for ref in self._views or ()):
+    if self._view_of is not None or live_views(self):
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self._array)
-    array = np.zeros(shape, flat.dtype)
+    array = allocate(np.zeros, shape, flat.dtype)
     kept = min(flat.size, array.size)
     array.reshape(-1)[:kept] = flat[:kept]
     self._array = array
-    cell_of(self).bump("resize_")
+    wrote(self, "resize_")
     return self
 
 
@@ -335,6 +335,7 @@ def resize_as_(self: Tensor, other: Tensor) -> Tensor:
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let the tensor share the memory of `source`, or have no elements; its history is dropped.
 
+    Each of the two goes on counting its own writes, as in PyTorch.
     Raises RuntimeError for a dtype that differs and for a tensor that requires grad. Source:
     PyTorch's `Tensor.set_`.
 
@@ -356,9 +357,9 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         )
     sever(self, source._array)
     self._array = source._array
-    self._cell = source._cell
     if self._node is not None:
         self._node.shape = source._array.shape
+    wrote(self, "set_")
     return self
 
 

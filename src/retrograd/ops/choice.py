@@ -271,6 +271,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): condition must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
+        if out is not None:
+            raise TypeError(
+                "where() received an invalid combination of arguments: out= needs input and other, "
+                "for with the condition alone the sizes of the results are not known beforehand"
+            )
         return condition.nonzero(as_tuple=True)
     if out is not None:
         return write_out(where, out, (condition, input, other), {})

@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from ..backends.memory import memory, moved, root
-from ..engine.tensor import Tensor, has_tangent, method, new_tensor, set_requires_grad
+from ..engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 
 __all__: list[str] = []
 
@@ -31,7 +31,7 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = ("_view_of", "_views", "_inference", "_gradient", "_parked")
+INTERNAL = ("_view_of", "_views", "_outdated", "_inference", "_gradient", "_parked")
 
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
@@ -58,7 +58,12 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def _copy(self: Tensor) -> Tensor:
-    return rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    """A leaf on the same memory and version."""
+    made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    if not self._inference:
+        made._inference = False
+        made._cell = cell_of(self)
+    return made
 
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:

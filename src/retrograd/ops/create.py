@@ -21,6 +21,7 @@ from .. import dtypes
 from ..engine.dispatch import MOST_DIMS
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
+from ..quiet import quietly
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
 
@@ -79,14 +80,16 @@ def tensor(
     return finish(copy_of(data, target), requires_grad)
 
 
+converted = quietly(np.array)
+
+
 def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
     """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
     if isinstance(data, Tensor):
         data = data._array
     if isinstance(data, (np.ndarray, np.generic)):
         native = dtypes.of_numpy(data.dtype).numpy
-        with np.errstate(all="ignore"):
-            return np.array(data, native if target is None else target)
+        return converted(data, native if target is None else target)
     if data.__class__ in NUMBERS:
         return from_numbers(data, target)
     if not isinstance(data, SEQUENCES):
@@ -116,7 +119,7 @@ def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
             f"{MOST_DIMS} deep, or one holds itself"
         )
     if isinstance(data, range):
-        found.add(int)
+        found |= {int}
         return
     here = set(map(type, data))
     found |= here
@@ -126,6 +129,7 @@ def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
                 element_types(element, found, depth + 1)
 
 
+@quietly
 def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None = None) -> Any:
     """Python numbers in nested sequences, of the types `found`, as an array."""
     kinds = {kind_of(data)} if found is None else found
@@ -192,15 +196,14 @@ def store(array: Any, target: np.dtype[Any]) -> Any:
                 f"value cannot be converted to type {name} without overflow: "
                 f"the values lie between {least} and {most}"
             )
-    with np.errstate(all="ignore"):
-        return array.astype(target)
+    return converted(array, target)
 
 
 def extremes(array: Any) -> tuple[Any, Any]:
     """The least and the largest number of an array, as Python numbers; NaN if there is one."""
     if array.dtype != OBJECT:
         return np.min(array).item(), np.max(array).item()
-    numbers = array.ravel().tolist()
+    numbers = list(array.flat)
     unordered = [number for number in numbers if number != number]  # noqa: PLR0124
     return min(unordered or numbers), max(unordered or numbers)
 

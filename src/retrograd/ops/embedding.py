@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ..engine.op import declare, example
-from ..engine.tensor import Interpreted, Tensor, cell_of, concrete, new_tensor
+from ..engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from . import index_rules
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -126,8 +126,7 @@ def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float
     if large.any():
         check_memory(weight._array, "embedding(max_norm=)")
         weight._array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
-        if not weight._inference:
-            cell_of(weight).bump("embedding(max_norm=)")
+        wrote(weight, "embedding(max_norm=)")
 
 
 def embedding(

@@ -402,6 +402,15 @@ def aminmax(
     return returns.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
+def refuse_out(name: str, out: Any) -> None:
+    """Raise where `out=` was given without the `dim` whose pair of results it is for."""
+    if out is not None:
+        raise TypeError(
+            f'{name}() missing 1 required positional arguments: "dim". Only the pair (values, '
+            f"indices) along a dimension can be written: {name}(x, dim, out=(values, indices))"
+        )
+
+
 def median(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
 ) -> Any:
@@ -419,6 +428,7 @@ def median(
         return renamed(median, locals())
     if dim is not None:
         return _pair("median", input, dim, keepdim, out)
+    refuse_out("median", out)
     return _full["median"](input)
 
 
@@ -435,6 +445,7 @@ def nanmedian(
         return renamed(nanmedian, locals())
     if dim is not None:
         return _pair("nanmedian", input, dim, keepdim, out)
+    refuse_out("nanmedian", out)
     return _full["nanmedian"](input)
 
 

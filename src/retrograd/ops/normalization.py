@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.dispatch import check_memory, write_out
-from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
+from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
 from .standardize import native_batch_norm, native_layer_norm
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def _track(
     check_memory(running._array, name)
     running._array *= 1.0 - momentum
     running._array += (momentum * factor) * found._array.reshape(running._array.shape)
-    if not running._inference:
-        cell_of(running).bump(name)
+    wrote(running, name, counted=name != "batch_norm")  # as PyTorch counts
 
 
 def is_batched(*tensors: Tensor) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import check_memory
 from ..engine.hooks import HookTable
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,8 +108,7 @@ class Optimizer:
                 else:
                     check_memory(grad._array, "zero_grad", uniform=True)
                     grad._array.fill(0)
-                    if grad._cell is not None:
-                        grad._cell.bump("zero_grad")
+                    wrote(grad, "zero_grad")
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group: a dictionary with "params" and settings; the defaults fill the rest."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.dispatch import check_memory
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, wrote
+from ...quiet import quietly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,7 @@ def _grads(parameters: Any) -> list[Tensor]:
     return [p.grad for p in found if p.grad is not None]
 
 
+@quietly
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
@@ -51,6 +53,7 @@ def get_total_norm(
     return new_tensor(total)
 
 
+@quietly
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None
 ) -> None:
@@ -60,8 +63,7 @@ def clip_grads_with_norm_(
         check_memory(grad._array, "clip_grad_norm_")
         real = grad._array.real.dtype
         np.multiply(grad._array, factor.astype(real), grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_norm_")
+        wrote(grad, "clip_grad_norm_")
 
 
 def clip_grad_norm_(
@@ -105,6 +107,7 @@ def clip_grad_norm(
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
+@quietly
 def clip_grad_value_(
     parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: Any = None
 ) -> None:
@@ -120,5 +123,4 @@ def clip_grad_value_(
             )
         check_memory(grad._array, "clip_grad_value_")
         np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_value_")
+        wrote(grad, "clip_grad_value_")
