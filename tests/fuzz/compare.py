@@ -57,9 +57,10 @@ def refused_write(program, d):
 
 def no_grad_view(program, d):
     """A view of a leaf made under no_grad says that it requires grad, but PyTorch gives it none."""
-    silent = any(mode in " ".join(program) for mode in ("L.no_grad()", "enabled(False)"))
+    modes = ("L.no_grad()", "enabled(False)", "L.inference_mode()")
+    silent = any(mode in " ".join(program) for mode in modes)
     lost = d.what == "error" and (d.ours, d.theirs) == (None, "RuntimeError")
-    refused = lost and "backward(" in program[d.statement]
+    refused = lost and any(call in program[d.statement] for call in ("backward(", ".grad("))
     return silent and (refused or (d.what.endswith(".grad") and d.theirs is None))
 
 
@@ -78,8 +79,22 @@ def saves_less(program, d):
 
 def gradient_layout(program, d):
     """One of them expands a gradient; memory like that is not written, and has fewer views."""
-    strict = "overlap" in f"{d.ours}{d.theirs}" or ".view(" in program[d.statement]
+    strict = any(call in program[d.statement] for call in (".view(", ".detach_("))
+    strict |= "overlap" in f"{d.ours}{d.theirs}"
     return d.what == "error" and strict and "grad" in " ".join(program)
+
+
+def copies_count(program, d):
+    """`copy.copy` shares memory, and in Retrograd versions and inference mode as well."""
+    return "copy.copy(" in " ".join(program) and (
+        d.sort == "facts" or (d.ours, d.theirs) == ("RuntimeError overwritten", None)
+    )
+
+
+def inference_alias(program, d):
+    """An alias of an inference tensor is one, too: it is not written outside the mode."""
+    found = (d.ours, d.theirs) == ("RuntimeError", None)
+    return found and "L.inference_mode()" in " ".join(program) and "_(" in program[d.statement]
 
 
 def data_counts(program, d):
@@ -103,6 +118,8 @@ RULES = {
     unneeded: "`backward(inputs=[y])` for a `y` that is no leaf",
     saves_less: "what `prod`, `take` and `index_copy` save",
     gradient_layout: "the layout of `.grad` in memory",
+    copies_count: "`copy.copy(x)`",
+    inference_alias: "`detach()` and `data` of inference tensors",
     data_counts: "`x.data = y` for a saved `x`",
     no_gradients_to_clip: "`clip_grad_value_` without gradients",
 }
