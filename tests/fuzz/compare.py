@@ -13,7 +13,7 @@ TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}  # of the oth
 FINE = 1e-6
 
 
-SAVES_LESS = ("prod", "take", "index_copy_")
+SAVES_LESS = ("prod", "take", "gather", "index_copy_")
 
 
 class Difference(NamedTuple):
@@ -74,7 +74,8 @@ def unneeded(program, d):
 def saves_less(program, d):
     """These derivatives read a shape or less where PyTorch saves a tensor."""
     found = (d.ours, d.theirs) == (None, "RuntimeError overwritten")
-    return found and any(f".{name}(" in " ".join(program) for name in SAVES_LESS)
+    less = found and any(f".{name}(" in " ".join(program) for name in SAVES_LESS)
+    return less or (d.ours, d.theirs) == (None, "RuntimeError freed")
 
 
 def gradient_layout(program, d):
@@ -97,10 +98,9 @@ def inference_alias(program, d):
     return found and "L.inference_mode()" in " ".join(program) and "_(" in program[d.statement]
 
 
-def data_counts(program, d):
-    """A saved tensor whose `.data` is replaced: Retrograd refuses, PyTorch may not see it."""
-    found = (d.ours, d.theirs) == ("RuntimeError overwritten", None)
-    return found and ".data = " in " ".join(program)
+def data_replaced(program, d):
+    """`x.data = y` makes x no view any more, and is a write to x where x was saved."""
+    return d.what == "error" and ".data = " in " ".join(program)
 
 
 def no_gradients_to_clip(program, d):
@@ -116,11 +116,11 @@ RULES = {
     refused_write: "writes that are refused",
     no_grad_view: "views of leaves made under no_grad",
     unneeded: "`backward(inputs=[y])` for a `y` that is no leaf",
-    saves_less: "what `prod`, `take` and `index_copy` save",
+    saves_less: "what `prod`, `take`, `gather` and `index_copy` save",
     gradient_layout: "the layout of `.grad` in memory",
     copies_count: "`copy.copy(x)`",
     inference_alias: "`detach()` and `data` of inference tensors",
-    data_counts: "`x.data = y` for a saved `x`",
+    data_replaced: "`x.data = y`",
     no_gradients_to_clip: "`clip_grad_value_` without gradients",
 }
 
