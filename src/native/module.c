@@ -14,7 +14,7 @@
    5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
       so what is used after it is held, not borrowed.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`; and `backward.c`, that `leaves.c`.
+   `views.c`, and `overriding.c`; and `backward.c`, that `leaves.c`.
 */
 
 #include "shared.h"
@@ -55,7 +55,8 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&fit, "fit"},         {&freed, "freed"},
         {&refused, "refused"}, {&output_kind, "output_kind"},
         {&arrays, "arrays"},   {&reals, "reals"},
-        {&add, "add"},
+        {&add, "add"},         {&intercept, "intercept"},
+        {&passed, "passed"},   {&overrides_nothing, "overrides_nothing"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
         *parts[i].part = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, parts[i].name);
@@ -111,6 +112,8 @@ static PyMethodDef functions[] = {
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
+    {"public", public, METH_O, NULL},
+    {"watch", watch, METH_O, NULL},
     {NULL},
 };
 
@@ -146,6 +149,7 @@ PyInit__native(void)
         {&text_acquire, "acquire"},
         {&text_release, "release"},
         {&writer, "backward()"},
+        {&text_torch_function, "__torch_function__"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

@@ -70,7 +70,7 @@ if _collecting:
     gc.enable()
 
 if TYPE_CHECKING:
-    from . import fft, func, linalg, masked, nn, optim, signal, special, utils
+    from . import fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -82,8 +82,8 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "random", "return_types"),
-    *("signal", "special", "testing", "types", "utils"),
+    *("_C", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
+    *("random", "return_types", "signal", "special", "testing", "types", "utils"),
 )
 FROM = {
     "load": "serialization",

@@ -18,6 +18,7 @@ from .. import dtypes, modes
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
 from .native import native
+from .overriding import PASSED, PLAIN, intercept
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
 
@@ -51,8 +52,13 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     exact = op.exact
     facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
     only_shape = facts == (None,)
+    plain = PLAIN
 
     def call(input: Any, **params: Any) -> Any:
+        if input.__class__ not in plain:
+            found = intercept(call, (input,), params)
+            if found is not PASSED:
+                return found
         try:
             x = input._array
             r = forward(x, **params) if params else forward(x)
@@ -109,6 +115,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
     nothing, pair = (None,) * len(op.saves), None
+    plain = PLAIN
     if differentiable:
         edge = Node()
         first, second, both = [
@@ -118,6 +125,10 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             pair = both  # the commonest case: two tensors that both require grad and are both saved
 
     def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
+        if input.__class__ not in plain or other.__class__ not in plain:
+            found = intercept(call, (input, other), {} if out is None else {"out": out})
+            if found is not PASSED:
+                return found
         if out is not None:
             return write_out(call, out, (input, other), {})
         try:
@@ -201,8 +212,13 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     plans = [op.plan([node if mask & bit else None for bit in (1, 2, 4)]) for mask in range(8)]
     facts, exact, broadcasts = bool(op.facts), op.exact, op.elementwise
     last_shape = op.facts == (f"{op.inputs[2]}_shape",)
+    plain = PLAIN
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
+        if a.__class__ not in plain or b.__class__ not in plain or c.__class__ not in plain:
+            found = intercept(call, (a, b, c), params)
+            if found is not PASSED:
+                return found
         try:
             y = None if b is None else b._array
             z = None if c is None else c._array
@@ -254,8 +270,13 @@ def general_caller(op: Op) -> Callable[..., Any]:
     recordable = bool(op.vjps) and not op.view
     places = tuple([i for i, name in enumerate(op.inputs) if name in op.vjps])
     variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
+    plain = PLAIN
 
     def call(*inputs: Any, **params: Any) -> Any:
+        if not plain or not plain.issuperset(map(type, inputs)):
+            found = intercept(call, inputs, params)
+            if found is not PASSED:
+                return found
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)
         except Exception as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
+from .overriding import PASSED, PLAIN, intercept
 from .tensor import Interpreted, Tensor, new_tensor
 
 if TYPE_CHECKING:
@@ -144,6 +145,10 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     Raises RuntimeError where a gradient is wanted (an out= form is never recorded) or where the
     result's dtype cannot be cast to that of `out`, TypeError where `out` is no tensor.
     """
+    if out.__class__ not in PLAIN:
+        found = intercept(function, inputs, {**params, "out": out})
+        if found is not PASSED:
+            return found
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if modes.state.grad and any(

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from . import overriding
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
 from .graph import (
@@ -91,6 +92,9 @@ if native is not None:
         arrays=arrays,
         reals=reals,
         add=np.add,
+        intercept=overriding.intercept,
+        passed=overriding.PASSED,
+        overrides_nothing=overriding.overrides_nothing,
     )
 
 OPS: dict[str, Op] = {}
