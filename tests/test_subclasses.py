@@ -187,6 +187,24 @@ def test_a_leaf_made_of_a_subclass_collects_its_gradient(cls):
     assert x.grad.tolist() == [3.0, 3.0]
 
 
+def test_gradients_of_a_subclass_that_are_asked_for_are_of_the_subclass():
+    x = Mine([1.0, 2.0]).requires_grad_()
+    (g,) = rg.autograd.grad((x**3).sum(), x, create_graph=True)
+    assert type(g) is Mine
+    assert plain(g).tolist() == [3.0, 12.0]
+    assert plain(rg.autograd.grad(g.sum(), x)[0]).tolist() == [6.0, 12.0]
+
+
+def test_a_subclass_may_be_made_on_the_memory_of_a_tensor():
+    x = rg.tensor([1, 2])
+    y = rg.Tensor._make_subclass(Mine, x)
+    x[0] = 5
+    assert type(y) is Mine
+    assert y.tolist() == [5, 2]
+    assert y.is_leaf
+    assert rg.Tensor._make_subclass(Slotted, rg.ones(1), True).requires_grad
+
+
 def test_an_argument_that_is_returned_keeps_its_class():
     given = rg.empty(2)
     made = rg.add(Mine([1.0, 2.0]), 1, out=given)

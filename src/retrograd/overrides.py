@@ -23,6 +23,7 @@ from .engine.overriding import (
     entered,
     names,
     overloaded,
+    unanswered,
 )
 from .engine.subclasses import UNWATCHED, kept_types, watch_properties
 from .engine.tensor import Tensor
@@ -104,7 +105,11 @@ def handle_torch_function(
     >>> double(Mine([1.0]))
     Mine([2.])
     """
-    return ask(public_api, overloaded(relevant_args), args, kwargs)
+    asked = overloaded(relevant_args)
+    answer = ask(public_api, asked, args, kwargs)
+    if answer is NotImplemented:
+        raise unanswered(public_api, asked)
+    return answer
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
@@ -182,10 +187,9 @@ def _of_tensor() -> Iterator[tuple[str, Any]]:
 def _named() -> dict[Any, str]:
     found: dict[Any, str] = {}
     for name, module in _namespaces():
-        for key, function in _functions_of(name, module):
-            if key == function.__name__:  # rather than by an alias
-                found[function] = f"{name}.{key}"
-            found.setdefault(function, f"{name}.{key}")
+        functions = list(_functions_of(name, module))
+        for key, function in sorted(functions, key=lambda pair: pair[0] != pair[1].__name__):
+            found.setdefault(function, f"{name}.{key}")  # its own name rather than an alias
     for key, function in _of_tensor():
         found.setdefault(function, f"{__package__}.Tensor.{key}")
     return found

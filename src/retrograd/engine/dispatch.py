@@ -63,7 +63,7 @@ def operand(value: Any, like: np.dtype[Any]) -> Tensor:
     return as_tensor(value, like)
 
 
-def holds(dtype: np.dtype[Any], value: int) -> bool:
+def holds(dtype: np.dtype[Any], value: Any) -> bool:
     """Whether an integer dtype holds an integer."""
     limits = np.iinfo(dtype)
     return bool(limits.min <= value <= limits.max)

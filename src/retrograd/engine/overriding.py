@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PASSED",
     "PLAIN",
+    "ask",
     "entered",
     "form",
     "forms",
@@ -47,6 +48,7 @@ __all__ = [
     "overrides_nothing",
     "public",
     "publish",
+    "unanswered",
 ]
 
 PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
@@ -54,7 +56,7 @@ PASSED: Any = object()  # what `intercept` returns where nobody takes the call o
 ENABLED, NO_SUBCLASSES, OFF = range(3)  # `modes.State.overriding`
 
 NUMBERS = (int, float, bool, complex)
-NEVER: set[type] = {*NUMBERS, str, type(None)}  # with `Tensor`; types that are not even looked at
+NEVER: set[type] = {*NUMBERS, str, slice, type(None), type(...)}  # types that are never asked
 PLAIN: set[type] = set(NEVER)  # the same, but empty while a thread is in a mode
 
 # Names of functions of which arguments are not asked, and of those that nothing is told about.
@@ -71,15 +73,8 @@ IGNORED: set[str] = {
     *("get_rng_state", "iinfo", "initial_seed", "is_storage", "is_tensor", "manual_seed"),
     *("promote_types", "seed", "set_default_device", "set_default_dtype", "set_flush_denormal"),
     *("set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state"),
-    *("typename", "use_deterministic_algorithms"),
-    *(
-        "as_subclass",
-        "__array_function__",
-        "__array_namespace__",
-        "__array_ufunc__",
-        "__hash__",
-        "__iter__",
-    ),
+    *("typename", "use_deterministic_algorithms", "_make_subclass", "as_subclass"),
+    *("__array_function__", "__array_namespace__", "__array_ufunc__", "__hash__", "__iter__"),
 }
 
 TENSOR = "retrograd.Tensor."
@@ -143,23 +138,20 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         asked = overloaded([*args, *kwargs.values()])
     if not asked and not state.function_modes:
         return PASSED
+    shown = shown_as.get(function, function)
     try:
-        return ask(shown_as.get(function, function), asked, args, kwargs)
-    except UnansweredError:
-        if function not in operators:
-            raise
-    except TypeError:
+        answer = ask(shown, asked, args, kwargs)
+    except TypeError:  # of the function itself, which an operator is to hide
         if function not in operators or type(args[1]) in NEVER or is_asked(type(args[1])):
             raise
-    return NotImplemented
-
-
-class UnansweredError(TypeError):
-    """All that were asked returned NotImplemented."""
+        return NotImplemented
+    if answer is NotImplemented and function not in operators:
+        raise unanswered(shown, asked)
+    return answer
 
 
 def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]) -> Any:
-    """The first answer to a call; TypeError where there is none."""
+    """The first answer to a call, NotImplemented where there is none."""
     types = tuple([type(value) for value in asked])
     stack = modes.state.function_modes
     if stack:
@@ -171,9 +163,15 @@ def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]
         answer = value.__torch_function__(function, types, args, kwargs)
         if answer is not NotImplemented:
             return answer
-    mode = f", nor in the mode {stack[-1]!r}" if stack else ""
+    return NotImplemented
+
+
+def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
+    """The error for a call that all who were asked have refused."""
+    stack = modes.state.function_modes
     name = names.get(function) or getattr(function, "__qualname__", repr(function))
-    raise UnansweredError(NOBODY.format(name=name, types=list(types), mode=mode))
+    mode = f", nor in the mode {stack[-1]!r}" if stack else ""
+    return TypeError(NOBODY.format(name=name, types=[type(t) for t in asked], mode=mode))
 
 
 def public(function: Any) -> Any:
@@ -201,8 +199,8 @@ def _in_python(function: Any) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        told = plain.issuperset(map(type, args)) and plain.issuperset(map(type, kwargs.values()))
-        if not told or not plain:
+        told = plain and plain.issuperset(map(type, args))
+        if not told or (kwargs and not plain.issuperset(map(type, kwargs.values()))):
             found = intercept(call, args, kwargs)
             if found is not PASSED:
                 return found
@@ -217,31 +215,26 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
 
     `prefix` is what errors call the module.
     """
+    ops = __package__.rpartition(".")[0] + ".ops"
     for name, value in list(namespace.items()):
-        module = getattr(value, "__module__", None)
-        if name.startswith("_") or not isinstance(module, str) or isinstance(value, type):
+        module = getattr(value, "__module__", None) or ""
+        if name.startswith("_") or isinstance(value, type) or not module.startswith(ops):
             continue
-        if not module.startswith(__package__.rpartition(".")[0] + ".ops"):
-            continue
-        seen = public(value)
-        namespace[name] = seen
-        if (
-            (seen is not value or hasattr(seen, "op"))
-            and name not in IGNORED
-            and TENSOR in names.get(seen, TENSOR)
-        ):
+        namespace[name] = seen = public(value)
+        told = seen is not value or hasattr(seen, "op")
+        if told and name not in IGNORED and names.get(seen, TENSOR).startswith(TENSOR):
             names[seen] = f"{prefix}.{name}"
-        home = vars(sys.modules.get(module, sys))
-        if home.get(getattr(value, "__name__", None)) is value:
-            home[value.__name__] = seen
+        home, own = vars(sys.modules[module]), getattr(value, "__name__", "")
+        if home.get(own) is value:
+            home[own] = seen
 
 
-def never(kind: type) -> None:
-    """Say of a type that it is not asked and never will be."""
+def never(*kinds: type) -> None:
+    """Say of types that they are not asked and never will be."""
     with structure:
-        NEVER.add(kind)
+        NEVER.update(kinds)
         if not _modes:
-            PLAIN.add(kind)
+            PLAIN.update(kinds)
 
 
 def entered(count: int) -> None:

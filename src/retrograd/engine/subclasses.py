@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
+from ..locks import structure
 from .graph import LEAF
 from .overriding import (
     IGNORED,
@@ -94,13 +95,31 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     return made
 
 
+def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """A leaf of class `cls` on the memory of `data`, for the `__new__` of a subclass.
+
+    Source: PyTorch's `Tensor._make_subclass`.
+
+    >>> import retrograd as rg
+    >>> class Mine(rg.Tensor):
+    ...     def __new__(cls, values):
+    ...         return rg.Tensor._make_subclass(cls, rg.tensor(values))
+    >>> Mine([1, 2])
+    Mine([1, 2])
+    """
+    with modes.Changed(overriding=NO_SUBCLASSES):
+        made = retyped(data.detach(), cls)
+        set_requires_grad(made, require_grad)
+    return made
+
+
 def kept_types() -> set[Any]:
     """Functions whose results keep the class they have: what a tensor has been given."""
     owned = vars(Tensor)
     return {owned[name].__get__ for name in ("_base", "_grad", "grad")}
 
 
-def _init_subclass(cls: type[Tensor], **kwargs: Any) -> None:
+def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
     if is_asked(cls):
         watch_properties()
@@ -108,22 +127,15 @@ def _init_subclass(cls: type[Tensor], **kwargs: Any) -> None:
 
 def watch_properties() -> None:
     """Let classes and modes see properties, and what the body of `Tensor` defines."""
-    if _watched:
-        return
-    _watched.append(True)
-    for name, found in list(vars(Tensor).items()):
-        if name in UNWATCHED:
-            continue
-        if isinstance(found, property):
-            _watch(found)
-        setattr(Tensor, name, public(found))  # also where nothing changed: caches must notice
-
-
-UNWATCHED = {
-    *IGNORED,
-    *("__dict__", "__doc__", "__module__", "__new__", "__slots__", "__weakref__"),
-}
-_watched: list[bool] = []
+    with structure:
+        if _watched:
+            return
+        _watched.append(True)
+        for name, found in list(vars(Tensor).items()):
+            if isinstance(found, property):
+                _watch(found)
+            if name not in UNWATCHED:
+                setattr(Tensor, name, public(found))  # also the same: what CPython caches must go
 
 
 def _watch(found: Any) -> None:
@@ -134,11 +146,20 @@ def _watch(found: Any) -> None:
         (found.fset, found.__set__),
         (found.fdel, found.__delete__),
     ):
-        seen = None if function is None else form(function)
-        shown_as[seen] = shown
+        seen = None
+        if function is not None:
+            seen = form(function)
+            shown_as[seen] = shown
         parts.append(seen)
     found.__init__(*parts, found.__doc__)
 
 
+_watched: list[bool] = []
+UNWATCHED = {
+    *IGNORED,
+    *("__dict__", "__doc__", "__module__", "__new__", "__slots__", "__weakref__"),
+}
+
 method(classmethod(torch_function), "__torch_function__")
+method(staticmethod(make_subclass), "_make_subclass")
 method(classmethod(_init_subclass), "__init_subclass__")

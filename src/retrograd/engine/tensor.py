@@ -328,7 +328,7 @@ class Tensor:
     __hash__ = object.__hash__  # by identity, though `==` compares elementwise
 
 
-never(Tensor)
+never(Tensor, Size, device, dtypes.dtype)
 
 _new = object.__new__
 

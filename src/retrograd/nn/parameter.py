@@ -102,5 +102,4 @@ class Buffer(Tensor):
         return repr(_as_plain(self))
 
 
-never(Parameter)
-never(Buffer)
+never(Parameter, Buffer)
