@@ -129,16 +129,18 @@ def law_samples():
     return [pytest.param(sample, id=name) for name, sample in first.items()]
 
 
+@pytest.mark.parametrize("behind", [False, True], ids=["caller", "caller in Python"])
 @pytest.mark.parametrize("sample", law_samples())
-def test_every_op_gives_the_subclass_with_the_same_values_and_history(sample):
+def test_every_op_gives_the_subclass_with_the_same_values_and_history(sample, behind):
     expected = sample.op.call(*sample.tensors(), **sample.params)
     tensors = sample.tensors()
     for t in tensors:
         if t is not None:
             t.__class__ = Mine
-    made = sample.op.call(*tensors, **sample.params)
+    call = sample.op.callers[0] if behind else sample.op.call
+    made = call(*tensors, **sample.params)
     pairs = (
-        list(zip(made, expected, strict=False))
+        list(zip(made, expected, strict=True))
         if isinstance(expected, tuple)
         else [(made, expected)]
     )
