@@ -5,16 +5,25 @@ computes the same, slower: NOTE [Native] in `src/native/module.c`.
 """
 
 import os
+import re
 import sysconfig
+import zlib
 from glob import glob
+from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
+
+# What the extension is built from, as `built_from` in `engine/native.py` expects it.
+version = re.search('^__version__ = "(.*)"', Path("src/retrograd/__init__.py").read_text(), re.M)
+sources = sorted(Path("src/native").glob("*.[ch]"))
+sum_of_all = zlib.crc32(b"".join(path.read_bytes() for path in sources))
 
 native = Extension(
     "retrograd.engine._native",
     ["src/native/module.c"],
     depends=glob("src/native/*"),
+    define_macros=[("BUILT_FROM", f'"{version[1]} {sum_of_all:08x}"')],
     include_dirs=[numpy.get_include()],
     optional=True,  # without a compiler, the installation goes on
 )

@@ -3,12 +3,20 @@
 #include "shared.h"
 #include "leaves.c"
 
-/* The heap is that of `backward.run`: a list of (-seq, node), the newest node first. */
+/* The heap is that of `backward.run`: a list of (-seq, node), the newest node first. Code of the user's
+   may change it between any two calls below, but during none. */
 
-static long long
-key_at(PyObject *heap, Py_ssize_t i)
+/* What is at a place of the heap, borrowed, and its key. */
+static PyObject *
+waiting(PyObject *heap, Py_ssize_t i, long long *key)
 {
-    return PyLong_AsLongLong(PyTuple_GET_ITEM(PyList_GET_ITEM(heap, i), 0));
+    PyObject *item = PyList_GET_ITEM(heap, i);
+    if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) != 2 ||
+        !is_integer(PyTuple_GET_ITEM(item, 0), key) || !is_a(PyTuple_GET_ITEM(item, 1), Node)) {
+        PyErr_SetString(PyExc_TypeError, "the heap of a backward pass holds (number, node) only");
+        return NULL;
+    }
+    return PyTuple_GET_ITEM(item, 1);
 }
 
 static int
@@ -20,138 +28,209 @@ push(PyObject *heap, PyObject *node, long long seq)
         return -1;
     }
     Py_DECREF(item);
-    for (Py_ssize_t i = PyList_GET_SIZE(heap) - 1;
-         i > 0 && key_at(heap, i) < key_at(heap, (i - 1) / 2); i = (i - 1) / 2) {
+    long long key, above;
+    for (Py_ssize_t i = PyList_GET_SIZE(heap) - 1; i > 0; i = (i - 1) / 2) {
+        if (!waiting(heap, i, &key) || !waiting(heap, (i - 1) / 2, &above)) {
+            return -1;
+        }
+        if (key >= above) {
+            break;
+        }
         swap(heap, i, (i - 1) / 2);
     }
     return 0;
 }
 
+/* Take the newest node; NULL, without an error where there is none. */
 static PyObject *
 pop(PyObject *heap)
 {
     Py_ssize_t last = PyList_GET_SIZE(heap) - 1;
-    if (last < 0) {
+    long long key, left, right;
+    PyObject *node = last < 0 ? NULL : Py_XNewRef(waiting(heap, 0, &key));
+    if (node == NULL) {
         return NULL;
     }
     swap(heap, 0, last);
-    PyObject *node = Py_NewRef(PyTuple_GET_ITEM(PyList_GET_ITEM(heap, last), 1));
-    if (PyList_SetSlice(heap, last, last + 1, NULL) < 0) {
-        Py_DECREF(node);
-        return NULL;
-    }
     for (Py_ssize_t i = 0, child; (child = 2 * i + 1) < last; i = child) {
-        if (child + 1 < last && key_at(heap, child + 1) < key_at(heap, child)) {
-            child++;
+        if (!waiting(heap, i, &key) || !waiting(heap, child, &left)) {
+            Py_DECREF(node);
+            return NULL;
         }
-        if (key_at(heap, i) <= key_at(heap, child)) {
+        if (child + 1 < last) {
+            if (!waiting(heap, child + 1, &right)) {
+                Py_DECREF(node);
+                return NULL;
+            }
+            child += right < left;
+            left = right < left ? right : left;
+        }
+        if (key <= left) {
             break;
         }
         swap(heap, i, child);
     }
+    if (PyList_SetSlice(heap, last, last + 1, NULL) < 0) {
+        Py_CLEAR(node);
+    }
     return node;
 }
 
+/* The number of a node; -1 with an error. */
 static long long
 number_of(PyObject *node)
 {
-    return PyLong_AsLongLong(SLOT(node, of_node.seq));
+    long long number;
+    if (is_integer(SLOT(node, of_node.seq), &number) && number >= 0) {
+        return number;
+    }
+    PyErr_Format(PyExc_TypeError, "the number `seq` of %R must be an integer, 0 or more", node);
+    return -1;
 }
 
-/* Which of the fast cases a kind of node is, or 0. */
-static long
-ordinary(PyObject *op)
-{
-    return PyLong_AsLong(SLOT(op, of_kind.ordinary));
-}
-
-/* The values of a node, as `saved.raw` gives them. */
+/* An ordinary node that is about to run: what its formulas take, held. The values are those that
+   `saved.raw` gives. */
 typedef struct {
-    Py_ssize_t count;
-    PyObject *at[MOST_VALUES];
+    PyObject *op, *edges, *saved, *params, *formulas, *takes;
+    long long kind, seq; /* which of the ordinary kinds, or 0 */
+    Py_ssize_t count;    /* of values */
+    PyObject *values[MOST_VALUES];
     PyObject *list; /* all of them, for the formulas that take them together */
-} Values;
+} Turn;
 
 static void
-release(Values *values)
+release(Turn *turn)
 {
-    while (values->count > 0) {
-        Py_DECREF(values->at[--values->count]);
+    while (turn->count > 0) {
+        Py_DECREF(turn->values[--turn->count]);
     }
-    Py_CLEAR(values->list);
+    Py_CLEAR(turn->list);
+    Py_CLEAR(turn->op);
+    Py_CLEAR(turn->edges);
+    Py_CLEAR(turn->saved);
+    Py_CLEAR(turn->params);
+    Py_CLEAR(turn->formulas);
+    Py_CLEAR(turn->takes);
+}
+
+/* The version cell of an output that a node saved in one of its places, or None; held. */
+static PyObject *
+saved_cell(PyObject *node, Py_ssize_t place)
+{
+    PyObject *cells = PyObject_GetAttr(node, text_cells), *cell = NULL, *number;
+    if (cells == Py_None) {
+        cell = Py_XNewRef(optional(SLOT(node, of_node.cell), Cell));
+    }
+    else if (cells != NULL && PyDict_CheckExact(cells)) {
+        number = PyLong_FromSsize_t(place);
+        cell = number == NULL ? NULL : PyDict_GetItemWithError(cells, number);
+        cell = Py_XNewRef(optional(cell, Cell));
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(cells);
+    return cell;
 }
 
 /* Whether a saved value is there and was not written since; if so, it is the next of the values. */
 static bool
-take(Values *values, PyObject *node, PyObject *value, long long seq)
+take(Turn *turn, PyObject *node, PyObject *value)
 {
-    PyObject *array = value, *cell = Py_None;
-    if (PyArray_CheckExact(value)) {
-        PyObject *cells = PyObject_GetAttr(node, text_cells);
-        Py_XDECREF(cells);
-        if (cells != Py_None) {
-            return false;
-        }
-        cell = SLOT(node, of_node.cell);
+    PyObject *array = NULL, *cell = NULL;
+    long long last = -1;
+    if (value == Py_None) {
+        array = cell = Py_NewRef(value);
+        Py_INCREF(cell);
+    }
+    else if (PyArray_CheckExact(value)) {
+        array = Py_NewRef(value);
+        cell = saved_cell(node, turn->count);
     }
     else if (PyObject_TypeCheck(value, Tensor)) {
-        array = SLOT(value, of_tensor.array);
-        cell = SLOT(value, of_tensor.cell);
+        array = Py_XNewRef(SLOT(value, of_tensor.array));
+        cell = Py_XNewRef(known_cell(value));
     }
-    else if (value != Py_None) {
+    bool known = array != NULL && cell != NULL &&
+                 (cell == Py_None || is_integer(SLOT(cell, of_cell.last), &last));
+    Py_XDECREF(cell);
+    if (!known || last > turn->seq) {
+        Py_XDECREF(array);
         return false;
     }
-    if (array == NULL || (cell != Py_None && PyLong_AsLongLong(SLOT(cell, of_cell.last)) > seq)) {
-        return false;
-    }
-    values->at[values->count++] = Py_NewRef(array);
+    turn->values[turn->count++] = array;
     return true;
 }
 
-static int
-read_values(Values *values, PyObject *node, PyObject *saved, PyObject *params)
+/* Hold what an ordinary node needs in order to run; false where Python is to see to it: saved values
+   that are freed, written or packed, and whatever does not belong into a slot. */
+static bool
+prepare(Turn *turn, PyObject *node)
 {
-    bool plain = PyTuple_CheckExact(saved) &&
-                 PyTuple_GET_SIZE(saved) + PyTuple_GET_SIZE(params) <= MOST_VALUES;
-    long long seq = number_of(node);
-    for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(saved); i++) {
-        plain = take(values, node, PyTuple_GET_ITEM(saved, i), seq);
+    turn->op = Py_XNewRef(SLOT(node, of_node.op));
+    if (!is_a(turn->op, Kind) || !is_integer(SLOT(turn->op, of_kind.ordinary), &turn->kind) ||
+        turn->kind == 0) {
+        return false;
     }
-    if (plain) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(params); i++) {
-            values->at[values->count++] = Py_NewRef(PyTuple_GET_ITEM(params, i));
+    turn->formulas = Py_XNewRef(tuple_at(turn->op, of_kind.formulas));
+    turn->takes = Py_XNewRef(tuple_at(turn->op, of_kind.takes));
+    turn->edges = Py_XNewRef(tuple_at(node, of_node.edges));
+    turn->saved = Py_XNewRef(tuple_at(node, of_node.saved));
+    turn->params = Py_XNewRef(tuple_at(node, of_node.params));
+    if (turn->formulas == NULL || turn->takes == NULL || turn->edges == NULL ||
+        turn->saved == NULL || turn->params == NULL || !PyTuple_CheckExact(turn->saved) ||
+        !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
+        return false;
+    }
+    Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), saves = PyTuple_GET_SIZE(turn->saved);
+    Py_ssize_t formulas = PyTuple_GET_SIZE(turn->formulas), facts = PyTuple_GET_SIZE(turn->params);
+    if (formulas != (turn->kind == VARIADIC ? 1 : edges) ||
+        PyTuple_GET_SIZE(turn->takes) != formulas || saves + facts > MOST_VALUES) {
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < edges; i++) {
+        if (optional(PyTuple_GET_ITEM(turn->edges, i), Node) == NULL) {
+            return false;
         }
-        return 0;
     }
-    release(values);
-    PyErr_Clear();
-    PyObject *found = PyObject_CallOneArg(raw, node); /* unpacks, or says what is wrong */
-    values->list = found == NULL ? NULL : PySequence_List(found);
-    Py_XDECREF(found);
-    return values->list == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; i < saves; i++) {
+        if (!take(turn, node, PyTuple_GET_ITEM(turn->saved, i))) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    for (Py_ssize_t i = 0; i < facts; i++) {
+        turn->values[turn->count++] = Py_NewRef(PyTuple_GET_ITEM(turn->params, i));
+    }
+    return true;
 }
 
 /* The contribution of one formula. */
 static PyObject *
-contribution(PyObject *formula, long place, PyObject *xp, PyObject *g, Values *values)
+contribution(Turn *turn, Py_ssize_t i, PyObject *xp, PyObject *g)
 {
     PyObject *stack[4] = {NULL, xp, g, NULL};
+    long long place;
+    if (!is_integer(PyTuple_GET_ITEM(turn->takes, i), &place) || place >= turn->count) {
+        PyErr_Format(PyExc_IndexError, "formula %zd of %R takes a value that there is not", i,
+                     turn->op);
+        return NULL;
+    }
     if (place >= 0) {
-        stack[3] = values->list == NULL ? values->at[place] : PyList_GET_ITEM(values->list, place);
+        stack[3] = turn->values[place];
     }
     else if (place != ALONE) {
-        if (values->list == NULL) {
-            values->list = PyList_New(values->count);
-            for (Py_ssize_t i = 0; values->list != NULL && i < values->count; i++) {
-                PyList_SET_ITEM(values->list, i, Py_NewRef(values->at[i]));
+        if (turn->list == NULL) {
+            turn->list = PyList_New(turn->count);
+            for (Py_ssize_t j = 0; turn->list != NULL && j < turn->count; j++) {
+                PyList_SET_ITEM(turn->list, j, Py_NewRef(turn->values[j]));
             }
         }
-        stack[3] = values->list;
+        stack[3] = turn->list;
         if (stack[3] == NULL) {
             return NULL;
         }
     }
     size_t count = place == ALONE ? 2 : 3;
+    PyObject *formula = PyTuple_GET_ITEM(turn->formulas, i);
     return PyObject_Vectorcall(formula, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
@@ -191,8 +270,8 @@ static int
 enter(Pass *pass, PyObject *node)
 {
     long long seq = number_of(node);
-    if (seq == 0) {
-        return PyList_Append(pass->leaves, node);
+    if (seq <= 0) {
+        return seq < 0 ? -1 : PyList_Append(pass->leaves, node);
     }
     if (pass->next == NULL && PyList_GET_SIZE(pass->heap) == 0) {
         pass->next = Py_NewRef(node);
@@ -210,10 +289,12 @@ newest(Pass *pass)
     if (next == NULL || PyList_GET_SIZE(pass->heap) == 0) {
         return next != NULL ? next : pop(pass->heap);
     }
-    if (-number_of(next) < key_at(pass->heap, 0)) {
+    long long number = number_of(next), key;
+    bool known = number >= 0 && waiting(pass->heap, 0, &key) != NULL;
+    if (known && -number < key) {
         return next;
     }
-    int failed = push(pass->heap, next, number_of(next)) < 0;
+    bool failed = !known || push(pass->heap, next, number) < 0;
     Py_DECREF(next);
     return failed ? NULL : pop(pass->heap);
 }
@@ -249,43 +330,50 @@ pass_on(Pass *pass, PyObject *node, PyObject *edge, PyObject *c, PyObject *g, bo
     }
     int failed = c == NULL || arrive(pass, edge, c, c != g) < 0;
     Py_XDECREF(c);
-    return failed ? -1 : SLOT(edge, of_node.hooks) != Py_None && number_of(edge) == 0;
+    if (failed || SLOT(edge, of_node.hooks) == Py_None) {
+        return failed ? -1 : 0;
+    }
+    long long number = number_of(edge);
+    return number < 0 ? -1 : number == 0;
+}
+
+/* The namespace in which the formulas of a node run. */
+static PyObject *
+namespace_of(PyObject *node, bool fits)
+{
+    PyObject *dtype = SLOT(node, of_node.dtype);
+    bool real =
+        fits && dtype != NULL && PyArray_DescrCheck(dtype) && ((PyArray_Descr *)dtype)->kind == 'f';
+    return real ? reals : arrays;
 }
 
 /* Run the formulas of an ordinary node; returns as `pass_on`. */
 static int
-contribute(Pass *pass, PyObject *node, PyObject *g, PyObject *edges, Values *values)
+contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
 {
-    PyObject *op = SLOT(node, of_node.op), *formulas = SLOT(op, of_kind.formulas);
-    PyObject *takes = SLOT(op, of_kind.takes), *shares = NULL, *xp = arrays;
     bool fits = SLOT(node, of_node.fits) == Py_True;
-    Py_ssize_t count = PyTuple_GET_SIZE(edges);
+    PyObject *xp = namespace_of(node, fits), *shares = NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(turn->edges);
     int led = 0;
-    if (fits && ((PyArray_Descr *)SLOT(node, of_node.dtype))->kind == 'f') {
-        xp = reals;
-    }
-    if (ordinary(op) == VARIADIC) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(takes, 0));
-        PyObject *found = contribution(PyTuple_GET_ITEM(formulas, 0), place, xp, g, values);
+    if (turn->kind == VARIADIC) {
+        PyObject *found = contribution(turn, 0, xp, g);
         shares = found == NULL ? NULL : PySequence_Tuple(found);
         Py_XDECREF(found);
-        if (shares == NULL || PyTuple_GET_SIZE(shares) != count) {
-            Py_XDECREF(shares);
+        if (shares != NULL && PyTuple_GET_SIZE(shares) != count) {
+            PyErr_Format(PyExc_ValueError, "the formula of %R gave %zd contributions to %zd edges",
+                         turn->op, PyTuple_GET_SIZE(shares), count);
+            Py_CLEAR(shares);
+        }
+        if (shares == NULL) {
             return -1;
         }
     }
     for (Py_ssize_t i = 0; led >= 0 && i < count; i++) {
-        PyObject *edge = PyTuple_GET_ITEM(edges, i), *c;
+        PyObject *edge = PyTuple_GET_ITEM(turn->edges, i), *c;
         if (edge == Py_None) {
             continue;
         }
-        if (shares != NULL) {
-            c = Py_NewRef(PyTuple_GET_ITEM(shares, i));
-        }
-        else {
-            long place = PyLong_AsLong(PyTuple_GET_ITEM(takes, i));
-            c = contribution(PyTuple_GET_ITEM(formulas, i), place, xp, g, values);
-        }
+        c = shares != NULL ? Py_NewRef(PyTuple_GET_ITEM(shares, i)) : contribution(turn, i, xp, g);
         int leads = pass_on(pass, node, edge, c, g, fits);
         led = leads < 0 ? -1 : led | leads;
     }
@@ -293,86 +381,140 @@ contribute(Pass *pass, PyObject *node, PyObject *g, PyObject *edges, Values *val
     return led;
 }
 
-/* The cotangent of a node, taken from those that have arrived; NULL with an error. For a node with
-   several outputs it is a tuple, with zeros where nothing arrived. */
+/* The cotangent that has arrived at a node, which is taken; NULL with an error. */
 static PyObject *
 cotangent(Pass *pass, PyObject *node)
 {
-    PyObject *g = PyDict_GetItemWithError(pass->grads, node), *op = SLOT(node, of_node.op);
-    if (g == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetObject(PyExc_KeyError, node);
-        }
-        return NULL;
+    PyObject *g = Py_XNewRef(PyDict_GetItemWithError(pass->grads, node));
+    if (g == NULL && !PyErr_Occurred()) {
+        PyErr_SetObject(PyExc_KeyError, node);
     }
-    Py_INCREF(g);
-    if (PyDict_DelItem(pass->grads, node) < 0) {
+    if (g != NULL && PyDict_DelItem(pass->grads, node) < 0) {
         Py_CLEAR(g);
-    }
-    else if (ordinary(op) == JOINED) {
-        bool whole = true;
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(g); i++) {
-            whole = whole && PyList_GET_ITEM(g, i) != Py_None;
-        }
-        PyObject *args[] = {op, node, g, Py_False};
-        Py_SETREF(g, whole ? PyList_AsTuple(g)
-                           : PyObject_VectorcallMethod(text_materialize, args, 4, NULL));
     }
     return g;
 }
 
+/* The cotangents of a node with several outputs, a tuple: zeros where nothing has arrived. */
+static PyObject *
+materialized(PyObject *op, PyObject *node, PyObject *parts)
+{
+    PyObject *found = PySequence_Tuple(parts);
+    bool whole = found != NULL;
+    for (Py_ssize_t i = 0; whole && i < PyTuple_GET_SIZE(found); i++) {
+        whole = PyTuple_GET_ITEM(found, i) != Py_None;
+    }
+    if (found != NULL && !whole) {
+        PyObject *args[] = {op, node, found, Py_False};
+        Py_SETREF(found, PyObject_VectorcallMethod(text_materialize, args, 4, NULL));
+    }
+    return found;
+}
+
 /* Take the cotangent of an ordinary node and contribute to its edges; returns as `pass_on`. */
 static int
-run(Pass *pass, PyObject *node, bool free)
+run(Pass *pass, PyObject *node, bool free, Turn *turn)
 {
     PyObject *g = cotangent(pass, node);
+    if (g != NULL && turn->kind == JOINED) {
+        Py_SETREF(g, materialized(turn->op, node, g));
+    }
     if (g == NULL) {
         return -1;
     }
-    PyObject *edges = Py_NewRef(SLOT(node, of_node.edges));
-    PyObject *saved = Py_NewRef(SLOT(node, of_node.saved));
-    Values values = {.count = 0, .list = NULL};
-    int led = -1;
-    if (read_values(&values, node, saved, SLOT(node, of_node.params)) == 0) {
-        if (free && !(PyTuple_CheckExact(saved) && PyTuple_GET_SIZE(saved) == 0)) {
-            Py_SETREF(SLOT(node, of_node.saved), Py_NewRef(freed));
-        }
-        led = contribute(pass, node, g, edges, &values);
+    if (free && PyTuple_GET_SIZE(turn->saved) > 0) {
+        Py_XSETREF(SLOT(node, of_node.saved), Py_NewRef(freed));
     }
-    release(&values);
-    Py_DECREF(saved);
-    Py_DECREF(edges);
+    int led = contribute(pass, node, g, turn);
     Py_DECREF(g);
     return led;
 }
 
-/* Put the cotangent of one output in its place among those of the node behind it. */
+/* The node behind one of several outputs, held, and the place of the output there; NULL where Python is
+   to see to it. */
+static PyObject *
+source_of(PyObject *node, long long *place)
+{
+    PyObject *edges = tuple_at(node, of_node.edges), *params = tuple_at(node, of_node.params);
+    bool plain = edges != NULL && PyTuple_GET_SIZE(edges) == 1 && params != NULL &&
+                 PyTuple_GET_SIZE(params) == 1 && is_a(PyTuple_GET_ITEM(edges, 0), Node) &&
+                 is_integer(PyTuple_GET_ITEM(params, 0), place);
+    return plain ? Py_NewRef(PyTuple_GET_ITEM(edges, 0)) : NULL;
+}
+
+/* A list of None for each output of a node, which has arrived there. */
+static PyObject *
+new_parts(Pass *pass, PyObject *source)
+{
+    PyObject *layout = PyObject_GetAttr(source, text_layout);
+    Py_ssize_t count = layout == NULL ? -1 : PyObject_Length(layout);
+    Py_XDECREF(layout);
+    PyObject *parts = count < 0 ? NULL : PyList_New(count);
+    for (Py_ssize_t i = 0; parts != NULL && i < count; i++) {
+        PyList_SET_ITEM(parts, i, Py_NewRef(Py_None));
+    }
+    if (parts != NULL && arrive(pass, source, parts, false) < 0) {
+        Py_CLEAR(parts);
+    }
+    return parts;
+}
+
+/* Put the cotangent of one output in its place among those of the node behind it; 1 where Python is to
+   see to it. */
 static int
 deliver(Pass *pass, PyObject *node)
 {
-    PyObject *g = cotangent(pass, node), *source = PyTuple_GET_ITEM(SLOT(node, of_node.edges), 0);
-    PyObject *parts = g == NULL ? NULL : PyDict_GetItemWithError(pass->grads, source);
-    Py_XINCREF(parts);
-    if (parts == NULL && g != NULL && !PyErr_Occurred()) {
-        PyObject *layout = PyObject_GetAttr(source, text_layout);
-        Py_ssize_t count = layout == NULL ? -1 : PyObject_Length(layout);
-        Py_XDECREF(layout);
-        parts = count < 0 ? NULL : PyList_New(count);
-        for (Py_ssize_t i = 0; parts != NULL && i < count; i++) {
-            PyList_SET_ITEM(parts, i, Py_NewRef(Py_None));
+    long long place;
+    PyObject *source = source_of(node, &place), *g = NULL, *parts = NULL;
+    int failed = source == NULL;
+    if (!failed) {
+        g = cotangent(pass, node);
+        parts = g == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(pass->grads, source));
+        if (parts == NULL && g != NULL && !PyErr_Occurred()) {
+            parts = new_parts(pass, source);
         }
-        if (parts != NULL && arrive(pass, source, parts, false) < 0) {
-            Py_CLEAR(parts);
-        }
+        failed = -1;
     }
     if (parts != NULL) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(SLOT(node, of_node.params), 0));
-        PyList_SetItem(parts, place, Py_NewRef(g));
+        failed = PyList_SetItem(parts, (Py_ssize_t)place, Py_NewRef(g)); /* checks both */
     }
-    int failed = parts == NULL;
     Py_XDECREF(parts);
     Py_XDECREF(g);
-    return failed ? -1 : 0;
+    Py_XDECREF(source);
+    return failed;
+}
+
+/* Let one node run: 0 when it has; 1 where it led to a leaf with hooks, or Python is to see to it. */
+static int
+step(Pass *pass, PyObject *node, bool free)
+{
+    if (SLOT(node, of_node.hooks) != Py_None) {
+        return 1;
+    }
+    if (SLOT(node, of_node.op) == output_kind) {
+        return deliver(pass, node);
+    }
+    Turn turn;
+    memset(&turn, 0, offsetof(Turn, values));
+    turn.list = NULL;
+    int led = prepare(&turn, node) ? run(pass, node, free, &turn) : 1;
+    release(&turn);
+    return led;
+}
+
+/* Say in the error that is set at which node it happened. */
+static void
+note(PyObject *node)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *done = PyObject_CallFunctionObjArgs(noted, value, node, NULL);
+    Py_XDECREF(done);
+    PyErr_Restore(type, value, traceback); /* in place of what went wrong with the note, if so */
 }
 
 /* Run ordinary nodes until none waits or something else is to be done, which `stop` then says. */
@@ -380,18 +522,18 @@ static int
 run_on(Pass *pass, bool free, PyObject **stop)
 {
     for (PyObject *node; (node = newest(pass)) != NULL; Py_DECREF(node)) {
-        int led = 1;
-        if (SLOT(node, of_node.hooks) == Py_None) {
-            PyObject *op = SLOT(node, of_node.op);
-            led = op == output_kind ? deliver(pass, node)
-                  : ordinary(op)    ? run(pass, node, free)
-                                    : 1;
+        int led = step(pass, node, free);
+        if (led < 0) {
+            note(node);
         }
         if (led && pass->next != NULL) { /* whoever goes on looks at the heap alone */
-            if (led > 0 && push(pass->heap, pass->next, number_of(pass->next)) < 0) {
+            PyObject *next = pass->next;
+            pass->next = NULL;
+            long long number = led < 0 ? -1 : number_of(next);
+            if (number < 0 || push(pass->heap, next, number) < 0) {
                 led = -1;
             }
-            Py_CLEAR(pass->next);
+            Py_DECREF(next);
         }
         if (led < 0) {
             Py_DECREF(node);
@@ -408,13 +550,20 @@ run_on(Pass *pass, bool free, PyObject **stop)
 static PyObject *
 advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 5) {
-        PyErr_SetString(PyExc_TypeError, "advance takes grads, borrowed, heap, leaves and free");
+    if (count != 5 || Tensor == NULL || !PyDict_CheckExact(args[0]) || !PySet_CheckExact(args[1]) ||
+        !PyList_CheckExact(args[2]) || !PyList_CheckExact(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "advance takes grads (a dict), borrowed (a set), heap and "
+                                         "leaves (lists), and free");
         return NULL;
     }
     Pass pass = {args[0], args[1], args[2], args[3], NULL};
-    PyObject *stop = NULL;
-    if (run_on(&pass, args[4] == Py_True, &stop) < 0) {
+    PyObject *stop = NULL, *token = make_quiet();
+    if (token == NULL) {
+        return NULL;
+    }
+    int failed = run_on(&pass, args[4] == Py_True, &stop);
+    if (make_loud(token) < 0 || failed) {
+        Py_XDECREF(stop);
         return NULL;
     }
     return stop != NULL ? stop : Py_NewRef(Py_None);
@@ -424,10 +573,19 @@ static int
 accumulate_all(Pass *pass)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pass->leaves); i++) {
-        PyObject *leaf = PyList_GET_ITEM(pass->leaves, i),
-                 *g = PyDict_GetItemWithError(pass->grads, leaf);
+        PyObject *leaf = Py_NewRef(PyList_GET_ITEM(pass->leaves, i));
+        PyObject *g = Py_XNewRef(PyDict_GetItemWithError(pass->grads, leaf));
         int shared = PySet_GET_SIZE(pass->borrowed) ? PySet_Contains(pass->borrowed, leaf) : 0;
-        if (g == NULL || shared < 0 || accumulate(leaf, g, shared) < 0) {
+        int failed = g == NULL || shared < 0 || accumulate(leaf, g, shared) < 0;
+        if (failed && !PyErr_Occurred()) {
+            PyErr_SetObject(PyExc_KeyError, leaf);
+        }
+        if (failed) {
+            note(leaf);
+        }
+        Py_XDECREF(g);
+        Py_DECREF(leaf);
+        if (failed) {
             return -1;
         }
     }
@@ -437,20 +595,25 @@ accumulate_all(Pass *pass)
 static PyObject *
 start(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 3) {
+    if (count != 3 || !is_a(args[0], Node)) {
         PyErr_SetString(PyExc_TypeError, "start takes a node, its cotangent and whether to free");
         return NULL;
     }
     Pass pass = {PyDict_New(), PySet_New(NULL), PyList_New(0), PyList_New(0), Py_NewRef(args[0])};
-    PyObject *result = NULL, *stop = NULL;
+    PyObject *result = NULL, *stop = NULL, *token = NULL;
     if (pass.grads != NULL && pass.borrowed != NULL && pass.heap != NULL && pass.leaves != NULL &&
-        PyDict_SetItem(pass.grads, args[0], args[1]) == 0 &&
-        run_on(&pass, args[2] == Py_True, &stop) == 0) {
-        if (stop != NULL) {
+        PyDict_SetItem(pass.grads, args[0], args[1]) == 0 && (token = make_quiet()) != NULL) {
+        if (run_on(&pass, args[2] == Py_True, &stop) < 0) {
+            result = NULL;
+        }
+        else if (stop != NULL) {
             result = PyTuple_Pack(5, pass.grads, pass.borrowed, pass.heap, pass.leaves, stop);
         }
         else if (accumulate_all(&pass) == 0) {
             result = Py_NewRef(Py_None);
+        }
+        if (make_loud(token) < 0) {
+            Py_CLEAR(result);
         }
     }
     Py_XDECREF(stop);

@@ -14,23 +14,92 @@ take_arrays(Call *call)
         PyObject *input = call->args[i], *array = NULL;
         if (PyObject_TypeCheck(input, Tensor)) {
             array = Py_XNewRef(SLOT(input, of_tensor.array));
-            if (array != NULL && !PyArray_CheckExact(array)) {
-                Py_CLEAR(array);
-            }
         }
         else if (self->takes_scalar && i == 1) {
-            PyObject *like = dtype_of(call->arrays[0]);
+            PyObject *like = Py_NewRef(dtype_of(call->arrays[0]));
             array = PyObject_CallFunctionObjArgs(scalar_array, input, like, NULL);
+            Py_DECREF(like);
         }
         else if (input == Py_None && self->inputs > 2) {
-            array = Py_NewRef(Py_None);
+            call->arrays[i] = Py_NewRef(Py_None);
+            continue;
         }
-        if (array == NULL) {
+        if (array == NULL || !PyArray_CheckExact(array)) {
+            Py_XDECREF(array);
             return i;
         }
         call->arrays[i] = array;
     }
     return call->count;
+}
+
+/* The result of a ufunc on few elements, by its loop: what NumPy would do, without asking what to do
+   about floating-point errors. NULL without an error where the inputs are not plain: other types than
+   one real or complex one, other layouts, shapes to broadcast but for a number's. */
+static PyObject *
+run_loop(Call *call)
+{
+    PyArrayObject *first = (PyArrayObject *)call->arrays[0], *large = first, *made;
+    int type = PyArray_TYPE(first);
+    if (type < NPY_FLOAT || type > NPY_CDOUBLE || call->kwnames != NULL) {
+        return NULL;
+    }
+    Loop *loop = &call->of->loops[type - NPY_FLOAT];
+    if (loop->function == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < call->count; i++) {
+        PyArrayObject *array = (PyArrayObject *)call->arrays[i];
+        if (PyArray_DESCR(array) != PyArray_DESCR(first) || !PyArray_ISCARRAY_RO(array)) {
+            return NULL;
+        }
+        large = PyArray_NDIM(array) > PyArray_NDIM(large) ? array : large;
+    }
+    npy_intp count = PyArray_SIZE(large), steps[MOST + 1];
+    char *data[MOST + 1];
+    for (int i = 0; i < call->count; i++) {
+        PyArrayObject *array = (PyArrayObject *)call->arrays[i];
+        bool number = PyArray_NDIM(array) == 0;
+        if (!number && !PyArray_SAMESHAPE(array, large)) {
+            return NULL;
+        }
+        data[i] = PyArray_BYTES(array);
+        steps[i] = number ? 0 : PyArray_ITEMSIZE(array);
+    }
+    if (count == 0 || count > FEW) {
+        return NULL;
+    }
+    made =
+        (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(large), PyArray_DIMS(large), loop->gives);
+    if (made != NULL) {
+        data[call->count] = PyArray_BYTES(made);
+        steps[call->count] = PyArray_ITEMSIZE(made);
+        loop->function(data, &count, steps, loop->data);
+    }
+    return (PyObject *)made;
+}
+
+/* What the forward gives for the arrays and parameters on the stack. */
+static PyObject *
+compute(Call *call)
+{
+    size_t count = (size_t)call->count | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    PyObject *result = call->of->is_ufunc ? run_loop(call) : NULL;
+    if (result != NULL || PyErr_Occurred()) {
+        return result;
+    }
+    if (call->of->view == VIEW) { /* nothing is computed */
+        return PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
+    }
+    PyObject *token = make_quiet();
+    if (token == NULL) {
+        return NULL;
+    }
+    result = PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
+    if (make_loud(token) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
 }
 
 /* Run the forward on the inputs' arrays, and wrap the result; NULL as `wrap`. */
@@ -49,8 +118,7 @@ call_plain(Call *call, bool recording)
     for (Py_ssize_t i = 0; i < params; i++) {
         call->arrays[ready + i] = call->args[ready + i];
     }
-    result = PyObject_Vectorcall(self->forward, call->arrays,
-                                 ready | PY_VECTORCALL_ARGUMENTS_OFFSET, call->kwnames);
+    result = compute(call);
     if (self->several) {
         bool found = result != NULL && PyTuple_CheckExact(result);
         tensor = found ? wrap_all(call, result, recording) : NULL;
@@ -66,8 +134,22 @@ done:
     while (ready > 0) {
         Py_DECREF(call->arrays[--ready]);
     }
+    call->arrays = NULL;
     Py_XDECREF(result);
     return tensor;
+}
+
+/* Whether a call has so many parameters at most, and none of them is `out`, which a ufunc would take. */
+static bool
+plain_params(PyObject *kwnames, Py_ssize_t most)
+{
+    Py_ssize_t count = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) {
+            return false;
+        }
+    }
+    return count <= most;
 }
 
 static PyObject *
@@ -81,7 +163,7 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         return override;
     }
     Py_DECREF(override);
-    if (fits && (kwnames == NULL || PyTuple_GET_SIZE(kwnames) <= most)) {
+    if (fits && plain_params(kwnames, most)) {
         long kind = current_modes();
         if (kind != OTHER) {
             Call call = {self, args, NULL, kwnames, (int)count};
@@ -112,6 +194,59 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     return PyObject_Vectorcall(((Caller *)callable)->python, args, nargsf, kwnames);
 }
 
+static bool
+all_within(PyObject *numbers, long long least, long long most)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++) {
+        long long n;
+        if (!is_integer(PyTuple_GET_ITEM(numbers, i), &n) || n < least || n > most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether each fact is the name of a parameter, or the place of an input, negative for all. */
+static bool
+are_facts(PyObject *facts, int inputs, bool variadic)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(facts); i++) {
+        PyObject *fact = PyTuple_GET_ITEM(facts, i);
+        long long place;
+        bool known =
+            is_integer(fact, &place) && (variadic ? place == -1 : 0 <= place && place < inputs);
+        if (!known && !PyUnicode_CheckExact(fact)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Find the loops of a ufunc of so many inputs, for each type that all of them may have. */
+static void
+find_loops(Caller *self)
+{
+    PyUFuncObject *ufunc = (PyUFuncObject *)self->forward;
+    if (!PyObject_TypeCheck(self->forward, &PyUFunc_Type) || ufunc->core_enabled ||
+        ufunc->nin != self->inputs || ufunc->nin > 2 || ufunc->nout != 1) {
+        return;
+    }
+    self->is_ufunc = true;
+    for (int i = ufunc->ntypes - 1; i >= 0; i--) { /* the first of a type is the one that is kept */
+        const char *types = ufunc->types + i * ufunc->nargs;
+        int type = types[0];
+        bool one = type >= NPY_FLOAT && type <= NPY_CDOUBLE && types[ufunc->nin] <= NPY_CDOUBLE;
+        for (int j = 1; j < ufunc->nin; j++) {
+            one = one && types[j] == type;
+        }
+        if (one) {
+            Loop loop = {ufunc->functions[i], ufunc->data == NULL ? NULL : (void *)ufunc->data[i],
+                         types[ufunc->nin]};
+            self->loops[type - NPY_FLOAT] = loop;
+        }
+    }
+}
+
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -126,9 +261,21 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      &several, &joined, &view, &variadic, &takes_scalar)) {
         return NULL;
     }
+    if (Tensor == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
+        return NULL;
+    }
     Py_ssize_t edges = PyTuple_GET_SIZE(places), saves = PyTuple_GET_SIZE(sources);
-    if (inputs > MOST || edges > inputs || saves > MOST || PyTuple_GET_SIZE(keeps) != edges) {
-        PyErr_SetString(PyExc_ValueError, "too many inputs or saved values for a native caller");
+    if (inputs < 1 || inputs > MOST || edges > inputs || saves > MOST ||
+        PyTuple_GET_SIZE(keeps) != edges || (takes_scalar && inputs != 2) ||
+        (variadic && (inputs != 1 || saves)) || view < NO_VIEW || view > MAYBE_VIEW) {
+        PyErr_SetString(PyExc_ValueError,
+                        "no such inputs, edges or saved values in a native caller");
+        return NULL;
+    }
+    if (!all_within(places, 0, inputs - 1) || !all_within(sources, -MOST, inputs - 1) ||
+        !all_within(keeps, 0, (1 << MOST) - 1) || !are_facts(facts, inputs, variadic)) {
+        PyErr_SetString(PyExc_ValueError, "a place of a native caller is none of its inputs");
         return NULL;
     }
     Caller *self = (Caller *)type->tp_alloc(type, 0);
@@ -149,6 +296,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->view = view;
     self->variadic = variadic;
     self->takes_scalar = takes_scalar;
+    find_loops(self);
     for (Py_ssize_t i = 0; i < edges; i++) {
         self->places[i] = (signed char)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
     }
@@ -182,18 +330,17 @@ caller_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->python);
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
-    Py_VISIT(self->facts);
-    return 0;
+    return 0; /* the facts are names and numbers */
 }
 
+/* None instead of nothing: whatever else is cleared may still call this caller. */
 static int
 caller_clear(PyObject *object)
 {
     Caller *self = (Caller *)object;
-    Py_CLEAR(self->python);
-    Py_CLEAR(self->op);
-    Py_CLEAR(self->forward);
-    Py_CLEAR(self->facts);
+    Py_XSETREF(self->python, Py_NewRef(Py_None));
+    Py_XSETREF(self->op, Py_NewRef(Py_None));
+    Py_XSETREF(self->forward, Py_NewRef(Py_None));
     return 0;
 }
 
@@ -204,7 +351,11 @@ caller_dealloc(PyObject *object)
     if (((Caller *)object)->weakrefs != NULL) {
         PyObject_ClearWeakRefs(object);
     }
-    caller_clear(object);
+    Caller *self = (Caller *)object;
+    Py_XDECREF(self->python);
+    Py_XDECREF(self->op);
+    Py_XDECREF(self->forward);
+    Py_XDECREF(self->facts);
     Py_TYPE(object)->tp_free(object);
 }
 
@@ -225,7 +376,7 @@ static PyObject *
 caller_repr(PyObject *self)
 {
     PyObject *name = PyObject_GetAttrString(self, "__qualname__"), *text;
-    text = name == NULL ? NULL : PyUnicode_FromFormat("<function %U at %p>", name, self);
+    text = name == NULL ? NULL : PyUnicode_FromFormat("<function %S at %p>", name, self);
     Py_XDECREF(name);
     return text;
 }

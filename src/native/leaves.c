@@ -2,35 +2,45 @@
 
 #include "shared.h"
 
+/* Add to the gradient that is there, in place; it is a write like any other, and counted after it
+   is done. 1 where the memory must not be written. */
+static int
+add_in_place(PyObject *before, PyObject *array, PyObject *g)
+{
+    PyObject *stack[4] = {NULL, array, g, array};
+    PyObject *sum = PyObject_Vectorcall(add, stack + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (sum != NULL) {
+        Py_DECREF(sum);
+        return wrote(before, writer);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
+        return -1;
+    }
+    PyErr_Clear(); /* the user's own .grad, read-only (an expanded view) */
+    return 1;
+}
+
 /* Add a complete cotangent to the leaf's `.grad`; the leaf's lock is held. */
 static int
 add_grad(PyObject *leaf, PyObject *g, bool borrowed)
 {
-    PyObject *before = PyObject_GetAttr(leaf, text_grad), *made = NULL;
+    PyObject *before = PyObject_GetAttr(leaf, text_grad), *array = NULL, *made = NULL;
     int failed = -1;
     if (before == NULL) {
         return -1;
     }
     if (before != Py_None) {
-        PyObject *array = Py_NewRef(SLOT(before, of_tensor.array)),
-                 *cell = SLOT(before, of_tensor.cell);
-        PyObject *stack[4] = {NULL, array, g, array};
-        made = PyObject_Vectorcall(add, stack + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        Py_DECREF(array);
-        if (made != NULL) {
-            failed = 0;
-            if (cell != Py_None) {
-                PyObject *counted = bump(cell, writer);
-                failed = counted == NULL ? -1 : 0;
-                Py_XDECREF(counted);
-            }
+        array = held_by(before, Tensor, of_tensor.array, text_array);
+        failed = array == NULL ? -1 : add_in_place(before, array, g);
+        PyObject *fitted =
+            failed > 0 ? PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL) : NULL;
+        PyObject *sum = fitted == NULL ? NULL : PyNumber_Add(array, fitted);
+        made = sum == NULL ? NULL : new_tensor(PyObject_CallOneArg(as_array, sum));
+        Py_XDECREF(sum);
+        Py_XDECREF(fitted);
+        if (failed <= 0) {
             goto done;
         }
-        if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
-            goto done;
-        }
-        PyErr_Clear(); /* the user's own .grad, read-only (an expanded view) */
-        made = new_tensor(PyNumber_Add(SLOT(before, of_tensor.array), g));
     }
     else if (borrowed || !PyArray_CheckExact(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
         made = new_tensor(
@@ -42,7 +52,41 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
     failed = made == NULL ? -1 : PyObject_SetAttr(leaf, text_grad, made);
 done:
     Py_DECREF(before);
+    Py_XDECREF(array);
     Py_XDECREF(made);
+    return failed;
+}
+
+/* Whether a cotangent has the shape and dtype of the leaf. */
+static bool
+fits_leaf(PyObject *leaf, PyObject *g)
+{
+    PyObject *array = is_a(leaf, Tensor) ? SLOT(leaf, of_tensor.array) : NULL;
+    return array != NULL && PyArray_CheckExact(array) && PyArray_CheckExact(g) &&
+           dtype_of(array) == dtype_of(g) &&
+           PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)g);
+}
+
+/* `add_grad` while the lock is held, which an error leaves free again. */
+static int
+add_under(PyObject *lock, PyObject *leaf, PyObject *g, bool borrowed)
+{
+    PyObject *acquired = PyObject_CallMethodNoArgs(lock, text_acquire), *type, *value, *traceback;
+    if (acquired == NULL) {
+        return -1;
+    }
+    Py_DECREF(acquired);
+    int failed = add_grad(leaf, g, borrowed);
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *released = PyObject_CallMethodNoArgs(lock, text_release);
+    if (released == NULL) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return -1;
+    }
+    PyErr_Restore(type, value, traceback);
+    Py_DECREF(released);
     return failed;
 }
 
@@ -50,37 +94,45 @@ done:
 static int
 accumulate(PyObject *node, PyObject *g, bool borrowed)
 {
-    PyObject *held = SLOT(node, of_node.saved), *lock = SLOT(held, of_leaf.lock);
-    PyObject *leaf = PyObject_CallNoArgs(SLOT(held, of_leaf.tensor)), *type, *value, *traceback;
-    if (leaf == NULL || leaf == Py_None || SLOT(leaf, of_tensor.node) != node) {
-        Py_XDECREF(leaf);
-        return leaf == NULL ? -1 : 0;
+    PyObject *held = held_by(node, Node, of_node.saved, text_saved), *lock = NULL, *leaf = NULL;
+    PyObject *ref = held == NULL ? NULL : held_by(held, Leaf, of_leaf.tensor, text_tensor);
+    PyObject *now = NULL, *fitted = NULL;
+    leaf = ref == NULL ? NULL : PyObject_CallNoArgs(ref);
+    int failed = leaf == NULL ? -1 : 0;
+    if (!failed && leaf != Py_None) {
+        now = held_by(leaf, Tensor, of_tensor.node, text_node);
+        failed = now == NULL ? -1 : 0;
+        if (now == node) {
+            fitted = fits_leaf(leaf, g) ? Py_NewRef(g)
+                                        : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+            lock = fitted == NULL ? NULL : held_by(held, Leaf, of_leaf.lock, text_lock);
+            failed = lock == NULL ? -1 : add_under(lock, leaf, fitted, borrowed);
+        }
     }
-    PyObject *acquired = PyObject_CallMethodNoArgs(lock, text_acquire);
-    if (acquired == NULL) {
-        Py_DECREF(leaf);
-        return -1;
-    }
-    int failed = add_grad(leaf, g, borrowed);
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject *released = PyObject_CallMethodNoArgs(lock, text_release);
-    if (failed) {
-        PyErr_Restore(type, value, traceback);
-    }
-    failed |= released == NULL ? -1 : 0;
-    Py_XDECREF(released);
-    Py_DECREF(acquired);
-    Py_DECREF(leaf);
+    Py_XDECREF(now);
+    Py_XDECREF(fitted);
+    Py_XDECREF(lock);
+    Py_XDECREF(leaf);
+    Py_XDECREF(ref);
+    Py_XDECREF(held);
     return failed;
 }
 
 static PyObject *
 add_to_leaf(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 3) {
+    if (count != 3 || !is_a(args[0], Node)) {
         PyErr_SetString(PyExc_TypeError,
                         "add_to_leaf takes a leaf's node, a cotangent and whether it is borrowed");
         return NULL;
     }
-    return accumulate(args[0], args[1], args[2] == Py_True) < 0 ? NULL : Py_NewRef(Py_None);
+    PyObject *token = make_quiet();
+    if (token == NULL) {
+        return NULL;
+    }
+    int failed = accumulate(args[0], args[1], args[2] == Py_True);
+    if (make_loud(token) < 0 || failed) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }

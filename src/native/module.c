@@ -5,14 +5,15 @@
       commonest case (plain tensors of one dtype, default modes), and hands every other one to it,
       errors included.
    2. `start`, `advance` and `add_to_leaf` are those of `backward.py` once more. They work on the
-      same dictionaries and lists, so a pass goes from C to Python and back at any node. `Cell.bump`
-      is replaced by `bump`.
+      same dictionaries and lists, so a pass goes from C to Python and back at any node. `setup`
+      gives the method that stands for `Cell.bump`.
    3. Tensors, nodes and kinds stay the Python classes they are. A slot of such a class is a pointer
       at a fixed offset, which its descriptor tells: `slot` reads it once, when the engine is set up.
    4. The interpreter lock is held throughout, but for what NumPy does; the module is neither built
       nor loaded for an interpreter without that lock.
    5. Whatever may run code of the user's (a call, an allocation, a release) may change any tensor;
-      so what is used after it is held, not borrowed.
+      so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
+      nothing is used whose type is not known.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
    `views.c`, and `overriding.c`; and `backward.c`, that `leaves.c`.
 */
@@ -27,49 +28,119 @@ slot(PyObject *cls, const char *name)
 {
     PyObject *found = PyObject_GetAttrString(cls, name);
     Py_ssize_t offset = -1;
-    if (found != NULL && Py_IS_TYPE(found, &PyMemberDescr_Type)) {
+    if (found != NULL && Py_IS_TYPE(found, &PyMemberDescr_Type) &&
+        ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX) {
         offset = ((PyMemberDescrObject *)found)->d_member->offset;
     }
     else if (found != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s is no slot", name);
+        PyErr_Format(PyExc_TypeError, "%s of %R is no slot", name, cls);
     }
     Py_XDECREF(found);
     return offset;
 }
 
-/* Take over the parts of the engine, which are named as they are here, and find their slots. */
+/* Check that what both sides count by a number has the same number there. */
+static int
+check_constants(PyObject *constants)
+{
+    struct {
+        const char *name;
+        long value;
+    } mirrored[] = {
+        {"KEPT", KEPT},
+        {"ALONE", ALONE},
+        {"PLAIN", PLAIN},
+        {"JOINED", JOINED},
+        {"VARIADIC", VARIADIC},
+        {"NEVER", FITS_NEVER},
+        {"DTYPES", FITS_DTYPES},
+        {"SHAPES", FITS_SHAPES},
+        {"NO_VIEW", NO_VIEW},
+        {"VIEW", VIEW},
+        {"MAYBE_VIEW", MAYBE_VIEW},
+        {"DEFAULT", DEFAULT},
+        {"UNRECORDED", UNRECORDED},
+        {"OTHER", OTHER},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(mirrored); i++) {
+        long long value;
+        PyObject *found = PyDict_GetItemString(constants, mirrored[i].name);
+        if (!is_integer(found, &value) || value != mirrored[i].value) {
+            PyErr_Format(PyExc_ValueError, "%s is %ld in C and %R in Python", mirrored[i].name,
+                         mirrored[i].value, found == NULL ? Py_None : found);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Take over the parts of the engine, which are named as they are here, and find their slots. All or
+   nothing: what is wrong with them is found out before anything is kept. */
 static PyObject *
 setup(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *tensor, *node, *kind, *cell, *leaf, *view;
+    PyObject *tensor, *node, *kind, *cell, *leaf, *view, *constants;
     struct {
         PyObject **part;
         const char *name;
+        PyTypeObject *type;
+        PyObject *given;
     } parts[] = {
-        {&tensor, "tensor"},   {&node, "node"},
-        {&kind, "kind"},       {&cell, "cell"},
-        {&leaf, "leaf"},       {&view, "view"},
-        {&modes, "modes"},     {&state, "state"},
-        {&numbers, "numbers"}, {&as_array, "as_array"},
-        {&raw, "raw"},         {&scalar_array, "scalar_array"},
-        {&fit, "fit"},         {&freed, "freed"},
-        {&refused, "refused"}, {&output_kind, "output_kind"},
-        {&arrays, "arrays"},   {&reals, "reals"},
-        {&add, "add"},         {&intercept, "intercept"},
-        {&passed, "passed"},   {&overrides_nothing, "overrides_nothing"},
+        {&tensor, "tensor", &PyType_Type},
+        {&node, "node", &PyType_Type},
+        {&kind, "kind", &PyType_Type},
+        {&cell, "cell", &PyType_Type},
+        {&leaf, "leaf", &PyType_Type},
+        {&view, "view", &PyType_Type},
+        {&constants, "constants", &PyDict_Type},
+        {&modes, "modes", &PyDict_Type},
+        {&state, "state"},
+        {&numbers, "numbers"},
+        {&as_array, "as_array"},
+        {&scalar_array, "scalar_array"},
+        {&wrote_in_python, "wrote"},
+        {&noted, "noted"},
+        {&quieten, "quieten"},
+        {&restore, "restore"},
+        {&quiet, "quiet"},
+        {&fit, "fit"},
+        {&fit_leaf, "fit_leaf"},
+        {&freed, "freed"},
+        {&refused, "refused"},
+        {&output_kind, "output_kind"},
+        {&arrays, "arrays"},
+        {&reals, "reals"},
+        {&add, "add"},
+        {&intercept, "intercept"},
+        {&passed, "passed"},
+        {&overrides_nothing, "overrides_nothing"},
     };
+    if (Tensor != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the engine has been set up already");
+        return NULL;
+    }
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
-        *parts[i].part = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, parts[i].name);
-        if (*parts[i].part == NULL) {
-            PyErr_Format(PyExc_TypeError, "setup() needs %s", parts[i].name);
+        parts[i].given = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, parts[i].name);
+        if (parts[i].given == NULL ||
+            (parts[i].type != NULL && !PyObject_TypeCheck(parts[i].given, parts[i].type))) {
+            PyErr_Format(PyExc_TypeError, "setup() needs %s%s%s", parts[i].name,
+                         parts[i].type == NULL ? "" : ", a ",
+                         parts[i].type == NULL ? "" : parts[i].type->tp_name);
             return NULL;
         }
-        Py_INCREF(*parts[i].part); /* for ever */
+        if (parts[i].part == &numbers && !PyIter_Check(parts[i].given)) {
+            PyErr_SetString(PyExc_TypeError, "setup() needs numbers, an iterator");
+            return NULL;
+        }
+        if (parts[i].type != NULL && parts[i].part != &modes) {
+            *parts[i].part = parts[i].given;
+        }
     }
     struct {
         Py_ssize_t *offset;
         PyObject *cls;
         const char *name;
+        Py_ssize_t found;
     } slots[] = {
         {&of_tensor.array, tensor, "_array"}, {&of_tensor.cell, tensor, "_cell"},
         {&of_tensor.node, tensor, "_node"},   {&of_node.op, node, "op"},
@@ -86,24 +157,32 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_view.trace, view, "trace"},      {&of_view.roots, view, "roots"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
-        *slots[i].offset = slot(slots[i].cls, slots[i].name);
-        if (*slots[i].offset < 0) {
+        slots[i].found = slot(slots[i].cls, slots[i].name);
+        if (slots[i].found < 0) {
             return NULL;
         }
     }
-    bump_in_python = PyObject_GetAttrString(cell, "bump");
-    PyObject *method = PyDescr_NewMethod((PyTypeObject *)cell, &bump_method);
-    if (bump_in_python == NULL || method == NULL ||
-        PyObject_SetAttrString(cell, "bump", method) < 0) {
-        Py_XDECREF(method);
+    PyObject *in_python = PyObject_GetAttrString(cell, "bump");
+    PyObject *in_c = PyDescr_NewMethod((PyTypeObject *)cell, &bump_method);
+    if (in_python == NULL || in_c == NULL || check_constants(constants) < 0) {
+        Py_XDECREF(in_python);
+        Py_XDECREF(in_c);
         return NULL;
     }
-    Py_DECREF(method);
-    Tensor = (PyTypeObject *)tensor;
+    bump_in_python = in_python;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
+        *parts[i].part = Py_NewRef(parts[i].given); /* for ever */
+    }
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
+        *slots[i].offset = slots[i].found;
+    }
     Node = (PyTypeObject *)node;
+    Kind = (PyTypeObject *)kind;
     Cell = (PyTypeObject *)cell;
+    Leaf = (PyTypeObject *)leaf;
     View = (PyTypeObject *)view;
-    Py_RETURN_NONE;
+    Tensor = (PyTypeObject *)tensor;
+    return in_c;
 }
 
 static PyMethodDef functions[] = {
@@ -128,6 +207,7 @@ PyMODINIT_FUNC
 PyInit__native(void)
 {
     import_array();
+    import_umath();
     struct {
         PyObject **text;
         const char *content;
@@ -146,6 +226,11 @@ PyInit__native(void)
         {&text_is_inference, "_inference"},
         {&text_cells, "cells"},
         {&text_grad, "_gradient"},
+        {&text_saved, "saved"},
+        {&text_tensor, "tensor"},
+        {&text_lock, "lock"},
+        {&text_array, "_array"},
+        {&text_node, "_node"},
         {&text_acquire, "acquire"},
         {&text_release, "release"},
         {&writer, "backward()"},
@@ -162,6 +247,7 @@ PyInit__native(void)
     PyObject *module =
         zero == NULL || PyType_Ready(&CallerType) < 0 ? NULL : PyModule_Create(&definition);
     if (module == NULL || PyModule_AddIntConstant(module, "MOST", MOST) < 0 ||
+        PyModule_AddStringConstant(module, "BUILT_FROM", BUILT_FROM) < 0 ||
         PyModule_AddObjectRef(module, "Caller", (PyObject *)&CallerType) < 0) {
         Py_XDECREF(module);
         return NULL;

@@ -3,6 +3,15 @@
 #include "shared.h"
 #include "views.c"
 
+/* A loop of a ufunc over operands of one type, and the type of what it gives. */
+typedef struct {
+    PyUFuncGenericFunction function;
+    void *data;
+    int gives;
+} Loop;
+
+enum { LOOPS = NPY_CDOUBLE - NPY_FLOAT + 1 }; /* for the real and complex types */
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -10,12 +19,14 @@ typedef struct {
     PyObject *python, *op, *forward;
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     int inputs, edges, saves;
-    int fits;                  /* when contributions fit their edges as they are */
-    bool several;              /* whether the forward gives a tuple of outputs */
-    bool joined;               /* whether several outputs have cotangents, in one tuple */
-    int view;                  /* whether the output shares the input's memory */
-    bool variadic;             /* whether there may be any number of inputs */
-    bool takes_scalar;         /* whether the second input may be a number */
+    int fits;          /* when contributions fit their edges as they are */
+    bool several;      /* whether the forward gives a tuple of outputs */
+    bool joined;       /* whether several outputs have cotangents, in one tuple */
+    int view;          /* whether the output shares the input's memory */
+    bool variadic;     /* whether there may be any number of inputs */
+    bool takes_scalar; /* whether the second input may be a number */
+    bool is_ufunc;     /* whether the forward is a ufunc, whose loops may be called */
+    Loop loops[LOOPS];
     signed char places[MOST];  /* the inputs that edges lead to */
     signed char sources[MOST]; /* of each saved value: input i is i, the output is ~0 */
     unsigned char keeps[MOST]; /* of each edge: which of the values its formula names */
@@ -82,11 +93,12 @@ collect(Call *call)
     return facts;
 }
 
-/* The node that an input leads to, borrowed; None if it needs no gradient, or is no tensor. */
+/* The node that an input leads to, borrowed; None if it needs no gradient, or is no tensor; NULL where
+   Python is to see to it. */
 static PyObject *
 edge_of(PyObject *input)
 {
-    return PyObject_TypeCheck(input, Tensor) ? SLOT(input, of_tensor.node) : Py_None;
+    return PyObject_TypeCheck(input, Tensor) ? node_of(input) : Py_None;
 }
 
 /* The input that edge number `i` leads to. */
@@ -124,8 +136,8 @@ kept(PyObject *input, PyObject *array)
     if (!PyObject_TypeCheck(input, Tensor)) {
         return new_tensor(Py_NewRef(array));
     }
-    bool refused = SLOT(input, of_tensor.node) == Py_None && is_inference(input);
-    return refused ? NULL : Py_NewRef(input);
+    bool inference = SLOT(input, of_tensor.node) == Py_None && is_inference(input);
+    return inference ? NULL : Py_NewRef(input);
 }
 
 /* A node with the next number; the references to `edges`, `saved`, `params` and `shape` are taken. */
@@ -133,18 +145,20 @@ static PyObject *
 new_node(PyObject *kind, PyObject *edges, PyObject *saved, PyObject *params, PyObject *shape,
          PyObject *dtype, bool fits)
 {
-    PyObject *node = NULL;
+    PyObject *node = NULL, *number = NULL;
     if (edges != NULL && saved != NULL && params != NULL && shape != NULL) {
         node = Node->tp_alloc(Node, 0);
+        number = node == NULL ? NULL : tick();
     }
-    if (node == NULL) {
+    if (number == NULL) {
+        Py_XDECREF(node);
         Py_XDECREF(edges);
         Py_XDECREF(saved);
         Py_XDECREF(params);
         Py_XDECREF(shape);
         return NULL;
     }
-    SLOT(node, of_node.seq) = Py_TYPE(numbers)->tp_iternext(numbers);
+    SLOT(node, of_node.seq) = number;
     SLOT(node, of_node.op) = Py_NewRef(kind);
     SLOT(node, of_node.edges) = edges;
     SLOT(node, of_node.saved) = saved;
@@ -160,25 +174,28 @@ new_node(PyObject *kind, PyObject *edges, PyObject *saved, PyObject *params, PyO
 /* The node of a call that is to be recorded, given its outputs; NULL without an error where Python
    is to see to it. */
 static PyObject *
-record(Call *call, PyObject *const *results)
+record(Call *call, PyObject *const *results, Py_ssize_t outputs)
 {
     Caller *self = call->of;
-    PyObject *facts = collect(call), *shape = NULL, *result = results[0];
+    PyObject *facts = collect(call), *shape = NULL, *result = results[0], *node = NULL;
     PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
-    PyObject *dtype = dtype_of(result);
+    PyObject *dtype = Py_NewRef(dtype_of(result));
     bool fits = self->fits != FITS_NEVER;
     int keep = 0;
     if (facts == NULL || edges == NULL || saved == NULL) {
-        goto failed;
+        goto done;
     }
     for (int i = 0; i < count_edges(call); i++) {
         PyObject *edge = edge_of(edge_input(call, i));
+        if (edge == NULL) {
+            goto done;
+        }
         PyTuple_SET_ITEM(edges, i, Py_NewRef(edge));
         if (edge == Py_None) {
             continue;
         }
         if (self->view && SLOT(edge, of_node.op) == refused) {
-            goto failed;
+            goto done;
         }
         keep |= self->keeps[self->variadic ? 0 : i];
         bool equal = has_shape(result, SLOT(edge, of_node.shape));
@@ -187,6 +204,9 @@ record(Call *call, PyObject *const *results)
         }
         fits = fits && (equal || self->fits == FITS_DTYPES) && SLOT(edge, of_node.dtype) == dtype;
     }
+    for (int i = 0; fits && i < call->count; i++) { /* a formula may compute with any of them */
+        fits = call->arrays[i] == Py_None || dtype_of(call->arrays[i]) == dtype;
+    }
     for (int i = 0; i < self->saves; i++) {
         int from = self->sources[i];
         PyObject *value;
@@ -194,26 +214,28 @@ record(Call *call, PyObject *const *results)
             value = Py_NewRef(Py_None);
         }
         else if (from < 0) {
-            value = Py_NewRef(results[~from]);
+            value = ~from < outputs ? Py_NewRef(results[~from]) : NULL;
         }
         else {
             value = kept(call->args[from], call->arrays[from]);
         }
         if (value == NULL) {
-            goto failed;
+            goto done;
         }
         PyTuple_SET_ITEM(saved, i, value);
     }
     if (shape == NULL) {
         shape = shape_of(result);
     }
-    return new_node(self->op, edges, saved, facts, shape, dtype, fits);
-failed:
+    node = new_node(self->op, edges, saved, facts, shape, dtype, fits);
+    facts = edges = saved = shape = NULL;
+done:
     Py_XDECREF(facts);
     Py_XDECREF(edges);
     Py_XDECREF(saved);
     Py_XDECREF(shape);
-    return NULL;
+    Py_DECREF(dtype);
+    return node;
 }
 
 /* The tensor around the result, with its history if it has one, and tied to its base if it is a
@@ -231,14 +253,14 @@ wrap(Call *call, PyObject *result, bool recording)
         }
     }
     if (recording && wants_node(call)) {
-        node = record(call, &result);
+        node = record(call, &result, 1);
         if (node == NULL) {
             goto done;
         }
     }
     tensor = new_tensor(Py_NewRef(result));
     if (tensor != NULL && node != NULL) {
-        Py_SETREF(SLOT(tensor, of_tensor.node), Py_NewRef(node));
+        Py_XSETREF(SLOT(tensor, of_tensor.node), Py_NewRef(node));
     }
     if (tensor != NULL && view != NULL && link_view(source, tensor, view) < 0) {
         Py_CLEAR(tensor);
@@ -269,7 +291,7 @@ set_outputs(Call *call, PyObject *node, PyObject *tensors)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tensors);
     if (!call->of->joined) {
-        Py_SETREF(SLOT(PyTuple_GET_ITEM(tensors, 0), of_tensor.node), Py_NewRef(node));
+        Py_XSETREF(SLOT(PyTuple_GET_ITEM(tensors, 0), of_tensor.node), Py_NewRef(node));
         return 0;
     }
     Py_CLEAR(SLOT(node, of_node.shape));
@@ -282,7 +304,7 @@ set_outputs(Call *call, PyObject *node, PyObject *tensors)
         made = number == NULL ? NULL : output_node(node, number, array, places);
         if (made != NULL) {
             entry = PyTuple_Pack(2, SLOT(made, of_node.shape), SLOT(made, of_node.dtype));
-            Py_SETREF(SLOT(tensor, of_tensor.node), made);
+            Py_XSETREF(SLOT(tensor, of_tensor.node), made);
         }
         failed = entry == NULL;
         PyTuple_SET_ITEM(layout, i, entry);
@@ -306,6 +328,7 @@ set_cells(Call *call, PyObject *node, PyObject *tensors)
         if (from < 0) {
             PyObject *cell = cell_of(PyTuple_GET_ITEM(tensors, ~from)), *place = PyLong_FromLong(i);
             failed = cell == NULL || place == NULL || PyDict_SetItem(cells, place, cell) < 0;
+            Py_XDECREF(cell);
             Py_XDECREF(place);
         }
     }
@@ -347,7 +370,7 @@ wrap_all(Call *call, PyObject *results, bool recording)
         PyTuple_SET_ITEM(tensors, i, tensor);
     }
     if (!failed && recording && wants_node(call)) {
-        node = record(call, PySequence_Fast_ITEMS(results));
+        node = record(call, PySequence_Fast_ITEMS(results), count);
         failed = node == NULL || set_outputs(call, node, tensors) || set_cells(call, node, tensors);
     }
     if (!failed && call->of->view) {

@@ -1,4 +1,11 @@
-/* What callers and the backward pass share: the engine's classes, and how to read them. */
+/* What callers and the backward pass share: the engine's classes, and how to read them.
+
+   NOTE [Slots]
+   1. Programs may put anything into a slot, and delete what is there. So what is read from one is
+      nothing but a pointer, perhaps NULL, until its type is known. The functions below tell: NULL
+      says that Python is to see to it, which raises what it raises for such a thing.
+   2. `SLOT` itself is for an object that is known to be of the class.
+*/
 
 #ifndef RETROGRAD_SHARED
 #define RETROGRAD_SHARED
@@ -10,25 +17,30 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 
 enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an op; node's values */
-enum { KEPT = 7 };                   /* as in `engine/graph.py` */
-enum { ALONE = -1 };                 /* as in `engine/op.py` */
+enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be kept */
+enum { KEPT = 7 };   /* as in `engine/graph.py` */
+enum { ALONE = -1 }; /* as in `engine/op.py` */
 enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
 enum { NO_VIEW, VIEW, MAYBE_VIEW };
 enum { PLAIN = 1, JOINED, VARIADIC }; /* as in `engine/graph.py` */
 enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 
+#define NOT_SET_UP "the engine has not been set up; import retrograd does that"
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* What the engine hands over in `setup`. */
-static PyTypeObject *Tensor, *Node, *Cell, *View;
-static PyObject *as_array, *scalar_array, *raw, *fit, *numbers, *freed, *arrays, *reals, *modes,
-    *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one;
+static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf; /* NULL until then */
+static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *numbers, *freed, *arrays, *reals,
+    *modes, *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one, *quieten, *restore,
+    *quiet, *noted, *wrote_in_python;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
-static PyObject *text_grad, *text_acquire, *text_release, *writer;
+static PyObject *text_saved, *text_grad, *text_acquire, *text_release, *text_tensor, *text_lock,
+    *text_array, *text_node, *writer;
 
 static struct {
     Py_ssize_t array, cell, node;
@@ -49,6 +61,71 @@ static struct {
     Py_ssize_t tensor, lock;
 } of_leaf;
 
+/* Of no type before the engine is set up. */
+static inline bool
+is_a(PyObject *object, PyTypeObject *type)
+{
+    return object != NULL && type != NULL && PyObject_TypeCheck(object, type);
+}
+
+/* What a slot holds, borrowed: None or an object of the type; NULL for anything else. */
+static inline PyObject *
+optional(PyObject *held, PyTypeObject *type)
+{
+    return held == Py_None || is_a(held, type) ? held : NULL;
+}
+
+/* The node of a tensor, or None; and its version cell, or None. NULL for anything else. */
+static inline PyObject *
+node_of(PyObject *tensor)
+{
+    return optional(SLOT(tensor, of_tensor.node), Node);
+}
+
+static inline PyObject *
+known_cell(PyObject *tensor)
+{
+    return optional(SLOT(tensor, of_tensor.cell), Cell);
+}
+
+static inline PyObject *
+tuple_at(PyObject *object, Py_ssize_t offset)
+{
+    PyObject *held = SLOT(object, offset);
+    return held != NULL && PyTuple_Check(held) ? held : NULL;
+}
+
+/* Whether an object is an integer of the machine, which is then the value. */
+static inline bool
+is_integer(PyObject *object, long long *value)
+{
+    int overflow = 0;
+    if (object == NULL || !PyLong_CheckExact(object)) {
+        return false;
+    }
+    *value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+/* What a slot holds, whose type does not matter; an object of another class is asked by name. */
+static PyObject *
+held_by(PyObject *object, PyTypeObject *type, Py_ssize_t offset, PyObject *name)
+{
+    bool there = is_a(object, type) && SLOT(object, offset) != NULL;
+    return there ? Py_NewRef(SLOT(object, offset)) : PyObject_GetAttr(object, name);
+}
+
+/* The next number of the clock. */
+static PyObject *
+tick(void)
+{
+    PyObject *number = Py_TYPE(numbers)->tp_iternext(numbers);
+    if (number == NULL && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_RuntimeError, "the clock of nodes and writes has ended");
+    }
+    return number;
+}
+
 /* Whether the calling thread is in the default modes, in no_grad alone, or in another mode. */
 static long
 current_modes(void)
@@ -57,10 +134,38 @@ current_modes(void)
         return DEFAULT;
     }
     PyObject *found = PyObject_GetAttr(state, text_kind);
-    long kind = found == NULL ? OTHER : PyLong_AsLong(found);
+    long long kind;
+    bool known = is_integer(found, &kind) && (kind == DEFAULT || kind == UNRECORDED);
     Py_XDECREF(found);
     PyErr_Clear();
-    return kind;
+    return known ? (long)kind : OTHER;
+}
+
+/* NumPy's floating-point errors are ignored from here on, until the token is handed back to
+   `make_loud`: NOTE [Quiet] in `quiet.py`. */
+static PyObject *
+make_quiet(void)
+{
+    return PyObject_CallOneArg(quieten, quiet);
+}
+
+/* Give the user his state back, and leave an error as it is; -1 with an error. */
+static int
+make_loud(PyObject *token)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *done = PyObject_CallOneArg(restore, token);
+    Py_DECREF(token);
+    if (done == NULL) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return -1;
+    }
+    Py_DECREF(done);
+    PyErr_Restore(type, value, traceback);
+    return 0;
 }
 
 static bool
@@ -72,8 +177,8 @@ has_shape(PyObject *array, PyObject *shape)
         return false;
     }
     for (int i = 0; i < ndim; i++) {
-        PyObject *n = PyTuple_GET_ITEM(shape, i);
-        if (!PyLong_CheckExact(n) || PyLong_AsSsize_t(n) != dims[i]) {
+        long long n;
+        if (!is_integer(PyTuple_GET_ITEM(shape, i), &n) || n != dims[i]) {
             return false;
         }
     }

@@ -28,16 +28,17 @@ owner(PyObject *array)
 static bool
 shares(PyObject *x, PyObject *y)
 {
-    return PyArray_SIZE((PyArrayObject *)x) == 0 || owner(x) == owner(y);
+    return PyArray_CheckExact(x) && (PyArray_SIZE((PyArrayObject *)x) == 0 || owner(x) == owner(y));
 }
 
-/* The version cell of a tensor, borrowed; made now if there is none. */
+/* The version cell of a tensor, made now if there is none; NULL, without an error where Python is to
+   see to it. */
 static PyObject *
 cell_of(PyObject *tensor)
 {
-    PyObject *cell = SLOT(tensor, of_tensor.cell), *node;
+    PyObject *cell = known_cell(tensor), *node;
     if (cell != Py_None) {
-        return cell;
+        return Py_XNewRef(cell);
     }
     PyObject *made = Cell->tp_alloc(Cell, 0), *none = PyTuple_New(0);
     if (made == NULL || none == NULL) {
@@ -48,16 +49,19 @@ cell_of(PyObject *tensor)
     SLOT(made, of_cell.version) = Py_NewRef(zero);
     SLOT(made, of_cell.last) = Py_NewRef(zero);
     SLOT(made, of_cell.writes) = none;
-    cell = SLOT(tensor, of_tensor.cell); /* the allocation may have run code that made one */
+    cell = known_cell(tensor); /* the allocation may have run code that made one */
     if (cell != Py_None) {
+        Py_XINCREF(cell);
         Py_DECREF(made);
         return cell;
     }
-    Py_SETREF(SLOT(tensor, of_tensor.cell), made);
-    node = SLOT(tensor, of_tensor.node);
-    if (node != Py_None) {
+    SLOT(tensor, of_tensor.cell) = Py_NewRef(made); /* None is never the last reference */
+    Py_DECREF(Py_None);
+    node = Py_XNewRef(node_of(tensor));
+    if (node != NULL && node != Py_None) {
         Py_XSETREF(SLOT(node, of_node.cell), Py_NewRef(made));
     }
+    Py_XDECREF(node);
     return made;
 }
 
@@ -65,34 +69,65 @@ cell_of(PyObject *tensor)
 static PyObject *
 bump(PyObject *cell, PyObject *name)
 {
-    if (PyDict_GetItemWithError(modes, text_special) != zero) {
+    PyObject *before = tuple_at(cell, of_cell.writes), *after = NULL, *write = NULL, *more = NULL;
+    PyObject *number = NULL;
+    long long version, last, now;
+    if (PyDict_GetItemWithError(modes, text_special) != zero || before == NULL) {
         return PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
     }
-    PyObject *number = Py_TYPE(numbers)->tp_iternext(numbers), *before, *after, *write;
-    PyObject *version = NULL;
-    write = number == NULL ? NULL : PyTuple_Pack(2, number, name);
-    before = Py_NewRef(SLOT(cell, of_cell.writes));
+    Py_INCREF(before);
     Py_ssize_t length = PyTuple_GET_SIZE(before), first = length < KEPT ? 0 : length - KEPT;
+    number = tick();
+    write = number == NULL ? NULL : PyTuple_Pack(2, number, name);
     after = write == NULL ? NULL : PyTuple_New(length - first + 1);
-    version = after == NULL ? NULL : PyNumber_Add(SLOT(cell, of_cell.version), one);
-    if (version != NULL) {
-        for (Py_ssize_t i = first; i < length; i++) {
-            PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
-        }
-        PyTuple_SET_ITEM(after, length - first, Py_NewRef(write));
-        Py_SETREF(SLOT(cell, of_cell.version), Py_NewRef(version));
-        Py_SETREF(SLOT(cell, of_cell.writes), Py_NewRef(after));
-        if (PyLong_AsLongLong(number) > PyLong_AsLongLong(SLOT(cell, of_cell.last))) {
-            Py_SETREF(SLOT(cell, of_cell.last), Py_NewRef(number));
-        }
+    for (Py_ssize_t i = first; after != NULL && i < length; i++) {
+        PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
     }
-    bool done = version != NULL;
+    if (after != NULL) {
+        PyTuple_SET_ITEM(after, length - first, Py_NewRef(write));
+    }
+    /* Nothing runs code of the user's from here on until all is counted, but for what is dropped. */
+    if (after == NULL || !is_integer(SLOT(cell, of_cell.version), &version) ||
+        !is_integer(SLOT(cell, of_cell.last), &last) || !is_integer(number, &now) ||
+        (more = PyLong_FromLongLong(version + 1)) == NULL) {
+        goto done;
+    }
+    if (now > last) {
+        Py_SETREF(SLOT(cell, of_cell.last), Py_NewRef(number));
+    }
+    Py_SETREF(SLOT(cell, of_cell.version), Py_NewRef(more));
+    Py_XSETREF(SLOT(cell, of_cell.writes), Py_NewRef(after));
+done:
     Py_DECREF(before);
     Py_XDECREF(number);
-    Py_XDECREF(version);
     Py_XDECREF(write);
     Py_XDECREF(after);
-    return !done ? NULL : Py_NewRef(Py_None);
+    if (more == NULL) { /* Python will say what is wrong with the cell */
+        return PyErr_Occurred() ? NULL
+                                : PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
+    }
+    Py_DECREF(more);
+    Py_RETURN_NONE;
+}
+
+/* Count a write to the memory of a tensor: `tensor.wrote`. */
+static int
+wrote(PyObject *tensor, PyObject *by)
+{
+    int unseen = is_inference(tensor);
+    if (unseen) {
+        return unseen < 0 ? -1 : 0;
+    }
+    PyObject *cell = cell_of(tensor), *counted = NULL;
+    if (cell != NULL) {
+        counted = bump(cell, by);
+    }
+    else if (!PyErr_Occurred()) {
+        counted = PyObject_CallFunctionObjArgs(wrote_in_python, tensor, by, NULL);
+    }
+    Py_XDECREF(cell);
+    Py_XDECREF(counted);
+    return counted == NULL ? -1 : 0;
 }
 
 static PyMethodDef bump_method = {"bump", bump, METH_O, "Count one write by the op called so."};
@@ -121,63 +156,86 @@ extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *name
     return path;
 }
 
+/* What a new view takes from its source: the base and the path to it, held, and the origin that goes
+   on with it; false where Python is to see to it. */
+static bool
+read_source(PyObject *source, PyObject **base, PyObject **path, PyObject **origin)
+{
+    PyObject *parent = PyObject_GetAttr(source, text_view_of);
+    bool known = parent == Py_None;
+    if (known) {
+        *base = Py_NewRef(source);
+    }
+    else if (is_a(parent, View)) {
+        PyObject *held = SLOT(parent, of_view.base), *steps = tuple_at(parent, of_view.path);
+        PyObject *roots = tuple_at(parent, of_view.roots), *of = SLOT(parent, of_view.origin);
+        /* roots: it carries tangents */
+        known = is_a(held, Tensor) && steps != NULL && of != NULL && roots != NULL &&
+                PyTuple_GET_SIZE(roots) == 0;
+        if (known) {
+            *base = Py_NewRef(held);
+            *path = Py_NewRef(steps);
+            *origin = Py_NewRef(of);
+        }
+    }
+    Py_XDECREF(parent);
+    return known;
+}
+
 /* The `View` record of an op's output, the only one where `output` is None, that is a view of
    `source`; NULL without an error where Python is to see to it. */
 static PyObject *
 new_view(PyObject *source, PyObject *op, PyObject *const *values, PyObject *names, PyObject *output,
          bool recording)
 {
-    PyObject *parent = PyObject_GetAttr(source, text_view_of), *made = NULL, *path = NULL;
-    PyObject *base = source, *before = NULL, *origin = text_no_grad;
+    PyObject *base = NULL, *before = NULL, *origin = NULL, *path = NULL, *made = NULL, *none;
     bool single = output == Py_None;
-    if (recording) {
-        origin = single ? text_plain : text_multi;
-    }
-    if (parent == NULL || is_inference(source)) {
+    if (!is_a(source, Tensor) || is_inference(source) ||
+        !read_source(source, &base, &before, &origin) ||
+        (!recording && node_of(base) != Py_None)) { /* the view will be a leaf */
         goto done;
     }
-    if (parent != Py_None) {
-        base = SLOT(parent, of_view.base);
-        before = SLOT(parent, of_view.path);
-        if (recording && single) {
-            origin = SLOT(parent, of_view.origin);
-        }
-        if (PyTuple_GET_SIZE(SLOT(parent, of_view.roots))) { /* it carries tangents */
-            goto done;
-        }
+    if (!recording) {
+        Py_XSETREF(origin, Py_NewRef(text_no_grad));
     }
-    if (!recording && SLOT(base, of_tensor.node) != Py_None) { /* the view will be a leaf */
-        goto done;
+    else if (origin == NULL || !single) {
+        Py_XSETREF(origin, Py_NewRef(single ? text_plain : text_multi));
     }
     path = extended(before, op, values, names, output);
-    made = path == NULL ? NULL : View->tp_alloc(View, 0);
+    none = path == NULL ? NULL : PyTuple_New(0);
+    made = none == NULL ? NULL : View->tp_alloc(View, 0);
     if (made != NULL) {
         SLOT(made, of_view.base) = Py_NewRef(base);
         SLOT(made, of_view.path) = Py_NewRef(path);
         SLOT(made, of_view.origin) = Py_NewRef(origin);
         SLOT(made, of_view.trace) = Py_NewRef(Py_None);
-        SLOT(made, of_view.roots) = PyTuple_New(0);
+        SLOT(made, of_view.roots) = Py_NewRef(none);
     }
+    Py_XDECREF(none);
 done:
     Py_XDECREF(path);
-    Py_XDECREF(parent);
+    Py_XDECREF(origin);
+    Py_XDECREF(before);
+    Py_XDECREF(base);
     return made;
 }
 
-/* Put those entries of a list of views whose view still lives first, and drop the others. */
+/* Put those entries of a list of views whose view still lives first, and drop the others. No code of
+   the user's runs but for what is dropped, at the end. */
 static int
 sweep(PyObject *views)
 {
     Py_ssize_t alive = 0;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views); i++) {
-        PyObject *view = PyObject_CallNoArgs(PyList_GET_ITEM(views, i));
-        if (view == NULL) {
+        PyObject *ref = PyList_GET_ITEM(views, i);
+        if (!PyWeakref_CheckRef(ref)) {
+            PyErr_Format(PyExc_TypeError, "_views of a tensor holds weak references, not %.100s",
+                         Py_TYPE(ref)->tp_name);
             return -1;
         }
-        if (view != Py_None) {
+        if (PyWeakref_GetObject(ref) != Py_None) {
             swap(views, alive++, i);
         }
-        Py_DECREF(view);
     }
     return PyList_SetSlice(views, alive, PyList_GET_SIZE(views), NULL);
 }
@@ -192,6 +250,11 @@ enlist(PyObject *base, PyObject *view)
         Py_SETREF(views, PyList_New(0));
         failed = views == NULL || PyObject_SetAttr(base, text_views, views) < 0;
     }
+    if (!failed && !PyList_Check(views)) {
+        PyErr_Format(PyExc_TypeError, "_views of a tensor must be a list or None, not %.100s",
+                     Py_TYPE(views)->tp_name);
+        failed = true;
+    }
     if (!failed) {
         Py_ssize_t length = PyList_GET_SIZE(views);
         failed = length >= 16 && (length & (length - 1)) == 0 && sweep(views) < 0;
@@ -202,7 +265,8 @@ enlist(PyObject *base, PyObject *view)
     return failed ? -1 : 0;
 }
 
-/* Tie a tensor on the memory of `source` to its base, its version and the base's other views. */
+/* Tie a new tensor on the memory of `source` to its base, its version and the base's other views;
+   -1, without an error where Python is to see to it. */
 static int
 link_view(PyObject *source, PyObject *tensor, PyObject *view)
 {
@@ -210,10 +274,10 @@ link_view(PyObject *source, PyObject *tensor, PyObject *view)
     if (cell == NULL) {
         return -1;
     }
-    Py_SETREF(SLOT(tensor, of_tensor.cell), Py_NewRef(cell));
     if (node != Py_None) {
-        Py_SETREF(SLOT(node, of_node.cell), Py_NewRef(cell));
+        Py_XSETREF(SLOT(node, of_node.cell), Py_NewRef(cell));
     }
+    Py_XSETREF(SLOT(tensor, of_tensor.cell), cell);
     if (PyObject_SetAttr(tensor, text_view_of, view) < 0) {
         return -1;
     }
@@ -223,8 +287,8 @@ link_view(PyObject *source, PyObject *tensor, PyObject *view)
 static PyObject *
 add_to_views(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "enlist takes a base and a view");
+    if (count != 2 || !is_a(args[0], Tensor) || !is_a(args[1], Tensor)) {
+        PyErr_SetString(PyExc_TypeError, "enlist takes a base and a view, both tensors");
         return NULL;
     }
     return enlist(args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);

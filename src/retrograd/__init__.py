@@ -1,18 +1,9 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
-import gc
 import importlib
-import warnings
 from typing import TYPE_CHECKING
 
-# A fifth of the import would go to the garbage collector, which finds nothing here. At the end what
-# was made counts as old (freeze, unfreeze), so that nobody looks through it soon after either.
-_collecting = gc.isenabled()
-gc.disable()
-
-# NumPy warns where PyTorch is silent (overflow, division by zero). This silences those warnings
-# where Retrograd's own code computes, and nowhere else; NumPy's settings stay as they are.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"retrograd\b")
+__version__ = "0.1.0"
 
 from math import e, inf, nan, pi
 
@@ -63,19 +54,11 @@ from . import interop
 from .errors import OutOfMemoryError
 from .modes import is_warn_always_enabled, set_warn_always
 
-if _collecting:
-    if hasattr(gc, "freeze"):
-        gc.freeze()
-        gc.unfreeze()
-    gc.enable()
-
 if TYPE_CHECKING:
     from . import fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
-
-__version__ = "0.1.0"
 
 newaxis = None
 

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from .quiet import quietly
+
 __all__ = [
     "dtype",
     "finfo",
@@ -271,6 +273,7 @@ def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
     return found
 
 
+@quietly
 def _make_scalar(value: Any, like: np.dtype[Any]) -> Any:
     kind, low = np.asarray(value).dtype.kind, category(like)
     if isinstance(value, int) and kind == "O":  # NumPy has no integer so wide

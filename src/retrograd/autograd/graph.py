@@ -20,7 +20,7 @@ from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
 from ..engine.op import arrays, recorded
-from ..engine.tensor import CPU, Size, Tensor, cell_of, new_tensor
+from ..engine.tensor import CPU, Size, Tensor, new_tensor, wrote
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
@@ -204,7 +204,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             raise RuntimeError(
                 "Expect tensor passed to increment_version to not be an inference tensor"
             )
-        cell_of(each).bump("increment_version")
+        wrote(each, "increment_version")
 
 
 class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
@@ -227,6 +227,7 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+        self.outer: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
         if modes.state.saved_hooks_disabled is not None:
@@ -237,10 +238,10 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
                 "pack_hook(tensor) and unpack_hook(packed)"
             )
         pair = (self.pack_hook, self.unpack_hook)
-        modes.change(saved_hooks=(*modes.state.saved_hooks, pair))
+        self.outer.append(modes.change(saved_hooks=(*modes.state.saved_hooks, pair)))
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(saved_hooks=modes.state.saved_hooks[:-1])
+        modes.restore(self.outer.pop())
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 (PyTorch's name)
@@ -266,7 +267,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     try:
         yield
     finally:
-        modes.change(**before)
+        modes.restore(before)
 
 
 class MultiHandle(RemovableHandle):

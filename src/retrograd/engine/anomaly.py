@@ -1,12 +1,18 @@
-"""What anomaly mode adds to a backward pass: an error for NaN, and where the forward ran."""
+"""What errors of a backward pass say beside their own text; and what anomaly mode adds.
+
+What goes wrong in a formula, a hook or a tangent keeps its type and its text, and gets one note:
+which node, op or hook it was, and in anomaly mode where the forward ran.
+"""
 
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import SecondBackwardError, VersionError
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -14,7 +20,37 @@ if TYPE_CHECKING:
 
     from .graph import Node
 
-__all__ = ["check_nan", "warned"]
+__all__ = ["check_nan", "noted", "run_hook", "say", "warned"]
+
+DETECTED = "Error detected in "
+
+
+def say(error: Exception, where: str) -> None:
+    """Add to an error where it happened, unless it says so: the innermost place counts."""
+    with suppress(Exception):  # of a class of the user's own, perhaps
+        if not any(note.startswith(DETECTED) for note in getattr(error, "__notes__", ())):
+            error.add_note(f"{DETECTED}{where}")
+
+
+def noted(error: Exception, node: Node) -> None:
+    """Add to an error at which node of a backward pass it happened.
+
+    Errors about saved values say that themselves.
+    """
+    if not isinstance(error, (SecondBackwardError, VersionError)):
+        with suppress(Exception):  # of a node in which a program has put something else
+            say(error, f"{node.name()} (op {node.op.name}). {forward_trace(node)}")
+
+
+def run_hook(kind: str, hook: Any, *args: Any) -> Any:
+    """Call a hook; an error in it says which one it was."""
+    try:
+        return hook(*args)
+    except Exception as error:
+        code = getattr(hook, "__code__", None)
+        place = "" if code is None else f", {code.co_filename}:{code.co_firstlineno}"
+        say(error, f"the {kind} {getattr(hook, '__qualname__', repr(hook))}{place}")
+        raise
 
 
 def check_nan(node: Node, shares: Sequence[Any]) -> None:
@@ -31,11 +67,10 @@ def check_nan(node: Node, shares: Sequence[Any]) -> None:
             )
 
 
-def warned(node: Node) -> str:
+def warned(node: Node) -> None:
     """Where the forward of a failing node ran: PyTorch's warning, which error logs may hold."""
-    text = f"Error detected in {node.name()}. {forward_trace(node)}"
+    text = f"{DETECTED}{node.name()}. {forward_trace(node)}"
     warnings.warn(text, UserWarning, stacklevel=2)
-    return text
 
 
 def forward_trace(node: Node) -> str:

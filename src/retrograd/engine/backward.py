@@ -20,6 +20,7 @@ and run in several threads.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -28,14 +29,14 @@ import numpy as np
 
 from .. import modes
 from ..locks import counter
-from . import saved, watch
-from .anomaly import check_nan, warned
+from ..quiet import QUIET, Quiet, quieten, quietly, restore
+from . import native, saved, watch
+from .anomaly import check_nan, noted, warned
 from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
-from .native import native
 from .op import ALONE, arrays, reals, recorded
 from .search import last_contributors, needed_for, reachable
-from .tensor import Tensor, add_grad, new_tensor
+from .tensor import Tensor, add_grad, as_array, fit_leaf, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,11 +68,12 @@ def run(
         with modes.Changed(grad=create_graph):
             return run(roots, retain_graph, create_graph, captures, accumulate)
     task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
-    for node, root in roots:
-        if isinstance(root, Tensor) is on_tensors:
-            task.arrive(node, root, False)
-        else:
-            task.arrive(node, new_tensor(root) if on_tensors else root._array, False)
+    with task.calm:
+        for node, root in roots:
+            if isinstance(root, Tensor) is on_tensors:
+                task.arrive(node, root, False)
+            else:
+                task.arrive(node, new_tensor(root) if on_tensors else root._array, False)
     if captures is not None:
         task.wanted = set(captures)
         task.needed = needed_for(task.wanted, task.grads)
@@ -97,72 +99,84 @@ def start(node: Node, g: Any, free: bool) -> Any:
     if stop is not None:
         return grads, borrowed, heap, leaves, stop
     for leaf in leaves:
-        add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+        try:
+            add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+        except Exception as error:
+            noted(error, leaf)
+            raise
     return None
 
 
-def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:
+def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:  # noqa: PLR0915
     """Run ordinary nodes, newest first, as long as nothing else has to be done.
 
     In Python those with one output and a formula for each edge; in C all that have formulas.
     Returns None when no node waits any more; or the node that `Pass.step` is to run, which is still
-    in `grads`; or one that has run and led to a leaf with hooks.
+    in `grads`; or one that has run and led to a leaf with hooks. No code of the user's runs here:
+    NOTE [Quiet] in `quiet`.
     """
     get, pop = grads.get, grads.pop
     led = False
-    while heap:
-        node = heappop(heap)[1]
-        op = node.op
-        if node.hooks is not None or op.ordinary != PLAIN:
-            return node  # type: ignore[no-any-return]
-        g = pop(node)
-        values = node.saved
-        if values:
-            values = read(node)
-            if free:
-                node.saved = FREED
-        else:
-            values = node.params
-        fits = node.fits
-        xp = reals if fits and node.dtype.kind == "f" else arrays
-        for edge, formula, place in zip(node.edges, op.formulas, op.takes):  # noqa: B905 (hot)
-            if edge is None:
-                continue
-            if place >= 0:
-                c = formula(xp, g, values[place])
-            elif place == ALONE:
-                c = formula(xp, g)
+    node: Any = None
+    token = quieten(QUIET)
+    try:
+        while heap:
+            node = heappop(heap)[1]
+            op, values = node.op, node.saved
+            if node.hooks is not None or op.ordinary != PLAIN or values.__class__ is not tuple:
+                return node  # type: ignore[no-any-return]
+            g = pop(node)
+            if values:
+                values = read(node)
+                if free:
+                    node.saved = FREED
             else:
-                c = formula(xp, g, values)
-            if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
-                c = fit(c, edge, node, arrays)
-            before = get(edge)
-            if before is None:
-                grads[edge] = c
-                if c is g:
-                    borrowed.add(edge)
-                number = edge.seq
-                if number:
-                    heappush(heap, (-number, edge))
+                values = node.params
+            fits = node.fits
+            xp = reals if fits and node.dtype.kind == "f" else arrays
+            for edge, formula, place in zip(node.edges, op.formulas, op.takes):  # noqa: B905 (hot)
+                if edge is None:
+                    continue
+                if place >= 0:
+                    c = formula(xp, g, values[place])
+                elif place == ALONE:
+                    c = formula(xp, g)
                 else:
-                    leaves.append(edge)
-                    if edge.hooks is not None:
-                        led = True
-                continue
-            if (
-                before.base is not None
-                or before.__class__ is not ndarray
-                or (borrowed and edge in borrowed)
-            ):
-                grads[edge] = before + c
-                borrowed.discard(edge)
-            else:
-                add(before, c, before)
-            if edge.hooks is not None and not edge.seq:
-                led = True
-        if led:
-            return node  # type: ignore[no-any-return]
-    return None
+                    c = formula(xp, g, values)
+                if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
+                    c = fit(c, edge, node, arrays)
+                before = get(edge)
+                if before is None:
+                    grads[edge] = c
+                    if c is g:
+                        borrowed.add(edge)
+                    number = edge.seq
+                    if number:
+                        heappush(heap, (-number, edge))
+                    else:
+                        leaves.append(edge)
+                        if edge.hooks is not None:
+                            led = True
+                    continue
+                if (
+                    before.base is not None
+                    or before.__class__ is not ndarray
+                    or (borrowed and edge in borrowed)
+                ):
+                    grads[edge] = before + c
+                    borrowed.discard(edge)
+                else:
+                    add(before, c, before)
+                if edge.hooks is not None and not edge.seq:
+                    led = True
+            if led:
+                return node  # type: ignore[no-any-return]
+        return None
+    except Exception as error:
+        noted(error, node)
+        raise
+    finally:
+        restore(token)
 
 
 pass_number = counter()
@@ -200,6 +214,8 @@ class Pass:
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
         self.callbacks: list[Any] = []  # to be called at the end
+        # Within it the pass computes on arrays; ops on tensors see to themselves: NOTE [Quiet].
+        self.calm: Any = nullcontext() if create_graph else Quiet()
 
     @property
     def number(self) -> int:
@@ -220,20 +236,28 @@ class Pass:
                     node = advance(grads, borrowed, heap, leaves, free)
                 if node is None:
                     break
-            if node in grads:
-                self.step(node)
-            else:  # it ran, and led to a leaf with hooks
-                self.watch_leaves(node)
-                self.early_leaves(node)
+            try:
+                if node in grads:
+                    self.step(node)
+                else:  # it ran, and led to a leaf with hooks
+                    self.watch_leaves(node)
+                    self.early_leaves(node)
+            except Exception as error:
+                noted(error, node)
+                raise
             node = None
         for leaf in leaves:
             g = grads.get(leaf)
             if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
                 continue
-            if careful or leaf.hooks is not None:
-                self.leaf(leaf)
-            else:
-                add_to_leaf(leaf, g, leaf in borrowed)
+            try:
+                if careful or leaf.hooks is not None:
+                    self.leaf(leaf)
+                else:
+                    add_to_leaf(leaf, g, leaf in borrowed)
+            except Exception as error:
+                noted(error, leaf)
+                raise
         if self.callbacks:
             self.call_back()
         return self.captured
@@ -337,14 +361,15 @@ class Pass:
     def contribute(self, node: Node, g: Any, shares: Any, fresh: bool) -> None:
         """Fit the contributions of `node` and add them to its edges."""
         needed, xp = self.needed, recorded if self.create_graph else arrays
-        for edge, c in zip(node.edges, shares, strict=True):
-            if edge is None or (needed is not None and edge not in needed):
-                continue
-            if c is not None:
-                self.arrive(edge, fit(c, edge, node, xp), fresh and c is not g)
-            else:
-                self.undefined = True
-                self.arrive(edge, None, False)
+        with self.calm:
+            for edge, c in zip(node.edges, shares, strict=True):
+                if edge is None or (needed is not None and edge not in needed):
+                    continue
+                if c is not None:
+                    self.arrive(edge, fit(c, edge, node, xp), fresh and c is not g)
+                else:
+                    self.undefined = True
+                    self.arrive(edge, None, False)
 
     def leaf(self, node: Any) -> None:
         """Run the hooks of a leaf, and accumulate or capture its cotangent."""
@@ -411,11 +436,11 @@ class Pass:
         before = modes.change(current_node=node)
         try:
             return self.shares(node, g)
-        except Exception as error:
-            error.add_note(warned(node))
+        except Exception:
+            warned(node)
             raise
         finally:
-            modes.change(**before)
+            modes.restore(before)
 
     def shares(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
@@ -436,16 +461,17 @@ class Pass:
             xp, values = recorded, saved.tensors(node)
         else:
             xp, values = arrays, read(node)
-        if op.variadic:
-            return apply(op.formulas[0], op.takes[0], xp, g, values)
-        found = [
-            None
-            if edge is None or (needed is not None and edge not in needed)
-            else apply(formula, place, xp, g, values)
-            for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
-        ]
-        if modes.state.absorb and op.elementwise:
-            return [None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found]
+        with self.calm:
+            if op.variadic:
+                return apply(op.formulas[0], op.takes[0], xp, g, values)
+            found = [
+                None
+                if edge is None or (needed is not None and edge not in needed)
+                else apply(formula, place, xp, g, values)
+                for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
+            ]
+            if modes.state.absorb and op.elementwise:
+                return [None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found]
         return found
 
 
@@ -466,11 +492,14 @@ def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> No
         add_grad(leaf, g, node.saved.lock)
 
 
+@quietly
 def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     """Add a complete cotangent, an array, to the leaf's `.grad`, under the leaf's own lock."""
     leaf = node.saved.tensor()
     if leaf is None or leaf._node is not node:
         return
+    if g.shape != leaf._array.shape or g.dtype is not leaf._array.dtype:
+        g = fit_leaf(leaf, g)
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
     try:
@@ -482,13 +511,14 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
         else:
             try:
                 add(before._array, g, before._array)
-                if before._cell is not None:
-                    before._cell.bump("backward()")
             except ValueError:  # the user's own .grad, read-only (an expanded view)
-                leaf._gradient = new_tensor(before._array + g)
+                leaf._gradient = new_tensor(as_array(before._array + fit_leaf(leaf, g)))
+            else:
+                wrote(before, "backward()")
     finally:
         lock.release()
 
 
-if native is not None:
-    start, advance, add_to_leaf = native.start, native.advance, native.add_to_leaf
+built = native.native
+if built is not None:
+    start, advance, add_to_leaf = built.start, built.advance, built.add_to_leaf

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..quiet import QUIET, quieten, restore
+from . import native
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
-from .native import native
-from .overriding import PASSED, PLAIN, intercept
+from .overriding import PASSED, UNASKED, intercept
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
 
@@ -44,6 +45,13 @@ def caller(op: Op) -> Callable[..., Any]:
     return general_caller(op)
 
 
+def without_out(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a forward: a ufunc would write `out`, and nobody would know."""
+    if "out" in params:
+        raise TypeError("out= is no parameter of a forward")
+    return params
+
+
 def unary_caller(op: Op) -> Callable[..., Any]:
     """The caller of an op with one input and one output that is no view."""
     forward, special = op.forward, modes
@@ -52,20 +60,23 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     exact = op.exact
     facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
     only_shape = facts == (None,)
-    plain = PLAIN
+    plain = UNASKED
 
     def call(input: Any, **params: Any) -> Any:
         if input.__class__ not in plain:
             found = intercept(call, (input,), params)
             if found is not PASSED:
                 return found
+        token = quieten(QUIET)
         try:
             x = input._array
-            r = forward(x, **params) if params else forward(x)
+            r = forward(x, **without_out(params)) if params else forward(x)
         except Exception as error:
             if "out" in params:
                 return write_out(call, params.pop("out"), (input,), params)
             return dispatch(op, (input,), params, error)
+        finally:
+            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
@@ -115,7 +126,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
     nothing, pair = (None,) * len(op.saves), None
-    plain = PLAIN
+    plain = UNASKED
     if differentiable:
         edge = Node()
         first, second, both = [
@@ -131,6 +142,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
                 return found
         if out is not None:
             return write_out(call, out, (input, other), {})
+        token = quieten(QUIET)
         try:
             x = input._array
             if isinstance(other, Tensor):
@@ -139,11 +151,14 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             else:
                 y = scalar_array(other, x.dtype)
                 right = None
-            if x.dtype is not y.dtype:
+            mixed = x.dtype is not y.dtype
+            if mixed:
                 x, y = promote(x, y)
             r = forward(x, y)
         except Exception as error:
             return dispatch(op, (input, other), {}, error)
+        finally:
+            restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
@@ -188,8 +203,10 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         node.params = ()
         node.shape = shape = r.shape
         node.dtype = dtype = r.dtype
-        node.fits = (left is None or (left.dtype is dtype and left.shape == shape)) and (
-            right is None or (right.dtype is dtype and right.shape == shape)
+        node.fits = (
+            not mixed
+            and (left is None or (left.dtype is dtype and left.shape == shape))
+            and (right is None or (right.dtype is dtype and right.shape == shape))
         )
         return t
 
@@ -212,19 +229,23 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     plans = [op.plan([node if mask & bit else None for bit in (1, 2, 4)]) for mask in range(8)]
     facts, exact, broadcasts = bool(op.facts), op.exact, op.elementwise
     last_shape = op.facts == (f"{op.inputs[2]}_shape",)
-    plain = PLAIN
+    plain = UNASKED
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
         if a.__class__ not in plain or b.__class__ not in plain or c.__class__ not in plain:
             found = intercept(call, (a, b, c), params)
             if found is not PASSED:
                 return found
+        token = quieten(QUIET)
         try:
+            x = a._array
             y = None if b is None else b._array
             z = None if c is None else c._array
-            r = forward(a._array, y, z, **params) if params else forward(a._array, y, z)
+            r = forward(x, y, z, **params) if params else forward(x, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
+        finally:
+            restore(token)
         if special.special or special.inference_seen:
             return finish(op, (a, b, c), r, params)
         if r.__class__ is not ndarray:
@@ -254,6 +275,9 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
         node.dtype = dtype = r.dtype
         node.fits = (
             exact
+            and x.dtype is dtype
+            and (y is None or y.dtype is dtype)
+            and (z is None or z.dtype is dtype)
             and (first is None or first.dtype is dtype)
             and (second is None or second.dtype is dtype)
             and (third is None or third.dtype is dtype)
@@ -270,17 +294,20 @@ def general_caller(op: Op) -> Callable[..., Any]:
     recordable = bool(op.vjps) and not op.view
     places = tuple([i for i, name in enumerate(op.inputs) if name in op.vjps])
     variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
-    plain = PLAIN
+    plain = UNASKED
 
     def call(*inputs: Any, **params: Any) -> Any:
         if not plain or not plain.issuperset(map(type, inputs)):
             found = intercept(call, inputs, params)
             if found is not PASSED:
                 return found
+        token = quieten(QUIET)
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)
         except Exception as error:
             return dispatch(op, inputs, params, error)
+        finally:
+            restore(token)
         if special.special or not recordable:
             return finish(op, inputs, r, params)
         edges = []
@@ -323,9 +350,10 @@ NO_VIEW, VIEW, MAYBE_VIEW = range(3)
 
 def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
-    if native is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
+    built = native.native
+    if built is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
         return call
-    if len(op.inputs) > native.MOST or len(op.saves) > native.MOST:
+    if len(op.inputs) > built.MOST or len(op.saves) > built.MOST:
         return call
     places = tuple([op.inputs.index(name) for name in op.vjps])
     if op.view or op.variadic or op.outputs != 1:
@@ -337,7 +365,7 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
     bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
     keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
-    return native.Caller(  # type: ignore[no-any-return]
+    return built.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,
         forward=op.forward,

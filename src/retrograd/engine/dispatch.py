@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
-from .overriding import PASSED, PLAIN, intercept
-from .tensor import Interpreted, Tensor, new_tensor
+from ..quiet import copyto
+from .overriding import PASSED, UNASKED, intercept
+from .tensor import Interpreted, Tensor, new_tensor, wrote
+from .views import sever
 
 if TYPE_CHECKING:
     from .op import Op
 
 __all__ = [
+    "MOST_DIMS",
     "NUMBERS",
+    "TOO_MANY_DIMS",
     "about_to_write",
     "as_tensor",
     "dispatch",
@@ -33,6 +37,21 @@ __all__ = [
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
     "to get a normal tensor before doing inplace update: x = x.clone()"
+)
+
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
+)
+READ_ONLY = (
+    "{name}: the written-to tensor of shape {shape} stands on read-only memory, as that of a NumPy "
+    "array whose flags.writeable is False. Write to a copy: x = x.clone()"
+)
+
+MOST_DIMS = 64  # of NumPy's arrays
+TOO_MANY_DIMS = (
+    "{name}(): tensor has too many (>64) dims, and NumPy's arrays have at most 64. Merge some "
+    "first: x.flatten(0, 1)"
 )
 
 INTEGERS = (int, np.integer)
@@ -117,6 +136,8 @@ def known(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Except
 
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     """Raise for arrays that do not fit, as PyTorch does."""
+    if "dimension" in str(error) and f"{MOST_DIMS}" in str(error):
+        raise RuntimeError(TOO_MANY_DIMS.format(name=op.name)) from None
     shapes = [t._array.shape for t in inputs if t is not None]
     if op.elementwise:
         for a, b in itertools.combinations(shapes, 2):
@@ -142,23 +163,18 @@ def check_broadcast(a: tuple[int, ...], b: tuple[int, ...], name: str) -> None:
 def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Compute `function(*inputs, **params)` into the tensor `out`, and return `out`.
 
-    Raises RuntimeError where a gradient is wanted (an out= form is never recorded) or where the
-    result's dtype cannot be cast to that of `out`, TypeError where `out` is no tensor.
+    An `out` of None is none. Raises RuntimeError where a gradient is wanted (an out= form is never
+    recorded, which only integers and booleans do not mind) or where the result's dtype cannot be
+    cast to that of `out`, TypeError where `out` is no tensor.
     """
-    if out.__class__ not in PLAIN:
+    if out is None:
+        return function(*inputs, **params)
+    if out.__class__ not in UNASKED:
         found = intercept(function, inputs, {**params, "out": out})
         if found is not PASSED:
             return found
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    if modes.state.grad and any(
-        isinstance(t, Tensor) and t._node is not None for t in (*inputs, out)
-    ):
-        raise RuntimeError(
-            f"{function.__name__}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
-            "under no_grad()."
-        )
     if modes.state.levels and any(isinstance(t, Tensor) and t._tangents for t in (*inputs, out)):
         raise NotImplementedError(
             f"Trying to use forward AD with {function.__name__}_out that does not support it "
@@ -168,14 +184,23 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     try:
         result = function(*inputs, **params)
     finally:
-        modes.change(**before)
+        modes.restore(before)
+    wanted = any(isinstance(t, Tensor) and t._node is not None for t in (*inputs, out))
+    if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
+        raise RuntimeError(
+            f"{function.__name__}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
+            "under no_grad()."
+        )
     about_to_write(out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
-        out._array = np.empty(result._array.shape, out._array.dtype)
-    np.copyto(out._array, result._array, casting="unsafe")
-    if out._cell is not None:
-        out._cell.bump(f"{function.__name__}(out=)")
+        room = np.empty(result._array.shape, out._array.dtype)
+        sever(out, room)
+        out._array = room
+    check_memory(out._array, f"{function.__name__}(out=)")
+    copyto(out._array, result._array, casting="unsafe")
+    wrote(out, f"{function.__name__}(out=)")
     return out
 
 
@@ -185,6 +210,26 @@ def about_to_write(target: Tensor) -> None:
         raise RuntimeError(INFERENCE)
     if modes.special and modes.state.before_write is not None:
         modes.state.before_write(target)
+
+
+def check_memory(array: Any, name: str, uniform: bool = False) -> None:
+    """Raise unless every element of `array` may be written, and with a value of its own.
+
+    `uniform` says that all get the same value, so that several may be one.
+    """
+    if isinstance(array, Interpreted):  # it is replaced, not written
+        return
+    if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
+        raise RuntimeError(OVERLAP)
+    if not array.flags.writeable:
+        raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
+
+
+def expanded(array: Any) -> bool:
+    """Whether an array was expanded, so that several of its elements are one."""
+    return any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:

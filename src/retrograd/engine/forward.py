@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from .anomaly import say
 from .backward import run
 from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
@@ -55,17 +56,19 @@ class Level:
     """One forward derivative in progress, entered as a context: NOTE [Levels]."""
 
     writes_tangents = False  # whether in-place ops write to the tangents that were given
+    left = False  # whether it is over, so that its tangents mean nothing any more
 
     def __init__(self) -> None:
         self.nodes: list[weakref.ref[Node]] = []
 
     def __enter__(self) -> Level:
-        modes.change(levels=(*modes.state.levels, self))
+        self.older = modes.state.levels
+        modes.change(levels=(*self.older, self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        levels = modes.state.levels
-        modes.change(levels=levels[: levels.index(self)])
+        modes.restore({"levels": self.older})
+        self.left = True
         for ref in self.nodes:
             node = ref()
             if node is not None and node._tangents:
@@ -74,8 +77,7 @@ class Level:
 
     def hidden(self) -> Any:
         """A context in which only the older levels are seen."""
-        levels = modes.state.levels
-        return modes.Changed(levels=levels[: levels.index(self)])
+        return modes.Changed(levels=self.older)
 
     def carry(
         self, op: Op, inputs: Sequence[Any], outputs: Sequence[Tensor], params: Mapping[str, Any]
@@ -86,7 +88,11 @@ class Level:
         if not known:
             return
         with self.hidden():
-            found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            try:
+                found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            except Exception as error:
+                say(error, f"the forward derivative of op {op.name}")
+                raise
         for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
             set_tangent(out, self, t)
         self.remember(op, outputs)
@@ -178,8 +184,8 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
 
 
 def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Tensor]:
-    """The tangents of a tensor at all levels but one."""
-    return {other: t for other, t in (tangents or {}).items() if other is not level}
+    """The tangents of a tensor at all levels but one, and but those that have been left."""
+    return {k: t for k, t in (tangents or {}).items() if k is not level and not k.left}
 
 
 def _seen(out: Tensor) -> Tensor:
@@ -338,7 +344,7 @@ def by_transposition(
         nodes: list[Any] = [u._node for u in cotangents]
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
     finally:
-        modes.change(**before)
+        modes.restore(before)
     return [_tensor(found[node]) if node in found else None for node in nodes]
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..locks import counter, structure
+from .anomaly import run_hook
 from .graph import Node, node_method
 from .tensor import Tensor, add_grad, new_tensor
 
@@ -98,7 +99,7 @@ class Running:
         self.before = modes.change(grad=grad, current_pass=self.task)
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+        modes.restore(self.before)
 
 
 class NodeHooks:
@@ -121,7 +122,7 @@ class NodeHooks:
         grad = g if create_graph or g is None else new_tensor(owned(g))
         with Running(task):
             for hook in list(self.cotangent.values()):
-                result = hook(grad)
+                result = run_hook("tensor hook", hook, grad)
                 if result is not None:
                     if grad is None:
                         raise RuntimeError(NO_REPLACEMENT)
@@ -132,8 +133,7 @@ class NodeHooks:
             for ref in self.retained:
                 tensor = ref()
                 if tensor is not None:
-                    g = grad if create_graph else new_tensor(grad._array.copy())
-                    add_grad(tensor, g, structure)
+                    add_grad(tensor, grad, structure)
         return grad if create_graph else grad._array
 
     def before_node(self, g: Any, task: Any) -> Any:
@@ -143,7 +143,7 @@ class NodeHooks:
         grads = _tensors(g, task.create_graph)
         with Running(task):
             for hook in list(self.before.values()):
-                grads = _replaced(hook, grads, hook(grads))
+                grads = _replaced(hook, grads, run_hook("pre-hook", hook, grads))
         return _like(g, grads, task.create_graph)
 
     def after_node(self, shares: Any, g: Any, task: Any) -> Any:
@@ -154,7 +154,8 @@ class NodeHooks:
         inputs, outputs = _tensors(shares, task.create_graph), _tensors(g, task.create_graph)
         with Running(task):
             for hook in list(self.post.values()):
-                inputs = _replaced(hook, inputs, hook(inputs, outputs))
+                found = run_hook("hook", hook, inputs, outputs)
+                inputs = _replaced(hook, inputs, found)
         return _like(shares, inputs, task.create_graph)
 
     def after_accumulation(self, leaf: Tensor, task: Any) -> None:
@@ -163,7 +164,7 @@ class NodeHooks:
             return
         with Running(task):
             for hook in list(self.accumulated.values()):
-                if hook(leaf) is not None:
+                if run_hook("post-accumulate-grad hook", hook, leaf) is not None:
                     raise RuntimeError(
                         "Tensor post accumulate grad hooks should return None. To change the "
                         "gradient, write to tensor.grad in the hook."

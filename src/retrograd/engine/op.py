@@ -38,7 +38,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from . import overriding
+from ..quiet import QUIET, quieten, restore
+from . import callers, graph, native, overriding, views
+from .anomaly import noted
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
 from .graph import (
@@ -56,11 +58,9 @@ from .graph import (
     output_node,
     tick,
 )
-from .native import native
 from .record import INFERENCE_SAVED
-from .saved import raw, saved_properties
-from .tensor import Tensor, as_array, method, new_tensor
-from .views import View
+from .saved import saved_properties
+from .tensor import Tensor, as_array, fit_leaf, method, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,31 +71,40 @@ arrays: Any = ModuleType("arrays")
 reals: Any = ModuleType("reals")
 recorded: Any = ModuleType("recorded")
 
-if native is not None:
-    native.setup(
-        tensor=Tensor,
-        node=Node,
-        kind=Kind,
-        cell=Cell,
-        leaf=Leaf,
-        view=View,
-        modes=vars(modes),
-        state=modes.state,
-        refused=REFUSED,
-        output_kind=OUTPUT,
-        numbers=tick.__self__,  # type: ignore[attr-defined]
-        as_array=as_array,
-        scalar_array=dtypes.scalar_array,
-        raw=raw,
-        fit=fit,
-        freed=FREED,
-        arrays=arrays,
-        reals=reals,
-        add=np.add,
-        intercept=overriding.intercept,
-        passed=overriding.PASSED,
-        overrides_nothing=overriding.overrides_nothing,
-    )
+ALONE, TOGETHER = -1, -2  # how a formula takes values: see `entry`
+
+_bump = native.set_up(
+    tensor=Tensor,
+    node=Node,
+    kind=Kind,
+    cell=Cell,
+    leaf=Leaf,
+    view=views.View,
+    constants={**vars(graph), **vars(callers), **vars(modes), "ALONE": ALONE},
+    modes=vars(modes),
+    state=modes.state,
+    refused=REFUSED,
+    output_kind=OUTPUT,
+    numbers=getattr(tick, "__self__", None),
+    as_array=as_array,
+    scalar_array=dtypes.scalar_array,
+    wrote=wrote,
+    noted=noted,
+    quieten=quieten,
+    restore=restore,
+    quiet=QUIET,
+    fit=fit,
+    fit_leaf=fit_leaf,
+    freed=FREED,
+    arrays=arrays,
+    reals=reals,
+    add=np.add,
+    intercept=overriding.intercept,
+    passed=overriding.PASSED,
+    overrides_nothing=overriding.overrides_nothing,
+)
+if _bump is not None:  # all or nothing: who counts writes and lists views in C does so everywhere
+    Cell.bump, views.enlist = _bump, native.native.enlist  # type: ignore[method-assign]
 
 OPS: dict[str, Op] = {}
 
@@ -372,9 +381,6 @@ def slope_formula(slope: Callable[..., Any]) -> Callable[..., Any]:
     formula: Callable[..., Any] = of_one if len(names) == 1 else of_several
     formula.parameters = ["xp", "g", *names]  # type: ignore[attr-defined]
     return formula
-
-
-ALONE, TOGETHER = -1, -2
 
 
 def entry(formula: Callable[..., Any], places: list[int]) -> tuple[Callable[..., Any], int]:

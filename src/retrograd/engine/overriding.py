@@ -5,7 +5,7 @@ NOTE [Who is asked]
    `public` makes of a function in Python. It looks at the types of its arguments, and of what the
    lists and tuples among them hold, before it runs. Tensors, numbers and None are told by their
    type alone, so plain calls pay for a few comparisons of pointers (`src/native/overriding.c`),
-   and where there is no C for looking types up in a set, `PLAIN`.
+   and where there is no C for looking types up in a set, `UNASKED`.
 2. A type is asked if it has a `__torch_function__` other than `overrides_nothing`. `Tensor` itself
    is not: its own one serves its subclasses.
 3. Modes are asked first, the innermost one, which is out of force meanwhile. Then the arguments
@@ -29,14 +29,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..locks import structure
-from .native import native
+from . import native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "PASSED",
-    "PLAIN",
+    "UNASKED",
     "ask",
     "entered",
     "form",
@@ -57,7 +57,7 @@ ENABLED, NO_SUBCLASSES, OFF = range(3)  # `modes.State.overriding`
 
 NUMBERS = (int, float, bool, complex)
 NEVER: set[type] = {*NUMBERS, str, slice, type(None), type(...)}  # types that are never asked
-PLAIN: set[type] = set(NEVER)  # the same, but empty while a thread is in a mode
+UNASKED: set[type] = set(NEVER)  # the same, but empty while a thread is in a mode
 
 # Names of functions of which arguments are not asked, and of those that nothing is told about.
 HIDDEN: set[str] = {
@@ -188,14 +188,14 @@ def public(function: Any) -> Any:
 
 def form(function: Any) -> Any:
     """A form of a function that asks its arguments, apart from all others."""
-    return _in_python(function) if native is None else native.public(function)
+    return _in_python(function) if native.native is None else native.native.public(function)
 
 
 _wrappers: set[Any] = set()
 
 
 def _in_python(function: Any) -> Callable[..., Any]:
-    plain = PLAIN
+    plain = UNASKED
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -234,7 +234,7 @@ def never(*kinds: type) -> None:
     with structure:
         NEVER.update(kinds)
         if not _modes:
-            PLAIN.update(kinds)
+            UNASKED.update(kinds)
 
 
 def entered(count: int) -> None:
@@ -243,11 +243,11 @@ def entered(count: int) -> None:
     with structure:
         _modes += count
         if _modes:
-            PLAIN.clear()
+            UNASKED.clear()
         else:
-            PLAIN.update(NEVER)
-        if native is not None:
-            native.watch(bool(_modes))
+            UNASKED.update(NEVER)
+        if native.native is not None:
+            native.native.watch(bool(_modes))
 
 
 _modes = 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from .graph import Node, leaf_node, new_node, output_node
-from .saved import Packed
+from .saved import Packed, PackedValues
 from .tensor import Interpreted, Tensor, as_array, cell_of, new_tensor
 from .trace import where
 from .views import add_view
@@ -123,7 +123,7 @@ def attach(node: Node) -> None:
         pack, unpack = state.saved_hooks[-1]
         outer, state.packing = state.packing, node
         try:
-            node.saved = tuple(
+            node.saved = PackedValues(
                 [v if v is None or is_number(v) else Packed(v, pack, unpack) for v in node.saved]
             )
         finally:

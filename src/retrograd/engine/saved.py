@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["Packed", "SavedTensor", "raw", "saved_properties", "tensors"]
+__all__ = ["Packed", "PackedValues", "SavedTensor", "raw", "saved_properties", "tensors"]
 
 ndarray = np.ndarray
 
@@ -93,7 +93,7 @@ class Packed:
         try:
             self.content = pack_hook(shown)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         if watched.version:
             raise RuntimeError(PACK_WROTE)
         self.unpack_hook = unpack_hook
@@ -104,13 +104,19 @@ class Packed:
         try:
             value = self.unpack_hook(self.content)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         if not isinstance(value, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                 f"type {type(value).__name__}"
             )
         return value
+
+
+class PackedValues(tuple[Any, ...]):
+    """The values of a node of which some are packed: reading them runs code of the user's."""
+
+    __slots__ = ()
 
 
 class SavedTensor:
@@ -145,7 +151,7 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
         packed = Packed(bare, *hooks)
-        self.node.saved = (*saved[: self.place], packed, *saved[self.place + 1 :])
+        self.node.saved = PackedValues((*saved[: self.place], packed, *saved[self.place + 1 :]))
 
 
 def saved_properties(op: Op) -> dict[str, property]:

@@ -14,9 +14,9 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ..engine.tensor import Tensor, alias, cell_of
+from ..engine.dispatch import check_memory
+from ..engine.tensor import Tensor, alias, wrote
+from ..quiet import copyto
 from .parameter import Parameter
 
 __all__ = ["IncompatibleKeys", "load", "save"]
@@ -212,6 +212,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
         )
         array = array.real
-    np.copyto(value._array, array, casting="unsafe")
-    cell_of(value).bump("load_state_dict")
+    check_memory(value._array, "load_state_dict")
+    copyto(value._array, array, casting="unsafe")
+    wrote(value, "load_state_dict")
     return ""

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import LEGACY, write_out
+from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
 from ..engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ..errors import OutOfMemoryError
-from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish
+from ..quiet import quietly
+from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .create import fill_value as as_fill_value
 from .formats import arranged
 
@@ -54,6 +55,8 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
+    if len(shape) > MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name=name))
     return tuple(shape)
 
 
@@ -187,6 +190,7 @@ def constant(value: Any, target: Any, name: str) -> Any:
     return as_fill_value(value, target)
 
 
+@quietly
 def filled(shape: Any, value: Any) -> Any:
     """An array of `shape`, all of whose elements are the 0-d array `value`."""
     array = allocate(np.empty, shape, value.dtype)
@@ -302,6 +306,7 @@ def arange(
     return deliver(array, requires_grad, out, arange)
 
 
+@quietly
 def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     """The elements of `arange` as an array of dtype `target`."""
     if any(isinstance(value, complex) for value in (first, last, by)):
@@ -357,6 +362,7 @@ def spacing_dtype(start: Any, end: Any, dtype: Any, out: Any, name: str) -> Any:
     return target
 
 
+@quietly
 def linspace(
     start: Any,
     end: Any,
@@ -377,10 +383,11 @@ def linspace(
     """
     check_device(device)
     target = spacing_dtype(start, end, dtype, out, "linspace")
-    array = between(start, end, steps, "linspace").astype(target)
+    array = store(between(start, end, steps, "linspace"), target)
     return deliver(array, requires_grad, out, linspace)
 
 
+@quietly
 def logspace(
     start: Any,
     end: Any,

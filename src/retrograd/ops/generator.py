@@ -18,6 +18,7 @@ from .. import dtypes, modes
 from ..engine.batch import Batch
 from ..engine.tensor import Tensor, device, new_tensor
 from ..locks import new_lock
+from ..quiet import quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,6 +139,7 @@ class Generator:
 
     # -- what the ops draw -----------------------------------------------------------------------
 
+    @quietly
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers from 0 to 1, exclusive; of a complex dtype, for each of both parts."""
         check_batches(self)
@@ -149,6 +151,7 @@ class Generator:
                 return (self.stream.integers(0, steps, shape) / steps).astype(target)
             return np.asarray(self.stream.random(shape, target))
 
+    @quietly
     def normal(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts."""
         check_batches(self)
@@ -160,6 +163,7 @@ class Generator:
                 return np.asarray(self.stream.standard_normal(shape, np.float32)).astype(target)
             return np.asarray(self.stream.standard_normal(shape, target))
 
+    @quietly
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Positive numbers of density exp(-x)."""
         check_batches(self)

@@ -19,7 +19,8 @@ from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method, new_tensor
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
-from .reduce import DIMS, add_reduce, add_up, converted, count, legacy, mean
+from .pointwise import shared
+from .reduce import DIMS, add_up, converted, count, legacy, mean
 
 __all__ = ["dist", "norm", "renorm", "std", "std_mean", "var", "var_mean"]
 
@@ -80,7 +81,7 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
         wide = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
         return wide.astype(x.dtype)
     n = count(x.shape, dim)
-    centre = np.true_divide(add_reduce(x, dim, None, None, True), n)
+    centre = np.true_divide(add_up(x, dim, True), n)
     return np.true_divide(add_up(squares(x - centre), dim, keepdim), max(n - correction, 0))
 
 
@@ -276,7 +277,8 @@ def _vector_norm_input(
     if ord == 1:
         return g * xp.sgn(input)
     if math.isinf(ord):
-        return g * xp.sgn(input) * xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
+        share = xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
+        return shared(xp, g, share) * xp.sgn(input)
     size = xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)
     if ord == 2:
         return g * xp.div_or_zero(input, size)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -16,7 +16,9 @@ from .rules import (
     evaluate,
     first_step,
     passing,
+    quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ class Adagrad(Optimizer):
                 total = np.full(p._array.shape, start, p._array.dtype)
                 self.state[p] = {"step": first_step(), "sum": new_tensor(total)}
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -94,7 +97,7 @@ class Adagrad(Optimizer):
                 lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
                 for part in real_pieces(p._array, p._gradient._array, own["sum"]._array):
                     _adagrad(*part, lr, group)
-                cell_of(p).bump("Adagrad.step")
+                wrote_all(p, own, "Adagrad.step")
         return loss
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -18,7 +18,9 @@ from .rules import (
     first_step,
     is_small,
     passing,
+    quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -113,7 +116,7 @@ class Adam(Optimizer):
             else:
                 for part in real_pieces(*arrays):
                     _adam(part, settings)
-            cell_of(p).bump(writer)
+            wrote_all(p, own, writer)
 
 
 def _start(own: dict[str, Any], x: Any, amsgrad: bool) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -16,7 +15,9 @@ from .rules import (
     count_step,
     evaluate,
     passing,
+    quiet_step,
     real_pieces,
+    wrote_all,
     zeros_for,
 )
 
@@ -71,6 +72,7 @@ class Adamax(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -85,7 +87,7 @@ class Adamax(Optimizer):
                 averages = own["exp_avg"]._array, own["exp_inf"]._array
                 for part in real_pieces(x, p._gradient._array, *averages):
                     _adamax(*part, size, group)
-                cell_of(p).bump("Adamax.step")
+                wrote_all(p, own, "Adamax.step")
         return loss
 
 

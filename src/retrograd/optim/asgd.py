@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -17,6 +17,8 @@ from .rules import (
     evaluate,
     passing,
     pieces,
+    quiet_step,
+    wrote_all,
     zeros_for,
 )
 
@@ -70,6 +72,7 @@ class ASGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -86,7 +89,7 @@ class ASGD(Optimizer):
                     _asgd(*part, eta.item(), mu.item(), group)
                 eta.fill(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
                 mu.fill(1 / max(1, step - group["t0"]))
-                cell_of(p).bump("ASGD.step")
+                wrote_all(p, own, "ASGD.step")
         return loss
 
 

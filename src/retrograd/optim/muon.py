@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor
 from .optimizer import Optimizer
-from .rules import evaluate
+from .rules import evaluate, quiet_step, wrote_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,7 @@ class Muon(Optimizer):
                         f"{list(p.shape)}. Give biases and the like to another optimizer, AdamW"
                     )
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -92,7 +93,7 @@ class Muon(Optimizer):
                 if not own:
                     own["momentum_buffer"] = new_tensor(np.zeros(x.shape, x.dtype))
                 _muon(x, p._gradient._array, own["momentum_buffer"]._array, group)
-                cell_of(p).bump("Muon.step")
+                wrote_all(p, own, "Muon.step")
         return loss
 
 

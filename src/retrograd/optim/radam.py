@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -16,7 +15,9 @@ from .rules import (
     count_step,
     evaluate,
     passing,
+    quiet_step,
     real_pieces,
+    wrote_all,
     zeros_for,
 )
 
@@ -74,6 +75,7 @@ class RAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -88,7 +90,7 @@ class RAdam(Optimizer):
                 averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
                 for part in real_pieces(x, p._gradient._array, *averages):
                     _radam(*part, sizes, group)
-                cell_of(p).bump("RAdam.step")
+                wrote_all(p, own, "RAdam.step")
         return loss
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -15,7 +15,9 @@ from .rules import (
     count_step,
     evaluate,
     first_step,
+    quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ class Rprop(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
         loss = evaluate(closure)
@@ -86,7 +89,7 @@ class Rprop(Optimizer):
                 before, size = own["prev"]._array, own["step_size"]._array
                 for part in real_pieces(x, p._gradient._array, before, size):
                     _rprop(*part, group)
-                cell_of(p).bump("Rprop.step")
+                wrote_all(p, own, "Rprop.step")
         return loss
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.dispatch import check_memory
+from ...engine.tensor import Tensor, new_tensor, wrote
+from ...quiet import quietly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +29,7 @@ def _grads(parameters: Any) -> list[Tensor]:
     return [p.grad for p in found if p.grad is not None]
 
 
+@quietly
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
@@ -50,16 +53,17 @@ def get_total_norm(
     return new_tensor(total)
 
 
+@quietly
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None
 ) -> None:
     """Scale the gradients by min(1, max_norm / (total_norm + 1e-6)), in place."""
     factor = np.minimum(float(max_norm) / (total_norm._array + 1e-6), 1.0)
     for grad in _grads(parameters):
+        check_memory(grad._array, "clip_grad_norm_")
         real = grad._array.real.dtype
         np.multiply(grad._array, factor.astype(real), grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_norm_")
+        wrote(grad, "clip_grad_norm_")
 
 
 def clip_grad_norm_(
@@ -103,6 +107,7 @@ def clip_grad_norm(
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
+@quietly
 def clip_grad_value_(
     parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: Any = None
 ) -> None:
@@ -116,6 +121,6 @@ def clip_grad_value_(
                 "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
                 "clip_grad_norm_."
             )
+        check_memory(grad._array, "clip_grad_value_")
         np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
-        if grad._cell is not None:
-            grad._cell.bump("clip_grad_value_")
+        wrote(grad, "clip_grad_value_")
