@@ -19,7 +19,7 @@ import numpy as np
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
-from ..quiet import quietly
+from ..quiet import QUIET, quieten, quietly, restore
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
 
@@ -111,7 +111,6 @@ def element_types(data: Any, found: set[Any]) -> None:
                 element_types(element, found)
 
 
-@quietly
 def from_numbers(data: Any, target: np.dtype[Any] | None) -> Any:
     """Python numbers in nested sequences as an array."""
     try:
@@ -124,12 +123,16 @@ def from_numbers(data: Any, target: np.dtype[Any] | None) -> Any:
         raise ValueError("Overflow when unpacking long long: an integer needs more than 64 bits")
     if array.size == 0:
         kind = "f"
-    if target is not None:
-        return store(array, target)
-    if kind == "f":
-        return array.astype(dtypes.default_numpy(), copy=False)
-    if kind == "c":
-        return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
+    token = quieten(QUIET)
+    try:
+        if target is not None:
+            return store(array, target)
+        if kind == "f":
+            return array.astype(dtypes.default_numpy(), copy=False)
+        if kind == "c":
+            return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
+    finally:
+        restore(token)
     return array
 
 
