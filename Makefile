@@ -6,9 +6,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 # What is tested once more without the hot path in C.
-IN_PYTHON := tests/engine tests/autograd
+IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py
 
-.PHONY: demo test sanitize bench lint docs clean
+.PHONY: demo test sanitize bench fuzz lint docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
@@ -22,10 +22,18 @@ test: $(VENV)/.test
 sanitize: $(VENV)/.test
 	BIN=$(BIN) .ci/sanitize $(TESTS)
 
-# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well.
+# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well; with
+# BEFORE=path/to/checkout, also those to that checkout.
 bench: $(VENV)/.base
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/threads.py
+
+# Random programs with C and without, and with TORCH_PYTHON in PyTorch too; prints those that differ, made small.
+COUNT ?= 1000
+SEED ?= 0
+MINUTES ?= inf
+fuzz: $(VENV)/.base
+	$(BIN)/python -m tests.fuzz COUNT=$(COUNT) SEED=$(SEED) MINUTES=$(MINUTES)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
     python benchmarks/overhead.py
     TORCH_PYTHON=/path/to/python python benchmarks/overhead.py     # with ratios to PyTorch
+    BEFORE=/path/to/checkout python benchmarks/overhead.py         # and to an older checkout, built
 
 Every program is one function of a library module `lib`, so PyTorch and Retrograd run the same text.
 Each library has a process of its own; the two are asked in turn, a block of runs at a time, and the
@@ -124,8 +125,10 @@ def serve(name):
 class Library:
     """One library in its own process."""
 
-    def __init__(self, name, python):
+    def __init__(self, name, python, checkout=None):
         environment = os.environ | dict.fromkeys(THREADS, "1")
+        if checkout is not None:
+            environment["PYTHONPATH"] = os.path.join(checkout, "src")
         self.process = subprocess.Popen(
             [python, __file__, "--serve", name],
             stdin=subprocess.PIPE,
@@ -183,6 +186,9 @@ def import_seconds():
 def main():
     """Run everything and print the tables."""
     libraries = {"retrograd": Library("retrograd", sys.executable)}
+    before = os.environ.get("BEFORE")
+    if before:
+        libraries["before"] = Library("retrograd", sys.executable, before)
     torch_python = os.environ.get("TORCH_PYTHON")
     if torch_python:
         libraries["torch"] = Library("torch", torch_python)
@@ -193,13 +199,15 @@ def main():
     print("hot path in", "Python" if native is None else "C", end="  ")
     print(f"({BLOCKS} interleaved blocks, 20th percentile, one thread, 8x8 float32)\n")
     found = measure(libraries, libraries["retrograd"].names)
-    print(f"{'':56}{'retrograd':>12}{'torch':>12}{'ratio':>8}   (us)")
+    others = [name for name in libraries if name != "retrograd"]
+    heads = "".join(f"{name:>12}{'ratio':>8}" for name in others)
+    print(f"{'':56}{'retrograd':>12}{heads}   (us)")
     for program in programs_in_order(libraries):
         scale = 100 if "100" in program or "chain" in program else 1
         ours = found["retrograd", program] / scale
-        theirs = found.get(("torch", program))
-        line = f"{program:56}{ours:12.2f}"
-        print(line + (f"{theirs / scale:12.2f}{theirs / scale / ours:8.2f}" if theirs else ""))
+        theirs = [found[name, program] / scale for name in others]
+        line = "".join(f"{each:12.2f}{each / ours:8.2f}" for each in theirs)
+        print(f"{program:56}{ours:12.2f}{line}")
     print(f"\n{'over the bare NumPy call':56}{'not recorded':>14}{'recorded':>10}   (us)")
     for op in ("multiply", "exp", "sum over a dimension"):
         bare = found["retrograd", "numpy: " + op]

@@ -189,8 +189,14 @@ def test_a_forged_file_cannot_read_outside_its_memory():
     content = good.getvalue()
     forged_shape = content.replace(b"K\x04\x85", b"K\x7f\x85")
     assert forged_shape != content
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 32"):
         rg.load(io.BytesIO(forged_shape))
+
+
+def test_a_forged_file_cannot_make_the_bounds_wrap_around():
+    memory = serialization._memory(bytearray(16))
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 16"):
+        serialization._array(memory, "float32", (5,), (2**62,), 0)
 
 
 @pytest.mark.parametrize("keep", [16, 30, 60, -1])

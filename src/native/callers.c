@@ -138,13 +138,26 @@ done:
     return tensor;
 }
 
+/* Whether a call has so many parameters at most, and none of them is `out`, which a ufunc would take. */
+static bool
+plain_params(PyObject *kwnames, Py_ssize_t most)
+{
+    Py_ssize_t count = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) {
+            return false;
+        }
+    }
+    return count <= most;
+}
+
 static PyObject *
 caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Caller *self = (Caller *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), most = self->takes_scalar ? 0 : MOST;
     bool fits = self->variadic ? 0 < count && count <= MOST_VALUES : count == self->inputs;
-    if (fits && (kwnames == NULL || PyTuple_GET_SIZE(kwnames) <= most)) {
+    if (fits && plain_params(kwnames, most)) {
         long kind = current_modes();
         if (kind != OTHER) {
             Call call = {self, args, NULL, kwnames, (int)count};

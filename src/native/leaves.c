@@ -32,8 +32,11 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
     if (before != Py_None) {
         array = held_by(before, Tensor, of_tensor.array, text_array);
         failed = array == NULL ? -1 : add_in_place(before, array, g);
-        PyObject *sum = failed > 0 ? PyNumber_Add(array, g) : NULL;
+        PyObject *fitted =
+            failed > 0 ? PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL) : NULL;
+        PyObject *sum = fitted == NULL ? NULL : PyNumber_Add(array, fitted);
         made = sum == NULL ? NULL : new_tensor(PyObject_CallOneArg(as_array, sum));
+        Py_XDECREF(fitted);
         Py_XDECREF(sum);
         if (failed <= 0) {
             goto done;
@@ -54,18 +57,33 @@ done:
     return failed;
 }
 
-/* `add_grad` while the lock is held, which an error leaves free again. */
+/* Whether a cotangent has the shape and dtype of the leaf. */
+static bool
+fits_leaf(PyObject *leaf, PyObject *g)
+{
+    PyObject *array = is_a(leaf, Tensor) ? SLOT(leaf, of_tensor.array) : NULL;
+    return array != NULL && PyArray_CheckExact(array) && PyArray_CheckExact(g) &&
+           dtype_of(array) == dtype_of(g) &&
+           PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)g);
+}
+
+/* `add_grad` of a cotangent as the leaf wants it while the lock is held, which an error leaves free. */
 static int
 add_under(PyObject *lock, PyObject *leaf, PyObject *g, bool borrowed)
 {
-    PyObject *acquired = PyObject_CallMethodNoArgs(lock, text_acquire), *type, *value, *traceback;
+    PyObject *fitted =
+        fits_leaf(leaf, g) ? Py_NewRef(g) : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+    PyObject *acquired = fitted == NULL ? NULL : PyObject_CallMethodNoArgs(lock, text_acquire);
+    PyObject *type, *value, *traceback;
     if (acquired == NULL) {
+        Py_XDECREF(fitted);
         return -1;
     }
-    Py_DECREF(acquired);
-    int failed = add_grad(leaf, g, borrowed);
+    int failed = add_grad(leaf, fitted, borrowed);
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *released = PyObject_CallMethodNoArgs(lock, text_release);
+    Py_DECREF(acquired);
+    Py_DECREF(fitted);
     if (released == NULL) {
         Py_XDECREF(type);
         Py_XDECREF(value);

@@ -100,6 +100,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&scalar_array, "scalar_array"},
         {&wrote_in_python, "wrote"},
         {&noted, "noted"},
+        {&fit_leaf, "fit_leaf"},
         {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
         {&freed, "freed"},

@@ -204,6 +204,9 @@ record(Call *call, PyObject *const *results, Py_ssize_t outputs)
         }
         fits = fits && (equal || self->fits == FITS_DTYPES) && SLOT(edge, of_node.dtype) == dtype;
     }
+    for (int i = 0; fits && i < call->count; i++) { /* a formula may compute with any of them */
+        fits = call->arrays[i] == Py_None || dtype_of(call->arrays[i]) == dtype;
+    }
     for (int i = 0; i < self->saves; i++) {
         int from = self->sources[i];
         PyObject *value;

@@ -17,7 +17,7 @@ from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
 from .engine.graph import AccumulateGrad, shown
 from .engine.saved import SavedTensor
-from .engine.tensor import Tensor, cell_of
+from .engine.tensor import Tensor, cell_of, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def _current_autograd_node() -> Any:
 def _increment_version(tensors: Sequence[Tensor]) -> None:
     """Count a write to each tensor."""
     for tensor in tensors:
-        cell_of(tensor).bump("_increment_version")
+        wrote(tensor, "_increment_version")
 
 
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
@@ -95,7 +95,8 @@ def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[in
     for tensor, version in zip(tensors, versions, strict=True):
         if version < 0:
             raise RuntimeError("Cannot set a version_counter to a value below 0")
-        cell_of(tensor).version = version
+        cell = cell_of(tensor)
+        cell.restore((version, *cell.state()[1:]))
 
 
 def _set_grad_enabled(mode: bool) -> None:

@@ -276,6 +276,8 @@ def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
 @quietly
 def _make_scalar(value: Any, like: np.dtype[Any]) -> Any:
     kind, low = np.asarray(value).dtype.kind, category(like)
+    if isinstance(value, int) and kind == "O":  # NumPy has no integer so wide
+        kind = "i"
     if kind not in _ORDER:
         raise TypeError(f"expected a tensor or a number, got {type(value).__name__}")
     high = _ORDER[kind]
@@ -293,6 +295,18 @@ def _make_scalar(value: Any, like: np.dtype[Any]) -> Any:
         raise RuntimeError(
             f"value cannot be converted to type {of_numpy(target).name} without overflow: {value}"
         ) from None
+    array.flags.writeable = False
+    return array
+
+
+def wrapped(value: int, like: np.dtype[Any]) -> Any:
+    """An integer as a 0-d array of the integer dtype `like`, modulo 2 to the number of its bits.
+
+    Raises OverflowError for one that 64 bits do not hold, as PyTorch does.
+    """
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError(f"int too big to convert: {value} does not fit into 64 bits")
+    array = np.array(value % 2**64, np.uint64).astype(like)
     array.flags.writeable = False
     return array
 

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from .backends.memory import address, memory, root, strided
 from .engine.tensor import Size, Tensor, device
 from .ops.copying import attributes, rebuild
-from .ops.methods import root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,12 +49,12 @@ TRUNCATED = "the file ends early: it was not written to its end, or it was cut"
 
 
 class Memory:
-    """A block of memory, which several arrays may share."""
+    """A block of memory, which several arrays may share, and the array that owns it."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "owner")
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
+    def __init__(self, array: Any, owner: Any = None) -> None:
+        self.array, self.owner = array, owner
 
 
 # -- what files may call: NOTE [What a file may do] --------------------------------------------
@@ -64,11 +64,9 @@ def _memory(buffer: Any) -> Memory:
     return Memory(np.frombuffer(buffer, np.uint8))
 
 
-def _array(memory: Memory, dtype: str, shape: Any, strides: Any, offset: int) -> Any:
+def _array(block: Memory, dtype: str, shape: Any, strides: Any, offset: int) -> Any:
     target = dtypes.by_name(dtype).numpy
-    if memory.array.size == 0:
-        return np.empty(shape, target)
-    return np.ndarray(shape, target, memory.array, offset, strides)
+    return strided(block.array, shape, strides, offset, target)
 
 
 def _tensor(kind: str, array: Any, requires_grad: bool, stored: dict[str, Any]) -> Tensor:
@@ -159,16 +157,14 @@ class Writer(pickle.Pickler):
             values = values.astype(dtype.numpy)  # another byte order
         if isinstance(values, np.generic):
             return _number, (dtype.name, values.item())
-        whole = root(values)
-        if not (whole.flags.writeable and (whole.flags.c_contiguous or whole.flags.f_contiguous)):
-            whole = values = np.array(values)
-        memory = self.memories.setdefault(id(whole), Memory(whole))
-        offset = _address(values) - _address(whole)
-        return _array, (memory, dtype.name, values.shape, values.strides, offset)
-
-
-def _address(array: Any) -> int:
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+        whole, block = root(values), memory(values)
+        offset = address(values) - address(block) if values.size else 0
+        kept = self.memories.get(id(whole))
+        if kept is None:
+            if not block.flags.writeable:  # pickle would have it read-only after loading, too
+                block = block.copy()
+            kept = self.memories[id(whole)] = Memory(block, whole)
+        return _array, (kept, dtype.name, values.shape, values.strides, offset)
 
 
 def save(obj: Any, f: Any) -> None:

@@ -64,12 +64,15 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("make", [rg.tensor, lambda v: rg.full((3,), v), large], ids=str)
+SIZES = {"none": rg.tensor, "few": lambda v: rg.full((3,), v), "many": large}
+
+
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", CALLS)
-def test_ops_say_nothing(name, make, strict):
+def test_ops_say_nothing(name, size, strict):
     call, value, expected = CALLS[name]
     with rg.enable_grad():
-        found = call(make(value))
+        found = call(SIZES[size](value))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(found._array, np.full(found.shape, expected))
 
@@ -102,7 +105,6 @@ def test_optimizers_say_nothing(kind, strict):
         lambda: rg.tensor(1e300),
         lambda: rg.tensor([1e300, 1.0]),
         lambda: rg.tensor(np.array([1e300]), dtype=rg.float32),
-        lambda: rg.ones(2).fill_(1e300),
         lambda: rg.ones(2).copy_(rg.full((2,), 1e300, dtype=rg.float64)),
         lambda: rg.full((2,), 1e300),
         lambda: rg.arange(0, 1e39, 3e38),

@@ -302,6 +302,30 @@ def test_out_form_writes_and_refuses_history():
         rg.exp(leaf(1.0), out=target)
 
 
+@pytest.mark.parametrize("name", ["neg", "rad2deg", "isnan", "signbit"])
+def test_the_out_form_of_a_ufunc_writes_the_tensor_and_counts_it(name):
+    target = rg.zeros(2)
+    read = target * leaf(1.0)
+    assert getattr(rg, name)(rg.ones(2), out=target) is target
+    with pytest.raises(RuntimeError, match=rf"written by {name}\(out=\)"):
+        read.sum().backward()
+
+
+def test_the_out_form_of_a_ufunc_refuses_history():
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        rg.neg(leaf(1.0), out=rg.zeros(()))
+
+
+def test_an_out_form_without_derivative_takes_what_requires_grad():
+    x = leaf(1.0)
+    assert rg.le(x, x, out=rg.zeros(())).item() == 1.0
+    assert rg.isnan(x, out=rg.ones(())).item() == 0.0
+
+
+def test_out_none_is_none():
+    assert rg.neg(rg.ones(1), out=None).tolist() == [-1.0]
+
+
 def test_only_the_output_is_saved_where_the_slope_needs_no_more():
     for name in ("exp", "sqrt", "rsqrt", "tanh", "tan", "sigmoid", "reciprocal", "expm1", "erfinv"):
         assert OPS[name].saves == ("out",), name

@@ -74,6 +74,7 @@ def test_arrays_lists_and_numpy_integers_are_indices(index):
     assert np.atleast_1d(x[index].numpy()).tolist() == expected
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype retrograd.uint8")
 def test_boolean_and_byte_masks_select_alike():
     x = rg.arange(4)
     for mask in (
@@ -176,3 +177,40 @@ def test_gradients_agree_with_finite_differences(make):
     index = rg.tensor([1, 1])
     assert rg.autograd.gradcheck(lambda v: make(v, index), (x,))
     assert rg.autograd.gradgradcheck(lambda v: make(v, index), (x,))
+
+
+@pytest.mark.parametrize("key", [True, rg.tensor(True), np.True_, (..., rg.tensor(True)), None])
+def test_a_number_is_assigned_through_a_true_mask_of_no_dimensions(key):
+    x = rg.tensor(3.0, requires_grad=True)
+    v = rg.tensor(5.0, requires_grad=True)
+    y = x * 1
+    y[key] = v
+    (y * 2).backward()
+    assert (y.item(), x.grad.item(), v.grad.item()) == (5.0, 0.0, 2.0)
+
+
+@pytest.mark.parametrize("key", [False, rg.tensor(False), (..., rg.tensor(False))])
+def test_a_false_mask_of_no_dimensions_assigns_nothing(key):
+    x = rg.tensor(3.0)
+    x[key] = 5.0
+    assert x.item() == 3.0
+    rows = rg.ones(2, 3)
+    rows[key] = 5.0
+    assert rows.sum() == 6.0
+
+
+def test_a_mask_of_no_dimensions_after_an_ellipsis_assigns_all():
+    x = rg.zeros(2, 3)
+    x[..., rg.tensor(True)] = 5.0
+    assert x.tolist() == [[5.0] * 3] * 2
+
+
+def test_values_that_do_not_fit_a_mask_of_no_dimensions_are_refused():
+    with pytest.raises(RuntimeError, match=r"shape \[2\] cannot be broadcast .* shape \[1\]"):
+        rg.tensor(3.0)[rg.tensor(True)] = rg.ones(2)
+
+
+def test_masks_of_bytes_are_deprecated():
+    x = rg.arange(4.0)
+    with pytest.warns(UserWarning, match="indexing with dtype retrograd.uint8 is now deprecated"):
+        assert x[rg.tensor([1, 0, 0, 1], dtype=rg.uint8)].tolist() == [0.0, 3.0]

@@ -26,7 +26,7 @@ from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.record import attach, refuse_inference
-from ..engine.tensor import Tensor, alias, cell_of, new_tensor
+from ..engine.tensor import Tensor, alias, cell_of, new_tensor, wrote
 from ..engine.views import add_view
 from ..locks import structure
 
@@ -217,8 +217,7 @@ def record(
             if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
                 raise RuntimeError(AS_IS_SAVED)
     for tensor in ctx.dirty_tensors:
-        if not tensor._inference:
-            cell_of(tensor).bump(cls.__name__)
+        wrote(tensor, cls.__name__)
     made: list[Any] = list(outputs)
     differentiable = [recording and _wants_history(tensor, ctx) for tensor in outputs]
     node: Any = None

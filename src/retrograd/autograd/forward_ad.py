@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, modes
+from ..backends.memory import memory, moved
 from ..engine.forward import Level, make_root, set_tangent, tangent_of
 from ..engine.op import recorded
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.methods import root
 
 __all__ = [
     "UnpackedDualTensor",
@@ -209,21 +209,28 @@ def dual(tensor: Tensor, tangent: Tensor, level: Level) -> Tensor:
 def like_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
     """`tangent`, laid out in memory as `tensor` is: itself, or a copy in memory of the same size.
 
+    Elements that are one in `tensor` have tangents of their own: then it is `tangent` itself.
     So views of a dual tensor, those by `as_strided` too, lead to the same elements of its tangent.
     """
     x, t = tensor._array, tangent._array
     if not (isinstance(x, np.ndarray) and isinstance(t, np.ndarray)) or x.shape != t.shape:
         return tangent
     same = all(a == b for a, b, n in zip(x.strides, t.strides, x.shape, strict=True) if n > 1)
-    memory = root(x)
-    if not x.size or x.dtype != t.dtype or (same and root(t).size == memory.size):
+    size = memory(x).size
+    if not x.size or x.dtype != t.dtype or (same and memory(t).size == size) or may_repeat(x):
         return tangent
-    if memory.dtype != x.dtype:
-        return tangent
-    start = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
-    room = np.zeros(memory.size, x.dtype)[start // x.itemsize :]
-    copy: Tensor = new_tensor(np.lib.stride_tricks.as_strided(room, x.shape, x.strides))
+    copy: Tensor = new_tensor(moved(x, np.zeros(size, np.uint8)))
     return copy.copy_(tangent)  # type: ignore[no-any-return]
+
+
+def may_repeat(array: Any) -> bool:
+    """Whether two elements of an array may lie at one place; if in doubt, yes."""
+    reach = 0
+    for step, n in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if n > 1 and step < reach + array.itemsize:
+            return True
+        reach += (n - 1) * step
+    return False
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -95,8 +95,12 @@ def _stranger(x: Tensor, create_graph: bool) -> Tensor:
 def outputs_of(
     func: Callable[..., Any], inputs: Sequence[Tensor], caller: str, strict: bool
 ) -> tuple[bool, tuple[Tensor, ...]]:
-    """What the function gives for the inputs; in strict mode it must depend on them."""
-    several, outputs = as_tuple(func(*inputs), "outputs of the user-provided function", caller)
+    """What the function gives for the inputs; in strict mode it must depend on them.
+
+    It gets other tensors with the same histories, so that those of `inputs` stay if it writes.
+    """
+    given = [alias(x, x._node) for x in inputs]
+    several, outputs = as_tuple(func(*given), "outputs of the user-provided function", caller)
     if strict:
         for place, output in enumerate(outputs):
             if output._node is None:

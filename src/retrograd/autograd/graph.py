@@ -20,7 +20,7 @@ from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
 from ..engine.op import arrays, recorded
-from ..engine.tensor import CPU, Size, Tensor, cell_of, new_tensor
+from ..engine.tensor import CPU, Size, Tensor, new_tensor, wrote
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
@@ -204,7 +204,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             raise RuntimeError(
                 "Expect tensor passed to increment_version to not be an inference tensor"
             )
-        cell_of(each).bump("increment_version")
+        wrote(each, "increment_version")
 
 
 class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)

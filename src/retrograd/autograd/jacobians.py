@@ -216,8 +216,8 @@ def _pushed(
     x = xs[place]
     level = BatchLevel(len(units._array), "error")
     with level, Level() as forward:
-        duals = [dual(t, batched(units, level), forward) if i == place else t
-                 for i, t in enumerate(xs)]  # fmt: skip
+        duals = [recorded.clone(t) for t in xs]  # the function may write to them
+        duals[place] = dual(duals[place], batched(units, level), forward)
         many, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
         pairs = [parts(output, forward) for output in outputs]
     moved = []

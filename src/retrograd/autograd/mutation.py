@@ -15,9 +15,8 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
-import numpy as np
-
 from .. import modes
+from ..backends.memory import address, root
 from ..engine.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
@@ -49,12 +48,12 @@ class SavedValues:
     def pack(self, tensor: Tensor) -> Handle:
         """The handle of a value, a new one unless it is saved already and was not written since."""
         array = tensor._array
-        place = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+        place = (address(array), array.shape, array.strides, array.dtype)
         handle = self.tid_to_weakhandle.get(place)
         if handle is None or handle not in self.original:
             handle = self.tid_to_weakhandle[place] = Handle()
             self.original[handle] = tensor
-            self.on_memory.setdefault(id(memory(array)), WeakSet()).add(handle)
+            self.on_memory.setdefault(id(root(array)), WeakSet()).add(handle)
         return handle
 
     def unpack(self, handle: Handle) -> Tensor:
@@ -67,7 +66,7 @@ class SavedValues:
 
     def before_write(self, target: Tensor) -> None:
         """Copy the saved values that lie in the memory of `target`."""
-        key = id(memory(target._array))
+        key = id(root(target._array))
         for handle in list(self.on_memory.get(key, ())):
             value = self.original.pop(handle, None)
             if value is not None:
@@ -78,13 +77,6 @@ class SavedValues:
         """Forget all values."""
         for table in (self.original, self.cloned, self.tid_to_weakhandle, self.on_memory):
             table.clear()
-
-
-def memory(array: Any) -> Any:
-    """The array that owns the memory of `array`."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 @contextlib.contextmanager

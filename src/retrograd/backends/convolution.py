@@ -19,7 +19,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+
+from .memory import strided
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "out_size"]
 
@@ -66,26 +67,24 @@ class Geometry:
         each = rows * self.taps * self.places * itemsize
         return max(1, min(images, BLOCK // each if each else images))
 
-    def channels_first(self, x: Any) -> Any:
-        """Images `(n, C, ...)` as `(C, n, ...)`, zero-padded: a view where nothing is padded."""
-        x = x.swapaxes(0, 1)
-        if self.unpadded:
-            return x
-        out = np.zeros((*x.shape[:2], *self.padded), x.dtype)
-        out[self.inside] = x[self.used]
-        return out
-
     def windows(self, x: Any) -> Any:
-        """All windows of `(C, n, *padded)` as a read-only view `(C, *kernel, n, *out)`."""
-        c, n, *steps = x.strides
+        """All windows of images `(n, C, *size)` as `(C, *kernel, n, *out)`; not to be written.
+
+        A view of the images themselves where nothing is padded.
+        """
+        if self.unpadded:
+            source, (n, c, *steps) = x, x.strides
+        else:
+            source = np.zeros((x.shape[1], x.shape[0], *self.padded), x.dtype)
+            source.swapaxes(0, 1)[self.inside] = x[self.used]
+            c, n, *steps = source.strides
         strides = (
             c,
             *[a * d for a, d in zip(steps, self.dilation, strict=True)],
             n,
             *[a * s for a, s in zip(steps, self.stride, strict=True)],
         )
-        shape = (x.shape[0], *self.kernel, x.shape[1], *self.out)
-        return as_strided(x, shape, strides, writeable=False)
+        return strided(source, (x.shape[1], *self.kernel, x.shape[0], *self.out), strides)
 
     def add_windows(self, patches: Any, out: Any) -> None:
         """Add patches `(C, *kernel, n, *out)` at their places in `(C, n, *padded)`."""
@@ -108,7 +107,7 @@ def patches_of(geometry: Geometry, x: Any, workspace: Any) -> Any:
     n, channels = x.shape[:2]
     used = workspace[: channels * geometry.taps * n * geometry.places]
     view = used.reshape(channels, *geometry.kernel, n, *geometry.out)
-    np.copyto(view, geometry.windows(geometry.channels_first(x)))
+    np.copyto(view, geometry.windows(x))
     return used.reshape(channels * geometry.taps, n * geometry.places)
 
 
@@ -231,7 +230,7 @@ def conv_weight(
 def im2col(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
     """The windows of images `(N, C, ...)` as columns: `(N, C * taps, places)`."""
     geometry = Geometry(x.shape[2:], kernel, stride, padding, dilation)
-    windows = geometry.windows(geometry.channels_first(x))
+    windows = geometry.windows(x)
     axis = 1 + len(kernel)
     rows = x.shape[1] * geometry.taps
     return np.moveaxis(windows, axis, 0).reshape(x.shape[0], rows, geometry.places)

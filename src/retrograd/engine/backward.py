@@ -36,7 +36,7 @@ from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from .op import ALONE, arrays, reals, recorded
 from .search import last_contributors, needed_for, reachable
-from .tensor import Tensor, add_grad, as_array, new_tensor, wrote
+from .tensor import Tensor, add_grad, as_array, fit_leaf, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -498,6 +498,8 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     leaf = node.saved.tensor()
     if leaf is None or leaf._node is not node:
         return
+    if g.shape != leaf._array.shape or g.dtype is not leaf._array.dtype:
+        g = fit_leaf(leaf, g)
     lock = node.saved.lock
     lock.acquire()  # twice as fast as `with`
     try:
@@ -510,7 +512,7 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
             try:
                 add(before._array, g, before._array)
             except ValueError:  # the user's own .grad, read-only (an expanded view)
-                leaf._gradient = new_tensor(as_array(before._array + g))
+                leaf._gradient = new_tensor(as_array(before._array + fit_leaf(leaf, g)))
             else:
                 wrote(before, "backward()")
     finally:

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from .inplace import exchange
 from .op import recorded
 from .record import finish
 from .tensor import Interpreted, Tensor, alias, concrete, new_tensor
@@ -49,6 +50,7 @@ __all__ = [
     "BatchLevel",
     "UnbatchableError",
     "batched",
+    "give_back",
     "raised",
     "split",
     "spread",
@@ -75,7 +77,14 @@ LAYOUT = {"flags", "itemsize", "nbytes", "strides"}  # what the memory of an exa
 _looped: set[str] = set()
 
 
-class UnbatchableError(AttributeError):
+CONTROL_FLOW = (
+    "It looks like you're attempting to use a Tensor in some data-dependent control flow: "
+    "where(condition, x, y) chooses between values"
+)
+ITEM = "It looks like you're calling .item() on a Tensor: compute with the tensor itself"
+
+
+class UnbatchableError(AttributeError, RuntimeError):
     """Asked a batch for what only a single example has; the function runs once per example.
 
     `level` is the batched call that has to do so, None for whichever is the newest.
@@ -172,9 +181,12 @@ class Batch(Interpreted):
     def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
         raise UnbatchableError("a batch has no single value", self.level)
 
+    def __bool__(self) -> Any:
+        raise UnbatchableError(CONTROL_FLOW, self.level)
+
     # No `__array_ufunc__`: NumPy leaks the arguments of a reduction that it refuses.
-    __array__ = __array_function__ = __getitem__ = __bool__ = _has_no_value
-    __iter__ = __len__ = __int__ = __float__ = __index__ = _has_no_value
+    __array__ = __array_function__ = __getitem__ = _has_no_value
+    __iter__ = __len__ = __reduce_ex__ = __int__ = __float__ = __index__ = _has_no_value
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _has_no_value
     __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _has_no_value
     __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __matmul__ = _has_no_value
@@ -193,7 +205,8 @@ class Batch(Interpreted):
     def __getattr__(self, name: str) -> Any:
         if name in LAYOUT:
             return getattr(self.example, name)
-        raise UnbatchableError(f"a batch has no single {name!r}", self.level)
+        text = ITEM if name == "item" else f"a batch has no single {name!r}"
+        raise UnbatchableError(text, self.level)
 
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""
@@ -242,14 +255,29 @@ def split(tensor: Any, level: BatchLevel) -> Tensor:
 
 
 def variable(tensor: Tensor) -> Tensor:
-    """A tensor on the array of `tensor` for a transform to differentiate: NOTE [Batches], 2."""
+    """A tensor on the array of `tensor` for a transform to differentiate: NOTE [Batches], 2.
+
+    Memory that batches of the newest level share is a copy, for nobody may write to it.
+    """
     levels = [level for level in modes.state.batches if not level.singly]
     if not levels or levels[-1].holds(tensor):
         made = alias(tensor, None)
     else:
-        made = new_tensor(Batch(tensor, levels[-1], shared=True))
+        value = tensor if is_batch(tensor) else recorded.clone(tensor)
+        made = new_tensor(Batch(value, levels[-1], shared=True))
     made._tangents = tensor._tangents
     return made
+
+
+def give_back(made: Tensor, tensor: Tensor) -> None:
+    """Let `tensor`, of which `made` is the `variable`, have what was written to that.
+
+    Raises RuntimeError where examples wrote different values to what they share.
+    """
+    if is_batch(made) and made._array.shared and not made._array.level.holds(tensor):
+        tensor.copy_(made._array.value)
+    elif is_batch(made):
+        exchange(tensor, made._array)
 
 
 def with_axis(t: Tensor, size: int) -> Tensor:

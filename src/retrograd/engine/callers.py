@@ -17,7 +17,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..quiet import QUIET, quieten, restore
 from . import native
-from .dispatch import as_tensor, dispatch, write_out
+from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
 from .record import INFERENCE_SAVED, finish
 from .tensor import Tensor, as_array, new_tensor
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["caller", "hasten"]
+__all__ = ["caller", "hasten", "operator_caller"]
 
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
@@ -44,6 +44,13 @@ def caller(op: Op) -> Callable[..., Any]:
     return general_caller(op)
 
 
+def without_out(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a forward: a ufunc would write `out`, and nobody would know."""
+    if "out" in params:
+        raise TypeError("out= is no parameter of a forward")
+    return params
+
+
 def unary_caller(op: Op) -> Callable[..., Any]:
     """The caller of an op with one input and one output that is no view."""
     forward, special = op.forward, modes
@@ -57,7 +64,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         token = quieten(QUIET)
         try:
             x = input._array
-            r = forward(x, **params) if params else forward(x)
+            r = forward(x, **without_out(params)) if params else forward(x)
         except Exception as error:
             if "out" in params:
                 return write_out(call, params.pop("out"), (input,), params)
@@ -98,8 +105,16 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     return call
 
 
-def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
-    """The caller of an elementwise op with two inputs and no parameters."""
+def operator_caller(op: Op) -> Callable[..., Any]:
+    """The caller of a binary op as an operator: what it does not know gives NotImplemented."""
+    return binary_caller(op, known)
+
+
+def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
+    """The caller of an elementwise op with two inputs and no parameters.
+
+    `dispatch` sees to what is not plain.
+    """
     forward, special = op.forward, modes
     promote, scalar_array = dtypes.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
@@ -125,7 +140,8 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
             else:
                 y = scalar_array(other, x.dtype)
                 right = None
-            if x.dtype is not y.dtype:
+            mixed = x.dtype is not y.dtype
+            if mixed:
                 x, y = promote(x, y)
             r = forward(x, y)
         except Exception as error:
@@ -176,8 +192,10 @@ def binary_caller(op: Op) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
         node.params = ()
         node.shape = shape = r.shape
         node.dtype = dtype = r.dtype
-        node.fits = (left is None or (left.dtype is dtype and left.shape == shape)) and (
-            right is None or (right.dtype is dtype and right.shape == shape)
+        node.fits = (
+            not mixed
+            and (left is None or (left.dtype is dtype and left.shape == shape))
+            and (right is None or (right.dtype is dtype and right.shape == shape))
         )
         return t
 
@@ -204,9 +222,10 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
         token = quieten(QUIET)
         try:
+            x = a._array
             y = None if b is None else b._array
             z = None if c is None else c._array
-            r = forward(a._array, y, z, **params) if params else forward(a._array, y, z)
+            r = forward(x, y, z, **params) if params else forward(x, y, z)
         except Exception as error:
             return dispatch(op, (a, b, c), params, error)
         finally:
@@ -240,6 +259,9 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
         node.dtype = dtype = r.dtype
         node.fits = (
             exact
+            and x.dtype is dtype
+            and (y is None or y.dtype is dtype)
+            and (z is None or z.dtype is dtype)
             and (first is None or first.dtype is dtype)
             and (second is None or second.dtype is dtype)
             and (third is None or third.dtype is dtype)

@@ -8,33 +8,83 @@ that do not fit. The last kind gets PyTorch's exception type and key phrase.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import copyto
-from .tensor import Interpreted, Tensor, new_tensor
+from .tensor import Interpreted, Tensor, new_tensor, wrote
+from .views import sever
 
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["about_to_write", "as_tensor", "dispatch", "write_out"]
+__all__ = [
+    "MOST_DIMS",
+    "NUMBERS",
+    "TOO_MANY_DIMS",
+    "about_to_write",
+    "as_tensor",
+    "dispatch",
+    "known",
+    "operand",
+    "write_out",
+]
 
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
     "to get a normal tensor before doing inplace update: x = x.clone()"
 )
 
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
+)
+READ_ONLY = (
+    "{name}: the written-to tensor of shape {shape} stands on read-only memory, as that of a NumPy "
+    "array whose flags.writeable is False. Write to a copy: x = x.clone()"
+)
+
+MOST_DIMS = 64  # of NumPy's arrays
+TOO_MANY_DIMS = (
+    "{name}(): tensor has too many (>64) dims, and NumPy's arrays have at most 64. Merge some "
+    "first: x.flatten(0, 1)"
+)
+
+INTEGERS = (int, np.integer)
+NUMBERS = (int, float, complex, np.generic)
+OPERANDS = (Tensor, *NUMBERS, np.ndarray)
+
 # The error types that arrays and formulas raise on bad values; anything else is not translated.
 _TRANSLATED = (ValueError, TypeError, IndexError)
 
 
 def as_tensor(value: Any, like: np.dtype[Any]) -> Tensor:
-    """`value` itself if it is a tensor, else a 0-d tensor of the dtype it takes beside `like`."""
+    """`value` itself if it is a tensor, else a 0-d tensor of the dtype it takes beside `like`.
+
+    As in PyTorch, an unsigned dtype takes a negative integer whose magnitude it holds, and wraps
+    it; other integers beyond the dtype raise RuntimeError.
+    """
     if isinstance(value, Tensor):
         return value
+    if like.kind == "u" and isinstance(value, INTEGERS) and -np.iinfo(like).max <= value < 0:
+        return new_tensor(dtypes.wrapped(int(value), like))
     return new_tensor(dtypes.scalar_array(value, like))
+
+
+def operand(value: Any, like: np.dtype[Any]) -> Tensor:
+    """`as_tensor` for arithmetic, in which every integer wraps around in an integer dtype."""
+    if like.kind in "iu" and isinstance(value, INTEGERS) and not holds(like, value):
+        return new_tensor(dtypes.wrapped(int(value), like))
+    return as_tensor(value, like)
+
+
+def holds(dtype: np.dtype[Any], value: Any) -> bool:
+    """Whether an integer dtype holds an integer."""
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= value <= limits.max)
 
 
 def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
@@ -46,9 +96,9 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
-        if not isinstance(value, Tensor) and value is not None:
-            if op.is_binary and position and isinstance(value, (int, float, complex, np.generic)):
-                raise error
+        if not isinstance(value, Tensor) and (value is not None or op.is_binary):
+            if op.is_binary and position and isinstance(value, NUMBERS):
+                return beyond(op, inputs[0], value, error)
             raise TypeError(
                 f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
                 f"{type(value).__name__}"
@@ -58,8 +108,35 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
     explain(op, inputs, error)
 
 
+def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
+    """The result beside an integer that the dtype of `input` does not hold; else raise `error`.
+
+    It wraps around, as in PyTorch, unless the result is floating or boolean: then it counts as the
+    number that it is, and where tests are concerned as one beyond all others.
+    """
+    dtype = input._array.dtype
+    if dtype.kind not in "iu" or not isinstance(value, INTEGERS) or holds(dtype, value):
+        raise error
+    one = np.ones(1, dtype)
+    kind = op.forward(one, one).dtype.kind
+    if kind == "b":
+        return op.call(new_tensor(input._array.astype(np.float64)), math.copysign(math.inf, value))
+    if kind == "f":
+        return op.call(input, float(value))
+    return op.call(input, operand(value, dtype))
+
+
+def known(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
+    """`dispatch` for an operator: NotImplemented for an operand that no op knows."""
+    if not isinstance(inputs[1], OPERANDS):
+        return NotImplemented
+    return dispatch(op, inputs, params, error)
+
+
 def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     """Raise for arrays that do not fit, as PyTorch does."""
+    if "dimension" in str(error) and f"{MOST_DIMS}" in str(error):
+        raise RuntimeError(TOO_MANY_DIMS.format(name=op.name)) from None
     shapes = [t._array.shape for t in inputs if t is not None]
     if op.elementwise:
         for a, b in itertools.combinations(shapes, 2):
@@ -85,19 +162,14 @@ def check_broadcast(a: tuple[int, ...], b: tuple[int, ...], name: str) -> None:
 def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Compute `function(*inputs, **params)` into the tensor `out`, and return `out`.
 
-    Raises RuntimeError where a gradient is wanted (an out= form is never recorded) or where the
-    result's dtype cannot be cast to that of `out`, TypeError where `out` is no tensor.
+    An `out` of None is none. Raises RuntimeError where a gradient is wanted (an out= form is never
+    recorded, which only integers and booleans do not mind) or where the result's dtype cannot be
+    cast to that of `out`, TypeError where `out` is no tensor.
     """
+    if out is None:
+        return function(*inputs, **params)
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    if modes.state.grad and any(
-        isinstance(t, Tensor) and t._node is not None for t in (*inputs, out)
-    ):
-        raise RuntimeError(
-            f"{function.__name__}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
-            "under no_grad()."
-        )
     if modes.state.levels and any(isinstance(t, Tensor) and t._tangents for t in (*inputs, out)):
         raise NotImplementedError(
             f"Trying to use forward AD with {function.__name__}_out that does not support it "
@@ -108,13 +180,22 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         result = function(*inputs, **params)
     finally:
         modes.change(**before)
+    wanted = any(isinstance(t, Tensor) and t._node is not None for t in (*inputs, out))
+    if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
+        raise RuntimeError(
+            f"{function.__name__}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
+            "under no_grad()."
+        )
     about_to_write(out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
-        out._array = np.empty(result._array.shape, out._array.dtype)
+        room = np.empty(result._array.shape, out._array.dtype)
+        sever(out, room)
+        out._array = room
+    check_memory(out._array, f"{function.__name__}(out=)")
     copyto(out._array, result._array, casting="unsafe")
-    if out._cell is not None:
-        out._cell.bump(f"{function.__name__}(out=)")
+    wrote(out, f"{function.__name__}(out=)")
     return out
 
 
@@ -124,6 +205,26 @@ def about_to_write(target: Tensor) -> None:
         raise RuntimeError(INFERENCE)
     if modes.special and modes.state.before_write is not None:
         modes.state.before_write(target)
+
+
+def check_memory(array: Any, name: str, uniform: bool = False) -> None:
+    """Raise unless every element of `array` may be written, and with a value of its own.
+
+    `uniform` says that all get the same value, so that several may be one.
+    """
+    if isinstance(array, Interpreted):  # it is replaced, not written
+        return
+    if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
+        raise RuntimeError(OVERLAP)
+    if not array.flags.writeable:
+        raise RuntimeError(READ_ONLY.format(name=name, shape=list(array.shape)))
+
+
+def expanded(array: Any) -> bool:
+    """Whether an array was expanded, so that several of its elements are one."""
+    return any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:

@@ -56,6 +56,7 @@ class Level:
     """One forward derivative in progress, entered as a context: NOTE [Levels]."""
 
     writes_tangents = False  # whether in-place ops write to the tangents that were given
+    left = False  # whether it is over, so that its tangents mean nothing any more
 
     def __init__(self) -> None:
         self.nodes: list[weakref.ref[Node]] = []
@@ -67,6 +68,7 @@ class Level:
     def __exit__(self, *exc: object) -> None:
         levels = modes.state.levels
         modes.change(levels=levels[: levels.index(self)])
+        self.left = True
         for ref in self.nodes:
             node = ref()
             if node is not None and node._tangents:
@@ -183,8 +185,8 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
 
 
 def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Tensor]:
-    """The tangents of a tensor at all levels but one."""
-    return {other: t for other, t in (tangents or {}).items() if other is not level}
+    """The tangents of a tensor at all levels but one, and but those that have been left."""
+    return {k: t for k, t in (tangents or {}).items() if k is not level and not k.left}
 
 
 def _seen(out: Tensor) -> Tensor:

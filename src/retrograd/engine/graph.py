@@ -87,10 +87,12 @@ class Cell:
 
     __slots__ = ("last", "version", "writes")
 
-    def __init__(self) -> None:
+    def __init__(self, before: Cell | None = None) -> None:
         self.version = 0
         self.last = 0
         self.writes: tuple[tuple[int, str], ...] = ()
+        if before is not None:
+            self.restore(before.state())
 
     def bump(self, writer: str) -> None:
         """Count one write by the op or method called `writer`."""
@@ -196,7 +198,7 @@ class Node:
     dtype: Any
     hooks: Any
     _cell: Cell | None
-    fits: bool  # whether contributions have the edges' shapes and dtypes by construction
+    fits: bool  # whether contributions have the edges' shapes and dtypes: one dtype throughout
 
     # Rare state lives in the instance dictionary; these are its defaults.
     cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs

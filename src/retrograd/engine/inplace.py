@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..quiet import copyto
-from .dispatch import about_to_write, check_cast
+from .dispatch import about_to_write, check_cast, check_memory
 from .graph import LEAF, REFUSED, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
 from .op import OPS
 from .record import make_node, walk
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, alias, cell_of, method, new_tensor
+from .tensor import Interpreted, Tensor, alias, method, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,10 +75,6 @@ REASONS["no_grad"] = REASONS["inference"] = (
     " For example, make the view anew before the write: view = base[...]; view.{plain}_(...)"
 )
 TRACE = "\nThe view was made at:\n{}"
-OVERLAP = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please clone() the tensor before performing the operation: x = x.clone()"
-)
 
 
 def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -164,7 +160,7 @@ def write(
             kept._array = kept._array.copy()
             kept._cell = None
     store(target, result)
-    cell_of(target).bump(name)
+    wrote(target, name)
     node = result._node
     if node is not None and node.seq > before:
         adopt(node, result._array, target)
@@ -223,8 +219,8 @@ def adopt(node: Any, written: Any, target: Tensor) -> None:
 
 def overwritten(target: Tensor, name: str) -> Tensor:
     """Count a write that no graph knows of, and return `target`."""
+    wrote(target, name)
     if not target._inference:
-        cell_of(target).bump(name)
         base = target if target._view_of is None else target._view_of.base
         if base._views and base._node is not None:
             refuse_views(base)
@@ -258,8 +254,7 @@ def turn(
     before = alias(target, target._node)
     before._tangents = target._tangents
     turned = op.call(before, **params)
-    if not target._inference:
-        cell_of(target).bump(name)
+    wrote(target, name)
     target._array = turned._array
     target._tangents = turned._tangents
     if tracked:
@@ -288,12 +283,7 @@ def check_writable(target: Tensor, name: str, tracked: bool, uniform: bool = Fal
         about_to_write(target)
     if tracked and target._view_of is not None:
         check_tracked(target, name)
-    array = target._array
-    if isinstance(array, Interpreted):  # it is replaced, not written
-        return
-    shared = not uniform and 0 in array.strides and array.size > 1 and overlaps(array)
-    if shared or not array.flags.writeable:
-        raise RuntimeError(OVERLAP)
+    check_memory(target._array, name, uniform)
 
 
 def check_tracked(target: Tensor, name: str) -> None:
@@ -308,13 +298,6 @@ def check_tracked(target: Tensor, name: str) -> None:
             raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
     if target._node is not None and target._node.op is LEAF:
         raise RuntimeError(LEAF_WRITTEN.format(name=name, plain=plain))
-
-
-def overlaps(array: Any) -> bool:
-    """Whether an array was expanded, so that several of its elements are one."""
-    return any(
-        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
-    )
 
 
 def refusal(target: Tensor, what: str, plain: str = "mul") -> str:

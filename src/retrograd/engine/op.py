@@ -41,7 +41,7 @@ from .. import dtypes, modes
 from ..quiet import CALM
 from . import callers, graph, native, views
 from .anomaly import noted
-from .callers import caller, hasten
+from .callers import caller, hasten, operator_caller
 from .fitting import fit
 from .graph import (
     FREED,
@@ -60,12 +60,12 @@ from .graph import (
 )
 from .record import INFERENCE_SAVED
 from .saved import saved_properties
-from .tensor import Tensor, as_array, method, new_tensor, wrote
+from .tensor import Tensor, as_array, fit_leaf, method, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["OPS", "Example", "Op", "arrays", "declare", "example", "recorded"]
+__all__ = ["OPS", "Example", "Op", "arrays", "declare", "example", "operator", "recorded"]
 
 arrays: Any = ModuleType("arrays")
 reals: Any = ModuleType("reals")
@@ -92,6 +92,7 @@ _bump = native.set_up(
     noted=noted,
     calm=CALM,
     fit=fit,
+    fit_leaf=fit_leaf,
     freed=FREED,
     arrays=arrays,
     reals=reals,
@@ -192,6 +193,7 @@ class Op(Kind):
         self.formulas = tuple([formula for formula, _ in laid_out])
         self.takes = tuple([place for _, place in laid_out])
         self.call: Any = None
+        self.callers: list[Any] = []  # those in Python: the function's, and an operator's
 
     @property
     def node_type(self) -> type[Node]:  # type: ignore[override]
@@ -445,15 +447,25 @@ def declare(
     )
     if op.name in OPS:
         raise TypeError(f"an op called {op.name!r} exists already")
-    call = caller(op)
-    call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
-    call.__doc__ = doc
-    call.op = op  # type: ignore[attr-defined]
-    op.call = call = hasten(op, call)
+    op.call = call = named(op, caller(op))
     OPS[op.name] = op
     setattr(arrays, op.name, op.forward)
     setattr(reals, op.name, on_reals or op.forward)
     setattr(recorded, op.name, call)
-    if methods:
-        method(call, *methods)
+    for name in methods:
+        method(operator(call) if name.startswith("__") and op.is_binary else call, name)
     return call
+
+
+def named(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
+    """A caller of the op in Python, under its name; where there is C, the one in C."""
+    call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
+    call.__doc__ = op.doc
+    call.op = op  # type: ignore[attr-defined]
+    op.callers.append(call)
+    return hasten(op, call)
+
+
+def operator(call: Any) -> Callable[..., Any]:
+    """The caller of a binary op as Python's operator: NotImplemented for unknown operands."""
+    return named(call.op, operator_caller(call.op))

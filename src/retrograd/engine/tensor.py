@@ -21,6 +21,7 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
+from .views import sever
 
 if TYPE_CHECKING:
     from .views import View
@@ -34,6 +35,8 @@ __all__ = [
     "cell_of",
     "concrete",
     "device",
+    "fit_leaf",
+    "has_tangent",
     "method",
     "new_tensor",
     "wrap",
@@ -48,6 +51,13 @@ NO_LEAF = (
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
+
+LEAF_CHANGED = (
+    "Function AccumulateGrad was given an invalid gradient at index 0 - got {} but expected "
+    "shape compatible with {}. The leaf, or its .grad, was changed after the forward pass: "
+    "by an assignment to .data, or in place under no_grad(). Change it before the forward pass, "
+    "and set x.grad = None where its shape changes"
 )
 
 
@@ -301,7 +311,7 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version of its own; use `detach` instead."""
-        return new_tensor(self._array)
+        return shared(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -312,11 +322,15 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, but got {value.dtype}"
             )
+        if value._array is self._array:
+            return
+        sever(self, value._array)
         self._array = value._array
-        if self._node is not None:
+        if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
-        if self._cell is not None:
-            self._cell.note("the assignment to .data")
+        if not self._inference:
+            self._cell = Cell(self._cell)  # the old memory, which others may show, is not written
+            wrote(self, "the assignment to .data", counted=False)
 
     @data.deleter
     def data(self) -> None:
@@ -353,13 +367,19 @@ def wrap(value: Any, node: Node | None = None) -> Tensor:
     return tensor
 
 
+def shared(source: Tensor) -> Tensor:
+    """Another tensor on the same memory, an inference tensor if `source` is one."""
+    tensor = new_tensor(source._array)
+    if tensor._inference is not source._inference:
+        tensor._inference = source._inference
+    return tensor
+
+
 def alias(source: Tensor, node: Node | None) -> Tensor:
     """Another tensor on the same memory and version, with `node` for its history."""
-    tensor = new_tensor(source._array)
+    tensor = shared(source)
     tensor._node = node
-    if source._inference:
-        tensor._inference = True
-    else:
+    if not source._inference:
         tensor._cell = cell_of(source)
     return tensor
 
@@ -378,14 +398,48 @@ def cell_of(tensor: Tensor) -> Cell:
     return cell
 
 
-def wrote(tensor: Tensor, by: str) -> None:
+def has_tangent(tensor: Tensor) -> bool:
+    """Whether a forward derivative in progress has a tangent for the tensor."""
+    tangents = tensor._tangents
+    return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
+
+
+def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
     """Count a write to the memory of `tensor` by the op or method called `by`.
 
-    Whoever writes to memory that a tensor shows calls this, whether or not anybody looks at its
-    version now: a node may have saved the tensor. Inference tensors have no version to count.
+    Whoever writes to memory that a tensor shows calls this, and nobody else touches versions: a
+    node may have saved the tensor, whether or not anybody looks at its version now. One that is not
+    `counted` leaves the version as it is, as in PyTorch, but saved values are refused all the same.
+    Inference tensors have no version.
     """
     if not tensor._inference:
-        cell_of(tensor).bump(by)
+        cell = tensor._cell
+        if cell is None:
+            cell = cell_of(tensor)
+        if counted:
+            cell.bump(by)
+        else:
+            cell.note(by)
+
+
+def fit_leaf(leaf: Tensor, g: Any) -> Any:
+    """The cotangent `g`, an array or a tensor, as it may be added to the leaf's `.grad`.
+
+    By the graph it fits already, unless the leaf itself has changed since: by an assignment to
+    `.data`, or by `t_()` and the like under no_grad. Another dtype is cast, as for any edge. Raises
+    RuntimeError for another shape, and for a `.grad` that cannot be added to.
+    """
+    found, before = g._array if isinstance(g, Tensor) else g, leaf._gradient
+    for each in (leaf, before):
+        if each is not None and found.shape != each._array.shape:
+            raise RuntimeError(LEAF_CHANGED.format(list(found.shape), list(each.shape)))
+    if before is not None and before.is_complex() is not leaf.is_complex():
+        raise RuntimeError(LEAF_CHANGED.format(leaf.dtype, before.dtype))
+    if found.dtype == leaf._array.dtype:
+        return g
+    if found.dtype.kind == "c" and not leaf.is_complex():
+        g, found = g.real, found.real
+    return g.to(leaf.dtype) if isinstance(g, Tensor) else found.astype(leaf._array.dtype)
 
 
 def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
@@ -394,6 +448,7 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
     another thread has replaced or written the gradient since, the sum is made again.
     """
+    g = fit_leaf(tensor, g)
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version

@@ -10,7 +10,7 @@ from ..locks import structure
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["View", "add_view", "enlist"]
+__all__ = ["View", "add_view", "base_of", "enlist", "live_views", "sever"]
 
 
 class View:
@@ -48,3 +48,29 @@ def enlist(base: Tensor, view: Tensor) -> None:
         elif len(views) >= 16 and len(views) & (len(views) - 1) == 0:
             views[:] = [ref for ref in views if ref() is not None]
         views.append(weakref.ref(view))
+
+
+def sever(tensor: Tensor, array: Any) -> None:
+    """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
+
+    A view's path leads to its elements in memory of one shape and layout; in other memory it would
+    lead elsewhere, or nowhere. So what were views keep the old memory, and their history.
+    """
+    old = tensor._array
+    if array.shape == old.shape and getattr(array, "strides", 0) == getattr(old, "strides", 0):
+        return
+    views = live_views(tensor)
+    tensor._views = tensor._view_of = None
+    for view in views:
+        view._view_of = None
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory this one shows: itself, if it is no view."""
+    return tensor if tensor._view_of is None else tensor._view_of.base
+
+
+def live_views(base: Tensor) -> list[Tensor]:
+    """The views of a base that are still there."""
+    found = [ref() for ref in base._views or ()]
+    return [view for view in found if view is not None]

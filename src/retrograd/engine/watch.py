@@ -74,8 +74,12 @@ class StandIns:
             self.users += 1
             if self.users > 1:
                 return
-            if len(self.places) != len(OPS):
-                self.places = [(cell_of(op), op.forward, stand_in(op)) for op in OPS.values()]
+            if len(self.places) != sum([len(op.callers) for op in OPS.values()]):
+                self.places = [
+                    (cell_of(call), op.forward, stand_in(op))
+                    for op in OPS.values()
+                    for call in op.callers
+                ]
             for cell, _, watched in self.places:
                 cell.cell_contents = watched
 
@@ -99,9 +103,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=STAND_INS.after_fork)
 
 
-def cell_of(op: Op) -> Any:
-    """The closure cell in which the op's caller keeps its forward."""
-    call = getattr(op.call, "__wrapped__", op.call)  # behind the one in C
+def cell_of(call: Any) -> Any:
+    """The closure cell in which a caller in Python keeps its op's forward."""
     return call.__closure__[call.__code__.co_freevars.index("forward")]
 
 

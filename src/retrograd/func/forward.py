@@ -9,7 +9,7 @@ from ..autograd.forward_ad import dual, parts
 from ..engine.forward import Level
 from ..engine.op import recorded
 from ..engine.tensor import Tensor
-from .reverse import pull_back, recording, stranger, strangers, unpacked, value_of
+from .reverse import pull_back, recording, settle, stranger, strangers, unpacked, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,13 +101,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> push(rg.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
-    with recording():
+    with recording(primals):
         args, fresh = strangers(primals, "linearize")
         output = func(*args)
         outs = pytree.flatten(output)
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
         cotangents = [stranger(recorded.zeros_like(out)) for out in outs]
         pulled = pull_back(outs, cotangents, fresh, retain=True)
+    settle(primals, args, fresh)
 
     def push(*tangents: Any) -> Any:
         given = pytree.flatten(tangents)

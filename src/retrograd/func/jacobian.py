@@ -57,7 +57,8 @@ def jacrev(
         chosen = select(args, argnums, "jacrev")
 
         def of_chosen(*given: Any) -> Any:
-            return func(*replaced(args, argnums, given), **kwargs)
+            own, named = copied((replaced(args, argnums, given), kwargs))
+            return func(*own, **named)
 
         output, pull, *aux = vjp(of_chosen, *chosen, has_aux=has_aux)
         outs, xs = pytree.flatten(output), pytree.flatten(chosen)
@@ -72,6 +73,11 @@ def jacrev(
         return _built(blocks, output, chosen, argnums, aux)
 
     return wrapped
+
+
+def copied(tree: Any) -> Any:
+    """A container with copies of the tensors, for one call of a function that may write to them."""
+    return pytree.map_leaves(lambda x: recorded.clone(x) if isinstance(x, Tensor) else x, tree)
 
 
 def check_chunk(size: int | None, caller: str) -> None:
@@ -146,7 +152,8 @@ def jacfwd(
         kept: list[Any] = []
 
         def of_chosen(*given: Any) -> Any:
-            result = func(*replaced(args, argnums, given), **kwargs)
+            own, named = copied((replaced(args, argnums, given), kwargs))
+            result = func(*own, **named)
             kept[:] = [result[0] if has_aux else result]
             return result
 

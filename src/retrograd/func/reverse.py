@@ -5,6 +5,12 @@ memory, with a node of their own through which the history of the arguments goes
 taken at those nodes, so the argument and the same tensor reached from elsewhere are different
 variables, and nested derivatives are not confused.
 
+NOTE [Written arguments] The function may write to its arguments, as any function may.
+1. A stranger that was written has another node. So the transform keeps each one as it was given.
+2. The caller's tensor shares the memory, and in the end its history too, if somebody can use that
+   (`settle`). A leaf that requires grad refuses the write, as it does everywhere.
+3. Other tensors that were written have a history only if somebody can use it (`recording`).
+
 NOTE [When a gradient is recorded] It costs time and memory, so only where somebody can
 differentiate it: within another reverse-mode transform, or where the outputs depend on a tensor
 that requires grad (through a batch, too).
@@ -19,11 +25,13 @@ import numpy as np
 
 from .. import modes, pytree
 from ..engine.backward import run
-from ..engine.batch import variable
+from ..engine.batch import give_back, variable
 from ..engine.graph import LEAF, new_node
+from ..engine.inplace import rebase
 from ..engine.op import OPS, recorded
 from ..engine.search import reachable
 from ..engine.tensor import Tensor, alias, new_tensor
+from ..engine.views import View, base_of, live_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,9 +39,27 @@ if TYPE_CHECKING:
 __all__ = ["grad", "grad_and_value", "vjp"]
 
 
-def recording() -> modes.Changed:
-    """A context in which the function of a reverse-mode transform runs."""
-    return modes.Changed(grad=True, nested=modes.state.nested + 1)
+class recording(modes.Changed):  # noqa: N801 (it reads as a function)
+    """A context in which the function of a reverse-mode transform runs on `arguments`.
+
+    When it is left, tensors that were written have a history only if someone may use that:
+    NOTE [Written arguments], 3.
+    """
+
+    __slots__ = ("histories",)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(grad=True, nested=modes.state.nested + 1)
+        tensors = [leaf for leaf in pytree.flatten(arguments) if isinstance(leaf, Tensor)]
+        bases = {id(base): base for base in map(base_of, tensors)}.values()
+        self.histories = [(t, t._node) for base in bases for t in (base, *live_views(base))]
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        for tensor, before in self.histories:
+            node = tensor._node
+            if node is not before and node is not None and not is_wanted([node], ()):
+                tensor._node = before
 
 
 def stranger(x: Tensor) -> Tensor:
@@ -42,11 +68,17 @@ def stranger(x: Tensor) -> Tensor:
     before = x._node if fresh._array is x._array else None  # else the history goes on outside
     fresh._node = node = new_node(OPS["clone"], (before,))
     node.shape, node.dtype = x._array.shape, x._array.dtype
+    base = base_of(x)
+    if base._node is not None and base._node.op is LEAF:
+        fresh._view_of = View(base, (), "plain")  # so it refuses to be written
     return fresh
 
 
 def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
-    """A container with every tensor replaced by a stranger, and the list of those."""
+    """A container with every tensor replaced by a stranger, and the list of those as they are now.
+
+    The function may write to them: NOTE [Written arguments].
+    """
     leaves = pytree.flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
@@ -60,7 +92,20 @@ def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
                 f"differentiated, got {leaf.dtype}. Convert it first: x.float()"
             )
     fresh = [stranger(leaf) for leaf in leaves]
-    return pytree.unflatten(tree, fresh), fresh
+    return pytree.unflatten(tree, fresh), [alias(x, x._node) for x in fresh]
+
+
+def settle(tree: Any, strangers: Any, kept: Sequence[Tensor]) -> None:
+    """Let the caller's tensors be what the function made of them: NOTE [Written arguments], 2."""
+    for x, own, before in zip(pytree.flatten(tree), pytree.flatten(strangers), kept, strict=True):
+        if own._node is before._node and own._array is before._array:
+            continue
+        give_back(own, x)
+        result = value_of(own, is_wanted([own._node], ()))
+        for level in modes.state.levels:
+            level.rewrite(x, result)
+        if result._node is not None:
+            rebase(x, result._node)
 
 
 def pull_back(
@@ -99,7 +144,11 @@ def value_of(out: Tensor, keep: bool) -> Tensor:
     if keep or out._node is None:
         return out
     bare = alias(out, None)
-    bare._tangents = out._tangents
+    if out._tangents:
+        bare._tangents = {
+            level: value_of(t, t._node is not None and is_wanted([t._node], ()))
+            for level, t in out._tangents.items()
+        }
     return bare
 
 
@@ -109,16 +158,18 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     Primals are tensors or containers of them; the returned function takes what is built like the
     output, and gives a tuple with one entry per primal (for complex z the product is
     conj(g)·∂f/∂z* + g·conj(∂f/∂z)). With `has_aux`, `func` returns (output, extra) and the extra
-    comes third. Source: PyTorch's `func.vjp`.
+    comes third. `func` may write to the primals in place, as in `grad`. Source: PyTorch's
+    `func.vjp`.
 
     >>> import retrograd as rg
     >>> out, pull = rg.func.vjp(rg.sin, rg.tensor([0.0, 1.0]))
     >>> pull(rg.ones(2))
     (tensor([1.0000, 0.5403]),)
     """
-    with recording():
+    with recording(primals):
         args, fresh = strangers(primals, "vjp")
         result = func(*args)
+    settle(primals, args, fresh)
     output, aux = unpacked(result, has_aux, "vjp")
     outs = pytree.flatten(output)
     for out in outs:
@@ -185,9 +236,10 @@ def grad_and_value(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = select(args, argnums, "grad")
-        with recording():
+        with recording(args, kwargs):
             given, fresh = strangers(chosen, "grad")
             result = func(*replaced(args, argnums, given), **kwargs)
+        settle(chosen, given, fresh)
         output, aux = unpacked(result, has_aux, "grad")
         check_scalar(output)
         one = new_tensor(np.ones((), output._array.dtype))
@@ -227,8 +279,10 @@ def grad(
     argnums: the positional argument to differentiate (a tensor or a container), or a tuple of
     several. With `has_aux`, `func` returns (value, extra), and (gradient, extra) comes out. The
     gradient for a complex z is ∂L/∂Re z + i ∂L/∂Im z, PyTorch's convention, so a step along its
-    negative lowers L. Raises RuntimeError for an output that is not a real scalar. Source:
-    PyTorch's `func.grad`.
+    negative lowers L. `func` may write to its arguments in place, which the caller sees, and the
+    gradient is that of what it computes (PyTorch refuses). Raises RuntimeError for an output that
+    is not a real scalar, and where `func` writes to a leaf that requires grad. Source: PyTorch's
+    `func.grad`.
 
     >>> import retrograd as rg
     >>> rg.func.grad(rg.func.grad(rg.sin))(rg.tensor(1.0))

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.dispatch import as_tensor
-from ..engine.tensor import Interpreted, Tensor, new_tensor
+from ..engine.tensor import Interpreted, Tensor, has_tangent, new_tensor
 from ..ops.convert import convert
 from ..ops.create import copy_of
 from ..ops.outs import write_value
@@ -270,7 +270,7 @@ def loses(value: Any) -> bool:
     """Whether NumPy, computing with an argument, would lose a gradient, a tangent or a batch."""
     if isinstance(value, Tensor):
         recorded = value._node is not None and modes.state.grad and not modes.state.inference
-        return recorded or bool(value._tangents) or isinstance(value._array, Interpreted)
+        return recorded or has_tangent(value) or isinstance(value._array, Interpreted)
     if isinstance(value, dict):
         return any(loses(part) for part in value.values())
     return isinstance(value, (list, tuple)) and any(loses(part) for part in value)

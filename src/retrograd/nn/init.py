@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.dispatch import check_memory
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.random import randperm
 from ..quiet import quietly
 
@@ -83,8 +84,7 @@ def _whole(tensor: Tensor, size: float) -> float:
 
 def _written(tensor: Tensor, name: str) -> Tensor:
     """Count the write, as every function here does last."""
-    if not tensor._inference:
-        cell_of(tensor).bump(f"init.{name}")
+    wrote(tensor, f"init.{name}")
     return tensor
 
 
@@ -151,6 +151,7 @@ def trunc_normal_(
 @quietly
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
+    check_memory(tensor._array, "constant_", uniform=True)
     tensor._array[...] = val
     return _written(tensor, "constant_")
 
@@ -172,6 +173,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
+    check_memory(tensor._array, "eye_")
     tensor._array[...] = np.eye(*tensor._array.shape)
     return _written(tensor, "eye_")
 
@@ -186,6 +188,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if array.shape[0] % groups:
         raise ValueError("dim 0 must be divisible by groups")
+    check_memory(array, "dirac_")
     array[...] = 0
     outputs = array.shape[0] // groups
     middle = tuple(n // 2 for n in array.shape[2:])
@@ -306,6 +309,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     diagonal = np.diagonal(r)
     size = np.abs(diagonal)
     q = q * np.where(size == 0, 1, diagonal / np.where(size == 0, 1, size))
+    check_memory(tensor._array, "orthogonal_")
     tensor._array[...] = (gain * (q.T if rows < columns else q)).reshape(shape)
     return _written(tensor, "orthogonal_")
 

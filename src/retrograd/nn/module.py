@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.tensor import Tensor, alias, device, new_tensor
+from ..engine.dispatch import check_memory
+from ..engine.tensor import Tensor, alias, device, new_tensor, wrote
 from . import state
 from .hooks import ModuleHooks, add_hook, call_hooked
 from .parameter import Buffer
@@ -348,9 +349,9 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
     elif grad._node is not None:
         param._gradient = new_tensor(grad._array * 0)
     else:
+        check_memory(grad._array, "zero_grad", uniform=True)
         grad._array.fill(0)
-        if grad._cell is not None:
-            grad._cell.bump("zero_grad")
+        wrote(grad, "zero_grad")
 
 
 def _is_real(t: Tensor) -> bool:

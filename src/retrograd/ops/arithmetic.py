@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import as_tensor, write_out
+from ..engine.dispatch import as_tensor, operand, write_out
 from ..engine.fitting import expands
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
+from .operators import attach_in_place, attach_operator
 from .structure import sum_to
 
 __all__ = [
@@ -210,11 +211,12 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([8., 6.])
     """
     scaled = input if alpha == 1 else mul(input, alpha)
-    return _sub(as_tensor(other, input._array.dtype), scaled)  # type: ignore[no-any-return]
+    return _sub(operand(other, input._array.dtype), scaled)  # type: ignore[no-any-return]
 
 
-def _rtruediv(self: Tensor, other: Any) -> Any:
-    return _div(as_tensor(other, self._array.dtype), self)
+def _divided(self: Tensor, other: Any) -> Any:
+    like = self._array.dtype  # an integer is not to wrap around before it is divided
+    return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
@@ -239,14 +241,17 @@ method(add)
 method(div, "div", "divide", "true_divide")
 method(sub, "sub", "subtract")
 method(positive, "positive", "__pos__")
-method(rsub, "__rsub__")
-method(_rtruediv, "__rtruediv__", "__rdiv__")
+method(rsub)
+attach_operator(rsub, "__rsub__")
+attach_operator(_divided, "__rtruediv__", "__rdiv__")
 method(sum_to_size)
 for function, names in (
-    (add, ["add_", "__iadd__"]),
-    (sub, ["sub_", "subtract_", "__isub__"]),
-    (mul, ["mul_", "multiply_", "__imul__"]),
-    (div, ["div_", "divide_", "true_divide_", "__itruediv__"]),
+    (add, ["add_"]),
+    (sub, ["sub_", "subtract_"]),
+    (mul, ["mul_", "multiply_"]),
+    (div, ["div_", "divide_", "true_divide_"]),
     (neg, ["neg_", "negative_"]),
 ):
     method(in_place(function), *names)
+for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):
+    attach_in_place(function, f"__i{name}__", f"{function.__name__}_")

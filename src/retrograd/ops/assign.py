@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.dispatch import about_to_write, as_tensor, check_broadcast
+from ..engine.dispatch import about_to_write, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, cell_of, method, new_tensor
+from ..engine.tensor import Tensor, method, new_tensor, wrote
+from ..engine.views import sever
 from ..quiet import Quiet, copyto
 from . import rules
+from .create import NUMBERS, copy_of, fill_value, kinds_in
 from .dims import integers
 from .expand import expanded
 from .index import (
@@ -87,8 +89,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
         )
-    if src is self:
-        return self
     check_broadcast(self._array.shape, src._array.shape, "copy_")
     return _store(self, "copy_", _copy, src)
 
@@ -127,7 +127,15 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
-    found = as_tensor(value, self._array.dtype)
+    if isinstance(value, Tensor):
+        found = value
+    elif isinstance(value, (*NUMBERS, np.generic)):
+        found = new_tensor(fill_value(value, self._array.dtype))
+    else:
+        raise TypeError(
+            f"{name}(): argument 'value' (position 1) must be Number or Tensor, not "
+            f"{type(value).__name__}"
+        )
     if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimension value tensor but got tensor with "
@@ -181,9 +189,14 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
 
+def delitem(self: Tensor, key: Any) -> None:
+    """`del x[key]`: TypeError, for a tensor keeps its size."""
+    raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
+
+
 def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
     """Whether a basic index takes every element in its place."""
-    return all(
+    return len(index) <= len(shape) and all(
         item.__class__ is slice and item.indices(n) == (0, n, 1)
         for item, n in zip(index, shape, strict=False)
     )
@@ -192,16 +205,15 @@ def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 def _value(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (np.ndarray, list, tuple)):
+    if isinstance(value, (list, tuple)) and kinds_in(value) <= set(NUMBERS):
+        return new_tensor(copy_of(value, self._array.dtype))
+    if isinstance(value, (np.ndarray, list, tuple)):  # NumPy asks tensors whether they may be read
         array = np.asarray(value)
         dtypes.of_numpy(array.dtype)
         return new_tensor(array)
-    try:
-        return _scalar(self, value, "setitem")
-    except TypeError:
-        raise TypeError(
-            f"can't assign a {type(value).__name__} to a tensor of {self.dtype}"
-        ) from None
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.dtype}")
+    return _scalar(self, value, "setitem")
 
 
 def _strip(value: Tensor, ndim: int) -> Tensor:
@@ -304,14 +316,14 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self._array.shape:
         return self
-    if self._view_of is not None or self._views:
+    if self._view_of is not None or any(ref() is not None for ref in self._views or ()):
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self._array)
     array = np.zeros(shape, flat.dtype)
     kept = min(flat.size, array.size)
     array.reshape(-1)[:kept] = flat[:kept]
     self._array = array
-    cell_of(self).bump("resize_")
+    wrote(self, "resize_")
     return self
 
 
@@ -323,6 +335,7 @@ def resize_as_(self: Tensor, other: Tensor) -> Tensor:
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let the tensor share the memory of `source`, or have no elements; its history is dropped.
 
+    Each of the two goes on counting its own writes, as in PyTorch.
     Raises RuntimeError for a dtype that differs and for a tensor that requires grad. Source:
     PyTorch's `Tensor.set_`.
 
@@ -342,13 +355,15 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
         )
+    sever(self, source._array)
     self._array = source._array
-    self._cell = source._cell
     if self._node is not None:
         self._node.shape = source._array.shape
+    wrote(self, "set_")
     return self
 
 
 method(setitem, "__setitem__")
+method(delitem, "__delitem__")
 for function in (copy_, fill, fill_, index_put, index_put_, resize_, resize_as_, set_, zero_):
     method(function)

@@ -52,6 +52,7 @@ def searchsorted(
     sequence = sorted_sequence._array
     values = as_tensor(input, sequence.dtype)._array
     if sorter is not None:
+        check_sorter(sorter, sequence.shape)
         sequence = np.take_along_axis(sequence, sorter._array, -1)
     if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
@@ -67,6 +68,21 @@ def searchsorted(
     for row in np.ndindex(sequence.shape[:-1]):
         found[row] = np.searchsorted(sequence[row], values[row], where)
     return new_tensor(found)
+
+
+def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise unless `sorter` has a place in the sequence, of `shape`, for each of its elements."""
+    if sorter._array.shape != shape:
+        raise RuntimeError(
+            "searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(shape)} and got sorter tensor {list(sorter.shape)}"
+        )
+    if sorter._array.dtype != np.int64:
+        raise RuntimeError(
+            f"searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
+        )
+    if sorter._array.size and not 0 <= sorter._array.min() <= sorter._array.max() < shape[-1]:
+        raise RuntimeError(f"searchsorted(): sorter index out of range of {shape[-1]} elements")
 
 
 def bucketize(

@@ -213,9 +213,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     for bound in (min, max):
         if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
+    if tensors and any(isinstance(t, Tensor) and holds_complex(t) for t in (input, min, max)):
+        raise unsupported("clamp", np.result_type(input._array, np.complex64), NO_ORDER)
     if holds_complex(input):
-        if tensors:
-            raise unsupported("clamp", input._array.dtype, NO_ORDER)
         return by_parts(clamp, input, min, max)
     if not tensors:
         return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
@@ -271,6 +271,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): condition must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
+        if out is not None:
+            raise TypeError(
+                "where() received an invalid combination of arguments: out= needs input and other, "
+                "for with the condition alone the sizes of the results are not known beforehand"
+            )
         return condition.nonzero(as_tuple=True)
     if out is not None:
         return write_out(where, out, (condition, input, other), {})

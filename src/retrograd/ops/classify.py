@@ -376,6 +376,11 @@ def multilabel_margin_loss(
         loss = multilabel_margin_loss(*one, reduction=reduction)
         return loss.reshape(()) if reduction == "none" else loss
     classes = input._array.shape[1]
+    if ((target._array < -1) | (target._array >= classes)).any():
+        raise RuntimeError(
+            f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "
+            "-1 after the last"
+        )
     listed = np.logical_and.accumulate(target._array >= 0, 1)
     indices = np.where(listed, target._array, 0)
     right = np.zeros(input._array.shape, np.bool_)

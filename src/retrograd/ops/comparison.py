@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.inplace import in_place
-from ..engine.op import declare, example
+from ..engine.op import declare, example, operator
 from ..engine.tensor import Tensor, method
 from .pointwise import PAIRS, legacy_name, only, unary, unsupported, with_doc
 
@@ -40,7 +40,6 @@ __all__ = [
 NO_ORDER = (
     "Complex numbers have no order: compare abs(), or real and imag, or ask for equality with eq()"
 )
-COMPARABLE = (Tensor, int, float, complex, np.generic)
 
 
 def _ordered(name: str, function: Any) -> Any:
@@ -69,13 +68,10 @@ def _compare(name: str, function: Any, about: str, shown: str, alias: str = "") 
         doc=doc,
     )
 
-    def operator(self: Tensor, other: Any) -> Any:
-        return call(self, other) if isinstance(other, COMPARABLE) else NotImplemented
-
     for known in filter(None, (name, alias)):
         method(call, known)
         method(in_place(call, f"{known}_"), f"{known}_")
-    method(operator, f"__{name}__")
+    method(operator(call), f"__{name}__")
     return call
 
 

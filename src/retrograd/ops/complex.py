@@ -327,7 +327,7 @@ def _angle_input(xp: Any, g: Any, input: Any) -> Any:
     if not holds_complex(input):
         return xp.zeros_like(g)
     radius = xp.abs(input)
-    return g * (xp.sgn(input) * 1j / (radius + (radius == 0)))
+    return xp.zero_where(g * (xp.sgn(input) * 1j / (radius + (radius == 0))), radius == 0)
 
 
 angle = unary(
@@ -374,9 +374,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _as_real(x: Any) -> Any:
-    part = np.asarray(x).real  # a NumPy scalar, as 0-d formulas give, has no memory to view
-    strides = (*part.strides, part.itemsize)
-    return np.lib.stride_tricks.as_strided(part, (*part.shape, 2), strides)
+    return x[..., None].view(dtypes.real_of(x.dtype))
 
 
 def _as_complex(x: Any) -> Any:

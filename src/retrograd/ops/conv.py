@@ -201,6 +201,11 @@ def check_arguments(
             f"{name}(): expected a weight with {dims + 2} dimensions to match the convolution "
             f"dimensions, but got a weight of size {list(weight.shape)}"
         )
+    if 0 in weight._array.shape[2:]:
+        raise RuntimeError(
+            f"kernel size should be greater than zero, but got {times(weight._array.shape[2:])} "
+            f"for a weight of size {list(weight.shape)}"
+        )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if min(stride) <= 0:

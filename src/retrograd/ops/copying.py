@@ -10,16 +10,20 @@ import copy
 import warnings
 from typing import Any
 
-import numpy as np
-
-from ..engine.tensor import Tensor, method, new_tensor, set_requires_grad
-from .methods import root
+from ..backends.memory import memory, moved, root
+from ..engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 
 __all__: list[str] = []
 
 NO_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
     "the moment. This one was made by {node}. Copy its value: x.detach().clone()"
+)
+
+NO_DUAL = (
+    "A Tensor that has a tangent, in a forward derivative in progress, cannot be {done}: the copy "
+    "would be without, and the derivative lost. Write x.clone(), or for a constant: "
+    "x.detach().clone()"
 )
 
 HOOK_LOST = (
@@ -45,6 +49,8 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
 
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    if has_tangent(self):
+        raise RuntimeError(NO_DUAL.format(done="pickled"))
     for hook in (self._backward_hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
             warnings.warn(HOOK_LOST.format(hook=hook), UserWarning, stacklevel=2)
@@ -52,22 +58,21 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def _copy(self: Tensor) -> Tensor:
-    return rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    """A leaf on the same memory and version."""
+    made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    if not self._inference:
+        made._inference = False
+        made._cell = cell_of(self)
+    return made
 
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array, in a copy of the memory that it may share with others."""
     whole = root(array)
-    if not (whole.flags.c_contiguous or whole.flags.f_contiguous) or whole.dtype.hasobject:
-        return np.array(array, order="K")
     found = memo.get(id(whole))
     if found is None:
-        found = memo[id(whole)] = np.array(whole, order="K")
-    if whole is array:
-        return found
-    offset = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    flat = found.reshape(-1, order="A") if found.size else found
-    return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
+        found = memo[id(whole)] = moved(whole, memory(whole).copy())
+    return found if whole is array else moved(array, memory(found))
 
 
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
@@ -94,6 +99,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return found
     if not self.is_leaf:
         raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
+    if has_tangent(self):
+        raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     array = _copied(self._array, memo)
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
     made.__dict__.update(copy.deepcopy(attributes(self), memo))

@@ -4,6 +4,7 @@ NOTE [Inference]
 1. Python numbers give bool, int64, the default dtype, or its complex dtype, whichever is highest.
 2. NumPy values and tensors keep their dtype; a mixture is promoted as tensors with dimensions are.
 3. A given dtype wins. Python numbers that it cannot hold are refused, arrays are cast.
+4. No integer passes through a floating dtype on its way to an integer one.
 
 `fill` has the factories that need no data; both finish their work here.
 """
@@ -17,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.dispatch import MOST_DIMS
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
-from ..quiet import QUIET, quieten, quietly, restore
+from ..quiet import QUIET, Quiet, quieten, quietly, restore
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
 
@@ -27,7 +29,9 @@ COPY_CONSTRUCT = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than {name}(sourceTensor)."
 )
-NUMBERS = (bool, int, float, complex)
+NUMBERS = (bool, int, float, complex)  # each holds those before it, but for large integers
+NATURAL = tuple([np.dtype(kind) for kind in (np.bool_, np.int64, np.float64, np.complex128)])
+OBJECT = np.dtype(object)
 SEQUENCES = (list, tuple, range)
 
 
@@ -90,16 +94,30 @@ def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
         return from_numbers(data, target)
     if not isinstance(data, SEQUENCES):
         return from_object(data, target)
-    found: set[Any] = set()
-    element_types(data, found)
-    found -= {list, tuple, range}
+    found = kinds_in(data)
     if found <= set(NUMBERS):
-        return from_numbers(data, target)
+        return from_numbers(data, target, found)
     return from_mixture(data, target)
 
 
-def element_types(data: Any, found: set[Any]) -> None:
-    """Add to `found` the types of everything in nested sequences."""
+def kinds_in(data: Any) -> set[Any]:
+    """The types of the elements of nested sequences."""
+    found: set[Any] = set()
+    element_types(data, found)
+    return found - {list, tuple, range}
+
+
+def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
+    """Add to `found` the types of everything in nested sequences.
+
+    Raises ValueError where they are nested deeper than arrays have dimensions: they may hold
+    themselves.
+    """
+    if depth > MOST_DIMS:
+        raise ValueError(
+            f"too many dimensions '{type(data).__name__}': the sequences are nested more than "
+            f"{MOST_DIMS} deep, or one holds itself"
+        )
     if isinstance(data, range):
         found.add(int)
         return
@@ -108,32 +126,62 @@ def element_types(data: Any, found: set[Any]) -> None:
     if any(issubclass(kind, SEQUENCES) for kind in here):
         for element in data:
             if isinstance(element, SEQUENCES):
-                element_types(element, found)
+                element_types(element, found, depth + 1)
 
 
-def from_numbers(data: Any, target: np.dtype[Any] | None) -> Any:
-    """Python numbers in nested sequences as an array."""
+def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None = None) -> Any:
+    """Python numbers in nested sequences, of the types `found`, as an array."""
+    kinds = {kind_of(data)} if found is None else found
+    wanted = NATURAL[max(map(NUMBERS.index, kinds), default=2)]
+    if target is not None and int in kinds:
+        wanted = on_the_way(wanted, target)
+    if wanted is OBJECT:
+        check_lengths(data)  # for NumPy would make an array of lists
     try:
-        array = np.array(data)
+        array = np.array(data, wanted)
     except ValueError:
         check_lengths(data)
         raise
-    kind = array.dtype.kind
-    if kind in "uO" and (target is None or target.kind != "u"):
-        raise ValueError("Overflow when unpacking long long: an integer needs more than 64 bits")
-    if array.size == 0:
-        kind = "f"
+    except OverflowError as error:
+        raise refusal(wanted, error) from None
     token = quieten(QUIET)
     try:
         if target is not None:
             return store(array, target)
-        if kind == "f":
+        if wanted.kind == "f":
             return array.astype(dtypes.default_numpy(), copy=False)
-        if kind == "c":
+        if wanted.kind == "c":
             return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
     finally:
         restore(token)
     return array
+
+
+def kind_of(number: Any) -> type:
+    """Which of `NUMBERS` a number is; subclasses of them are numbers, too."""
+    return next(kind for kind in NUMBERS if isinstance(number, kind))
+
+
+def on_the_way(natural: np.dtype[Any], target: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which integers, among others perhaps, are read: NOTE [Inference], 4."""
+    if natural.kind == "c":
+        return natural
+    if target.kind not in "biu":
+        return NATURAL[2]
+    if natural.kind == "f" or target.kind == "b":
+        return OBJECT
+    return target if target == np.uint64 else natural
+
+
+def refusal(wanted: np.dtype[Any], error: Exception) -> Exception:
+    """What is raised for a Python integer that is too large for the dtype it is read in."""
+    if wanted.kind == "i":
+        return ValueError("Overflow when unpacking long long: an integer needs more than 64 bits")
+    if wanted.kind == "u":
+        return OverflowError(
+            f"can't convert negative int to unsigned, nor an int too big to convert: {error}"
+        )
+    return RuntimeError(f"value cannot be converted to type double without overflow: {error}")
 
 
 def store(array: Any, target: np.dtype[Any]) -> Any:
@@ -144,14 +192,24 @@ def store(array: Any, target: np.dtype[Any]) -> Any:
             raise TypeError(f"must be real number, not complex: {name} holds no imaginary part")
         array, kind = array.real, "f"
     if target.kind in "iu" and kind != "b" and array.size:
-        limits = np.iinfo(target)
-        low = -limits.max if target.kind == "u" else limits.min  # unsigned ones wrap, as PyTorch's
-        if not (np.min(array) >= low and np.max(array) <= limits.max):
+        limits, least, most = np.iinfo(target), *extremes(array)
+        wraps = target.kind == "u" and kind == "i"  # as PyTorch's integers do, but those of 64 bits
+        if not ((-limits.max if wraps else limits.min) <= least and most <= limits.max):
             raise RuntimeError(
                 f"value cannot be converted to type {name} without overflow: "
-                f"the values lie between {np.min(array)} and {np.max(array)}"
+                f"the values lie between {least} and {most}"
             )
-    return array.astype(target)
+    with Quiet():
+        return array.astype(target)
+
+
+def extremes(array: Any) -> tuple[Any, Any]:
+    """The least and the largest number of an array, as Python numbers; NaN if there is one."""
+    if array.dtype != OBJECT:
+        return np.min(array).item(), np.max(array).item()
+    numbers = array.ravel().tolist()
+    unordered = [number for number in numbers if number != number]  # noqa: PLR0124
+    return min(unordered or numbers), max(unordered or numbers)
 
 
 def check_lengths(data: Any) -> None:
@@ -178,6 +236,11 @@ def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
     bare = unwrap(data, found)
     if target is None:
         target = reduce(dtypes.promote_numpy, found)
+        if target.kind == "f" and all(each.kind in "biu" for each in found):
+            raise RuntimeError(
+                "Promotion for uint16, uint32, uint64 types is not supported: no integer dtype "
+                f"holds {', '.join(sorted({each.name for each in found}))}. Give a dtype"
+            )
     try:
         return np.array(bare, target)
     except ValueError:
@@ -344,12 +407,17 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
     """A number as a 0-d array, of its own dtype if `target` is None; RuntimeError on overflow."""
     if isinstance(value, np.generic):
         value = value.item()
-    if target is not None and isinstance(value, complex) and target.kind != "c":
-        raise RuntimeError(
-            f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
-            f"{value}"
-        )
-    return from_numbers(value, target)
+    if target is None:
+        return from_numbers(value, None)
+    name = dtypes.of_numpy(target).name
+    if isinstance(value, complex) and target.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {value}")
+    if target == np.uint64 and isinstance(value, int) and -(2**64) < value < 0:
+        value += 2**64  # it wraps, as the other unsigned dtypes do
+    made = from_numbers(value, target)
+    if target.kind in "fcV" and not np.isfinite(made) and np.isfinite(complex(value)):
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {value}")
+    return made
 
 
 def scalar_tensor(

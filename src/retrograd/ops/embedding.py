@@ -6,32 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import LEGACY
+from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ..engine.op import declare, example
-from ..engine.tensor import Interpreted, Tensor, cell_of, concrete, new_tensor
+from ..engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from . import index_rules
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
-def _factors(indices: Any, skip: int | None, by_frequency: bool, dtype: Any) -> Any:
-    """What the cotangent of each looked-up row is multiplied by, or None for 1."""
+def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> Any:
+    """A row for each index: 0 at `skip`, and over how often the index occurs if `by_frequency`."""
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
-        factors = (1.0 / counts)[inverse.reshape(indices.shape)].astype(dtype)
-    elif skip is None:
-        return None
-    else:
-        factors = np.ones(indices.shape, dtype)
-    if skip is not None:
-        factors[indices == skip] = 0
-    return factors[..., None]
+        share = (1.0 / counts)[inverse.reshape(indices.shape)]
+        rows = rows * share.astype(rows.real.dtype)[..., None]
+    return rows if skip is None else np.where((indices == skip)[..., None], 0, rows)
 
 
 def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_frequency: bool) -> Any:
-    factors = _factors(indices, skip, by_frequency, values.real.dtype)
-    if factors is not None:
-        values = values * factors
+    values = _scaled(values, indices, skip, by_frequency)
     flat = indices.ravel()
     out = np.zeros((rows, values.shape[-1]), values.dtype)
     if flat.size:
@@ -44,9 +37,7 @@ def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_freq
 
 
 def _weighted_rows(weight: Any, indices: Any, *, skip: int | None, by_frequency: bool) -> Any:
-    out = weight[indices]
-    factors = _factors(indices, skip, by_frequency, weight.real.dtype)
-    return out if factors is None else out * factors
+    return _scaled(weight[indices], indices, skip, by_frequency)
 
 
 _OPTIONS: list[dict[str, Any]] = [
@@ -109,10 +100,12 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
         )
     indices = concrete(indices)
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
-        raise IndexError(
-            f"index out of range in self: indices run from {indices.min()} to {indices.max()}, and "
-            f"weight has {rows} rows"
-        )
+        run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
+        if name == "embedding_bag":
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings, but {run}"
+            )
+        raise IndexError(f"index out of range in self: {run}")
 
 
 def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
@@ -131,9 +124,9 @@ def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float
     norms = np.linalg.norm(weight._array[rows], norm_type, axis=1)
     large = norms > max_norm
     if large.any():
+        check_memory(weight._array, "embedding(max_norm=)")
         weight._array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
-        if not weight._inference:
-            cell_of(weight).bump("embedding(max_norm=)")
+        wrote(weight, "embedding(max_norm=)")
 
 
 def embedding(
@@ -204,6 +197,7 @@ def embedding_bag(
         )
     starts = _bag_starts(input, offsets, include_last_offset)
     flat = input.reshape(-1)
+    _check_indices(flat._array, "embedding_bag", weight._array.shape[0])
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
@@ -232,7 +226,22 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
     if offsets._array.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     starts = offsets._array
-    return starts if include_last_offset else np.append(starts, shape[0])
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}"
+        )
+    if starts.size and starts[-1] > shape[0]:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {shape[0]} but got offsets[-1] of "
+            f"{starts[-1]}"
+        )
+    starts = starts if include_last_offset else np.append(starts, shape[0])
+    if (np.diff(starts) < 0).any():
+        raise RuntimeError(f"offsets must not decrease, but they are {starts.tolist()}")
+    return starts
 
 
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
@@ -243,10 +252,10 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
         return _largest(rows, bag, counted, bags)
     if mode == "mean":
         sizes = np.bincount(bag[counted], minlength=bags)
-        share = counted / np.maximum(sizes, 1)[bag]
+        share = 1.0 / np.maximum(sizes, 1)[bag]
         rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
-    elif not counted.all():
-        rows = rows * new_tensor(counted.astype(rows._array.real.dtype)[:, None])
+    if not counted.all():
+        rows = rows.where(new_tensor(counted[:, None]), 0.0)
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)  # type: ignore[no-any-return]
 
 
@@ -259,9 +268,8 @@ def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
         if own.size:
             winner[b] = own[rows._array[own].argmax(0)]
             filled[b] = True
-    if not filled.any():
-        return rows.sum(0) * new_tensor(np.zeros((bags, 1), rows._array.dtype))  # type: ignore[no-any-return]
-    return rows.gather(0, new_tensor(winner)).where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
+    found = rows.gather(0, new_tensor(winner)) if filled.any() else rows.sum(0)
+    return found.where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
@@ -280,6 +288,8 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor. Convert: x.long()"
         )
+    if indices.ndim >= MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name="one_hot"))
     values = concrete(indices)
     if indices.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")

@@ -20,6 +20,7 @@ from .along import pick
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
 from .outs import write_each
+from .pointwise import shared
 from .reduce import ALL, DIMS
 
 __all__ = [
@@ -129,7 +130,9 @@ _full = {
     name: declare(
         f"{name}(input)",
         forward,
-        input=lambda xp, g, input, out: g * xp.tie_share(input, out, dim=None, keepdim=False),
+        input=lambda xp, g, input, out: shared(
+            xp, g, xp.tie_share(input, out, dim=None, keepdim=False)
+        ),
         complex=False,
         examples=FULL,
         batch={"max": rules.whole("amax"), "min": rules.whole("amin")}.get(name),
@@ -147,9 +150,10 @@ _several = {
     name: declare(
         f"{name}(input, *, dim, keepdim)",
         extremes(ufunc, name),
-        input=lambda xp, g, input, out, dim, keepdim: (
-            xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
-            * xp.tie_share(input, out, dim=dim, keepdim=keepdim)
+        input=lambda xp, g, input, out, dim, keepdim: shared(
+            xp,
+            xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
+            xp.tie_share(input, out, dim=dim, keepdim=keepdim),
         ),
         complex=False,
         examples=SEVERAL,
@@ -398,6 +402,15 @@ def aminmax(
     return returns.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
+def refuse_out(name: str, out: Any) -> None:
+    """Raise where `out=` was given without the `dim` whose pair of results it is for."""
+    if out is not None:
+        raise TypeError(
+            f'{name}() missing 1 required positional arguments: "dim". Only the pair (values, '
+            f"indices) along a dimension can be written: {name}(x, dim, out=(values, indices))"
+        )
+
+
 def median(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
 ) -> Any:
@@ -415,6 +428,7 @@ def median(
         return renamed(median, locals())
     if dim is not None:
         return _pair("median", input, dim, keepdim, out)
+    refuse_out("median", out)
     return _full["median"](input)
 
 
@@ -431,6 +445,7 @@ def nanmedian(
         return renamed(nanmedian, locals())
     if dim is not None:
         return _pair("nanmedian", input, dim, keepdim, out)
+    refuse_out("nanmedian", out)
     return _full["nanmedian"](input)
 
 

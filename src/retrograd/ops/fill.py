@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import LEGACY, write_out
+from ..engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
 from ..engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ..errors import OutOfMemoryError
 from ..quiet import quietly
-from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish
+from .create import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .create import fill_value as as_fill_value
 from .formats import arranged
 
@@ -55,6 +55,8 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
+    if len(shape) > MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name=name))
     return tuple(shape)
 
 
@@ -381,7 +383,7 @@ def linspace(
     """
     check_device(device)
     target = spacing_dtype(start, end, dtype, out, "linspace")
-    array = between(start, end, steps, "linspace").astype(target)
+    array = store(between(start, end, steps, "linspace"), target)
     return deliver(array, requires_grad, out, linspace)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..engine.op import declare, example
 from ..quiet import quietly
 from . import rules
+from .pointwise import shared
 
 __all__ = ["Rows", "fused_cross_entropy", "highest"]
 
@@ -66,13 +67,22 @@ def _cross_entropy_slope(
     return out
 
 
+def slope_cotangent(
+    xp: Any, g: Any, cotangent: Any, input: Any, target: Any, share: Any, scale: float, rows: Any
+) -> Any:
+    """g times the slope; an ignored sample has none."""
+    one = xp.zeros_like(cotangent) + 1.0
+    slope = xp.cross_entropy_slope(one, input, target, share, scale=scale, rows=rows)
+    return g * slope if share is None else xp.zero_where(g, share == 0) * slope
+
+
 def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
     """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
     p = xp.softmax(input, dim=1)
     inward = p * g
     factor = 0.0 if math.isnan(scale) else scale  # NaN: every sample is ignored
     out = (inward - p * xp.sum_to(inward, shape=(input.shape[0], 1))) * (cotangent * factor)
-    return out if share is None else out * share
+    return out if share is None else shared(xp, out, share)
 
 
 fused_cross_entropy = declare(
@@ -98,12 +108,7 @@ fused_cross_entropy = declare(
 declare(
     "cross_entropy_slope(cotangent, input, target, share, *, scale, rows)",
     _cross_entropy_slope,
-    cotangent=lambda xp, g, cotangent, input, target, share, scale, rows: (
-        g
-        * xp.cross_entropy_slope(
-            xp.zeros_like(cotangent) + 1.0, input, target, share, scale=scale, rows=rows
-        )
-    ),
+    cotangent=slope_cotangent,
     input=slope_input,
     complex=False,
     batch=rules.cross_entropy_slope,

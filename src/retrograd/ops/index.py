@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import write_out
+from ..engine.dispatch import MOST_DIMS, check_broadcast, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from . import index_rules
@@ -54,7 +55,8 @@ def places(index: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
-    if len(dims) == 1 and input.flags.c_contiguous:
+    fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
+    if len(dims) == 1 and fits and input.flags.c_contiguous:
         return input.take(index, dims[0])
     return input[places(index, dims)]
 
@@ -249,6 +251,12 @@ def takes_dim(item: Any) -> bool:
     return not (item is None or item is Ellipsis or item is True or item is False)
 
 
+BYTE_MASK = (
+    "indexing with dtype retrograd.uint8 is now deprecated, please use a dtype retrograd.bool "
+    "instead: mask.bool()"
+)
+
+
 def read_item(item: Any) -> Any:
     """Any other item of an index as an int, a bool or a tensor."""
     if isinstance(item, (list, tuple, np.ndarray, range)):
@@ -257,6 +265,7 @@ def read_item(item: Any) -> Any:
     if isinstance(item, Tensor):
         array = item._array
         if array.dtype == np.uint8:  # PyTorch's first masks
+            warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
             array = array.astype(np.bool_)
             item = new_tensor(array)
         if array.dtype.kind not in "bi" or array.dtype.itemsize == 2:
@@ -459,6 +468,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if out is not None:
         return write_out(masked_select, out, (input, mask), {})  # type: ignore[no-any-return]
     check_mask(mask, "masked_select")
+    check_broadcast(mask._array.shape, input._array.shape, "masked_select")
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
     whole = input if input._array.shape == shape else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))

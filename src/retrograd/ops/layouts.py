@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.memory import strided
 from ..engine.tensor import Tensor, method
 from .create import check_device, check_dtype, finish
 from .dims import integers
@@ -46,9 +47,9 @@ def empty_strided(
             f"strides={list(steps)}: strides are not negative"
         )
     last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    memory = allocate(np.empty, (last + 1 if math.prod(shape) else 0,), target)
+    room = allocate(np.empty, (last + 1 if math.prod(shape) else 0,), target)
     strides = [step * target.itemsize for step in steps]
-    return finish(np.lib.stride_tricks.as_strided(memory, shape, strides), requires_grad)
+    return finish(strided(room, shape, strides), requires_grad)
 
 
 def empty_permuted(

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import as_tensor
-from ..engine.inplace import in_place
-from ..engine.op import declare, example
+from ..engine.op import declare, example, operator
 from ..engine.tensor import Tensor, method
+from .operators import attach_in_place, attach_reflected
 from .pointwise import PAIRS, SINGLE, attach, only, with_doc
 
 __all__ = [
@@ -56,7 +55,7 @@ logical_not = declare(
 attach(logical_not, "logical_not")
 
 
-def _bitwise(name: str, function: Any, about: str, shown: str, operator: str) -> Any:
+def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> Any:
     """Declare an op on bits, with its operator, reflected and in place."""
     kinds = "iu" if "shift" in name else "iub"
     text = f"{about}, elementwise, of integers{' or bools' if 'b' in kinds else ''}."
@@ -70,13 +69,10 @@ def _bitwise(name: str, function: Any, about: str, shown: str, operator: str) ->
         doc=doc,
     )
 
-    def reflected(self: Tensor, other: Any) -> Any:
-        return call(as_tensor(other, self._array.dtype), self)
-
     attach(call, name)
-    method(call, f"__{operator}__")
-    method(reflected, f"__r{operator}__")
-    method(in_place(call), f"__i{operator}__")
+    method(operator(call), f"__{symbol}__")
+    attach_reflected(call, f"__r{symbol}__")
+    attach_in_place(call, f"__i{symbol}__", f"{name}_")
     return call
 
 

@@ -10,7 +10,7 @@ from ..backends import lapack
 from ..engine.batch import raised, spread
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Tensor, concrete, new_tensor
 from . import returns
 from .matrix_parts import (
     check_matrix,
@@ -185,6 +185,17 @@ def upper_part(LU: Tensor) -> Tensor:
     return LU[..., : min(LU.shape[-2:]), :].triu()  # type: ignore[no-any-return]
 
 
+def check_pivots(which: str, pivots: Tensor, rows: int) -> None:
+    """Raise unless each pivot names a row, from 1 on."""
+    array = concrete(pivots._array)
+    if array.size and not 1 <= array.min() <= array.max() <= rows:
+        raise RuntimeError(
+            f"Pivots {which} must be between 1 and LU.size(-2), here {rows}, inclusive, but they "
+            f"run from {array.min()} to {array.max()}. Did you properly pass the result of "
+            "lu_factor?"
+        )
+
+
 def lu_unpack(
     LU_data: Tensor,
     LU_pivots: Tensor,
@@ -208,6 +219,8 @@ def lu_unpack(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
             f"dtype, but it is {LU_pivots.dtype}. Use the pivots as lu_factor gave them"
         )
+    if unpack_pivots:
+        check_pivots("passed to lu_unpack", LU_pivots, LU_data._array.shape[-2])
     nothing = new_tensor(np.empty(0, LU_data.dtype.numpy))
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
@@ -264,6 +277,7 @@ def lu_solve(
             "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, but it is "
             f"{pivots.dtype}. Use the pivots as lu_factor gave them"
         )
+    check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
         return turned.mH  # type: ignore[no-any-return]

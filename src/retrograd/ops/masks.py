@@ -21,19 +21,11 @@ def _masked_fill(input: Any, value: Any, mask: Any) -> Any:
     return np.where(mask, value.astype(input.dtype), input)
 
 
-def _mask_out(input: Any, mask: Any) -> Any:
-    return np.where(mask, np.zeros((), input.dtype), input)
-
-
-def _mask_in(input: Any, mask: Any) -> Any:
-    return np.where(mask, input, np.zeros((), input.dtype))
-
-
 _masked_fill_op = declare(
     "masked_fill(input, value, mask)",
     _masked_fill,
-    input=lambda xp, g, mask: xp.mask_out(g, mask),
-    value=lambda xp, g, mask: xp.mask_in(g, mask),
+    input=lambda xp, g, mask: xp.zero_where(g, mask),
+    value=lambda xp, g, mask: xp.zero_where(g, ~mask),
     linear="input, value",
     batch="elementwise",
     examples=[
@@ -44,28 +36,6 @@ _masked_fill_op = declare(
         example("0x3, , 3:bool"),
     ],
     doc="""`value`, 0-d, where the mask is true, and `input` elsewhere.""",
-)
-
-mask_out = declare(
-    "mask_out(input, mask)",
-    _mask_out,
-    input=lambda xp, g, mask: xp.mask_out(g, mask),
-    linear="input",
-    batch="elementwise",
-    examples=[example("2x3, 2x3:bool"), example("2x3, 3:bool"), example("3, 2x3:bool")],
-    node_name="MaskedFillBackward0",
-    doc="""Zero where the mask is true.""",
-)
-
-mask_in = declare(
-    "mask_in(input, mask)",
-    _mask_in,
-    input=lambda xp, g, mask: xp.mask_in(g, mask),
-    linear="input",
-    batch="elementwise",
-    examples=[example("2x3, 2x3:bool"), example("2x3, 3:bool"), example("3, 2x3:bool")],
-    node_name="MaskedFillBackward0",
-    doc="""Zero where the mask is false.""",
 )
 
 

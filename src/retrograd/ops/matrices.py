@@ -339,6 +339,9 @@ def cross(
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {m} and {n}"
         )
+    if input._array.dtype != other._array.dtype:
+        a, b = (LEGACY[t.dtype.name] for t in (input, other))
+        raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
     return _cross(input, other, dim=dim)  # type: ignore[no-any-return]
 

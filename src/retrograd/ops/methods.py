@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.tensor import Size, Tensor, device, method
+from ..backends.memory import address, memory
+from ..engine.tensor import Size, Tensor, device, has_tangent, method
 from . import formats
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ __all__ = [
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
     "NumPy computes is not recorded, so the gradient would be lost."
+)
+NO_NUMPY_FORWARD = (
+    "Can't call numpy() on Tensor that has a tangent: it is part of a forward derivative. What "
+    "NumPy computes is not recorded, so the derivative would be lost. Compute with functions of "
+    "retrograd or in an autograd.Function with a jvp; for a constant: tensor.detach().numpy()"
 )
 
 
@@ -115,23 +121,13 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
-    return (data_ptr(self) - _address(root(self._array))) // self._array.itemsize  # type: ignore[no-any-return]
-
-
-def root(array: Any) -> Any:
-    """The array that owns the memory `array` looks at."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _address(array: Any) -> int:
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    array = self._array
+    return (address(array) - address(memory(array))) // array.itemsize  # type: ignore[no-any-return]
 
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
-    return _address(self._array)
+    return address(self._array)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -154,7 +150,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both look at the same elements of the same memory in the same way."""
     x, y = self._array, tensor._array
-    return x.shape == y.shape and x.strides == y.strides and _address(x) == _address(y)
+    return x.shape == y.shape and x.strides == y.strides and address(x) == address(y)
 
 
 # -- kinds -------------------------------------------------------------------------------------
@@ -293,7 +289,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The elements as a NumPy array on the same memory.
 
     Raises RuntimeError for a tensor that requires grad, unless `force`, or where nothing is
-    recorded. Writing to the array is not noticed by the version check of saved values.
+    recorded; so too for one that has a tangent in a forward derivative in progress. Writing to the
+    array is not noticed by the version check of saved values.
 
     >>> import retrograd as rg
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
@@ -301,6 +298,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if self._node is not None and not force and modes.state.grad and not modes.state.inference:
         raise RuntimeError(NO_NUMPY)
+    if has_tangent(self) and not force:
+        raise RuntimeError(NO_NUMPY_FORWARD)
     return self._array.view()
 
 
@@ -358,7 +357,7 @@ def _bool(self: Tensor) -> bool:
         raise RuntimeError(
             f"Boolean value of Tensor with {which} is ambiguous. Use x.any() or x.all()."
         )
-    return bool(self._array.item())
+    return bool(self._array)
 
 
 def _len(self: Tensor) -> int:

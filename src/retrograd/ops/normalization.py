@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.dispatch import write_out
-from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
+from ..engine.dispatch import check_memory, write_out
+from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
 from .standardize import native_batch_norm, native_layer_norm
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def _track(
         with modes.Changed(grad=False):
             running.mul_(1.0 - momentum).add_(share)
         return
+    check_memory(running._array, name)
     running._array *= 1.0 - momentum
     running._array += (momentum * factor) * found._array.reshape(running._array.shape)
-    if not running._inference:
-        cell_of(running).bump(name)
+    wrote(running, name, counted=name != "batch_norm")  # as PyTorch counts
 
 
 def is_batched(*tensors: Tensor) -> bool:

@@ -14,6 +14,7 @@ from ..engine.op import declare, example
 from ..engine.tensor import Tensor
 from . import rules
 from .arrange import flip
+from .create import fill_value
 from .dims import integers
 from .join import cat
 from .region import narrow
@@ -23,7 +24,7 @@ __all__ = ["constant_pad_nd"]
 
 def _pad(input: Any, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + low + high for n, (low, high) in zip(input.shape, widths, strict=True)])
-    out = np.full(shape, value, input.dtype)
+    out = np.full(shape, fill_value(value, input.dtype), input.dtype)
     to, of = [], []
     for n, (low, high) in zip(input.shape, widths, strict=True):
         to.append(slice(max(low, 0), max(n + low + min(high, 0), low, 0)))

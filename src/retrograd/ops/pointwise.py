@@ -3,8 +3,9 @@
 It knows no family. `where` and `zero_where` live here because every family's formulas use them.
 
 NOTE [Masks in formulas]
-A formula that drops part of a cotangent writes `zero_where(g, condition)`, never `g * mask`: an
-infinite or NaN cotangent must not leak through a zero, as `inf * 0` would.
+A formula that drops part of a cotangent writes `zero_where(g, condition)`, never `g * mask`, and
+where shares may be 0, `shared(xp, g, share)`: an infinite or NaN cotangent must not leak through a
+zero, as `inf * 0` would.
 """
 
 from __future__ import annotations
@@ -175,6 +176,11 @@ zero_where = declare(
     node_name="MaskedFillBackward0",
     doc="""`input` with zeros where the condition holds: for formulas, NOTE [Masks in formulas].""",
 )
+
+
+def shared(xp: Any, g: Any, share: Any) -> Any:
+    """`g * share`, for formulas, and 0 where there is no share: NOTE [Masks in formulas]."""
+    return xp.zero_where(g * share, share == 0)
 
 
 def _where(condition: Any, input: Any, other: Any) -> Any:

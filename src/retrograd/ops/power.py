@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import as_tensor, write_out
-from ..engine.inplace import in_place
+from ..engine.dispatch import as_tensor, operand, write_out
 from ..engine.op import declare, example, recorded
-from ..engine.tensor import Tensor, method, new_tensor
+from ..engine.tensor import Tensor, new_tensor
+from .operators import attach_in_place, attach_operator
 from .pointwise import PAIRS, attach, holds_complex, unsupported
 
 __all__ = ["float_power", "pow", "square"]
@@ -147,7 +147,7 @@ _pow_tensors = declare(
 
 
 def _pow_base(exponent: Any, *, base: Any) -> Any:
-    e, b = dtypes.promote(exponent, dtypes.scalar_array(base, exponent.dtype))
+    e, b = dtypes.promote(exponent, operand(base, exponent.dtype)._array)
     return _power(b, e)
 
 
@@ -237,13 +237,13 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     return pow(*made)
 
 
-def _rpow(self: Tensor, other: Any) -> Tensor:
+def _raised(self: Tensor, other: Any) -> Tensor:
     return pow(other, self)
 
 
-method(pow, "__pow__")
-method(_rpow, "__rpow__")
+attach_operator(pow, "__pow__")
+attach_operator(_raised, "__rpow__")
 attach(pow, "pow")
 attach(square, "square")
 attach(float_power, "float_power")
-method(in_place(pow), "__ipow__")
+attach_in_place(pow, "__ipow__", "pow_")

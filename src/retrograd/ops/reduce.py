@@ -165,8 +165,8 @@ def _nansum_dim(input: Any, *, dim: Any, keepdim: bool) -> Any:
 _nansum_dim_op = declare(
     "nansum(input, *, dim, keepdim)",
     _nansum_dim,
-    input=lambda xp, g, input, dim, keepdim: (
-        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None) * xp.eq(input, input)
+    input=lambda xp, g, input, dim, keepdim: xp.zero_where(
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None), xp.isnan(input)
     ),
     examples=DIMS,
 )

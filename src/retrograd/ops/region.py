@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.memory import strided
 from ..engine.inplace import turn
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
@@ -103,7 +104,8 @@ unslice = declare(
 
 
 def _diagonal(input: Any, *, offset: int, dim1: int, dim2: int) -> Any:
-    found = np.diagonal(input, offset, dim1, dim2)
+    reach = max(input.shape)  # NumPy takes a C integer
+    found = np.diagonal(input, min(max(offset, -reach), reach), dim1, dim2)
     if input.flags.writeable:  # NumPy hands out a read-only view
         found.flags.writeable = True
     return found
@@ -157,7 +159,7 @@ def _unfold(input: Any, *, dim: int, size: int, step: int) -> Any:
     strides[axis] = stride * step
     if not input.ndim:
         shape, strides = shape[1:], strides[1:]
-    return np.lib.stride_tricks.as_strided(whole, shape, strides)
+    return strided(whole, shape, strides)
 
 
 def _refold(input: Any, *, dim: int, size: int, step: int, shape: tuple[int, ...]) -> Any:
@@ -203,9 +205,16 @@ refold = declare(
 
 
 def _strided(input: Any, *, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Any:
-    start = np.ascontiguousarray(input).reshape(-1)[offset:]
-    itemsize = input.dtype.itemsize
-    return np.lib.stride_tricks.as_strided(start, size, [n * itemsize for n in stride])
+    last = offset + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
+    if 0 not in size and last >= input.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are "
+            f"out of bounds for storage of size {input.size}, the elements of a tensor of shape "
+            f"{list(input.shape)}"
+        )
+    width = input.dtype.itemsize
+    elements = np.ascontiguousarray(input)
+    return strided(elements, size, [step * width for step in stride], offset * width)
 
 
 def _unstrided(
@@ -377,12 +386,6 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if min((*strides, *sizes, offset), default=0) < 0:
         raise RuntimeError(
             f"as_strided: Negative sizes, strides or offsets are not supported: {sizes}, {strides}"
-        )
-    last = offset + sum((n - 1) * m for n, m in zip(sizes, strides, strict=True))
-    if 0 not in sizes and last >= input._array.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset} "
-            f"are out of bounds for {input._array.size} elements"
         )
     return _as_strided(input, size=sizes, stride=strides, offset=offset)  # type: ignore[no-any-return]
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor
+from .adaptive import adaptive_avg_pool
 
 __all__ = [
     "channel_shuffle",
@@ -140,10 +141,20 @@ def interpolate(
     shape = input._array.shape
     _check_mode(input, mode, align_corners, antialias)
     sizes, scales = _sizes(shape[2:], size, scale_factor)
+    if mode == "area" and min(sizes) < 0:
+        raise RuntimeError(
+            "adaptive_avg_pool: elements of output_size must be greater than or equal to 0 but "
+            f"received {sizes}"
+        )
+    if mode != "area" and min((*shape[2:], *sizes)) <= 0:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"{list(shape[2:])} and output {list(sizes)}"
+        )
     if recompute_scale_factor:
         scales = (None,) * len(sizes)
     if mode == "area":
-        return _averaged(input, sizes)
+        return adaptive_avg_pool("interpolate", len(sizes), input, sizes)
     for dim, (n, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         if antialias:
             weights = _smoothing(shape[dim], n, scale, mode, bool(align_corners))
@@ -235,18 +246,6 @@ def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, A
     if size is not None:
         return values, (None,) * ndim
     return tuple([math.floor(n * f) for n, f in zip(shape, values, strict=True)]), values
-
-
-def _averaged(input: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """Each output entry the mean of the input entries that it covers, one dimension at a time."""
-    for dim, n in enumerate(sizes, 2):
-        found = input._array.shape[dim]
-        starts = np.arange(n) * found // n
-        ends = -(-(np.arange(1, n + 1) * found) // n)
-        place = np.arange(found)
-        covered = (place >= starts[:, None]) & (place < ends[:, None])
-        input = _mixed(input, dim, covered / covered.sum(1, keepdims=True))
-    return input
 
 
 def _mixed(input: Tensor, dim: int, weights: Any) -> Tensor:

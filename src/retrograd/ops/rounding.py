@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import as_tensor, write_out
-from ..engine.inplace import in_place
-from ..engine.op import declare, example
+from ..engine.dispatch import operand, write_out
+from ..engine.op import declare, example, operator
 from ..engine.tensor import Tensor, method
 from .arithmetic import div
+from .operators import attach_in_place, attach_operator, attach_reflected
 from .pointwise import SINGLE, attach, binary, floating, only, unary, unsupported, zero_slope
 
 __all__ = [
@@ -221,28 +221,20 @@ def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Ten
     >>> rg.floor_divide(rg.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """
-    if input._array.dtype.kind in "cb":
+    other = operand(other, input._array.dtype)
+    kinds = {input._array.dtype.kind, other._array.dtype.kind}
+    if "c" in kinds or kinds == {"b"}:
         raise unsupported("floor_divide", input._array.dtype)
-    other = as_tensor(other, input._array.dtype)
-    if {input._array.dtype.kind, other._array.dtype.kind} <= {"i", "u"} and not np.all(
-        other._array
-    ):
+    if kinds <= {"i", "u", "b"} and not np.all(other._array):
         raise RuntimeError("ZeroDivisionError: floor_divide() of integers by a tensor holding 0")
     return div(input, other, rounding_mode="floor", out=out)
 
 
-def _reversed(function: Any) -> Any:
-    def call(self: Tensor, other: Any) -> Any:
-        return function(as_tensor(other, self._array.dtype), self)
-
-    return call
-
-
 attach(round, "round")
 attach(floor_divide, "floor_divide")
-method(floor_divide, "__floordiv__")
-method(_reversed(floor_divide), "__rfloordiv__")
-method(in_place(floor_divide), "__ifloordiv__")
-method(remainder, "__mod__")
-method(_reversed(remainder), "__rmod__")
-method(in_place(remainder), "__imod__")
+attach_operator(floor_divide, "__floordiv__")
+attach_reflected(floor_divide, "__rfloordiv__")
+attach_in_place(floor_divide, "__ifloordiv__", "floor_divide_")
+method(operator(remainder), "__mod__")
+attach_reflected(remainder, "__rmod__")
+attach_in_place(remainder, "__imod__", "remainder_")

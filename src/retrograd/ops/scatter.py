@@ -172,6 +172,14 @@ def gather(
     return take_along(input, index, dim=place)  # type: ignore[no-any-return]
 
 
+def from_front(indices: Tensor, size: int) -> Tensor:
+    """Indices counted from the front; those that are out of bounds stay as they are."""
+    array = indices._array
+    if isinstance(array, Interpreted) or not (array < 0).any():
+        return indices
+    return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
+
+
 def take_along_dim(
     input: Tensor,
     indices: Tensor,
@@ -182,7 +190,7 @@ def take_along_dim(
 ) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
-    Negative indices count from the end. Source: PyTorch's `take_along_dim`.
+    Negative indices count from the end, unless flattened. Source: PyTorch's `take_along_dim`.
 
     >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
@@ -194,7 +202,7 @@ def take_along_dim(
     if out is not None:
         return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:
-        return take_along_dim(input.reshape(-1), indices.reshape(-1), 0)
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input._array.ndim != indices._array.ndim:
         raise RuntimeError(
             "take_along_dim(): input and indices should have the same number of dimensions, "
@@ -202,10 +210,7 @@ def take_along_dim(
             "dimensions for indices"
         )
     place = normalize_dim(dim, input._array.ndim)
-    negative = indices._array < 0
-    if negative.any():
-        size = input._array.shape[place]
-        indices = new_tensor(np.where(negative, indices._array + size, indices._array))
+    indices = from_front(indices, input._array.shape[place])
     lengths = input._array.shape[place], indices._array.shape[place]
     common = list(broadcast_shapes(
         *[(*x._array.shape[:place], 1, *x._array.shape[place + 1 :]) for x in (input, indices)]
@@ -390,7 +395,7 @@ def index_copy(
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with the entries `index` of dimension `dim` filled with `value`, a number or 0-d.
 
-    Source: PyTorch's `index_fill`.
+    Negative indices count from the end. Source: PyTorch's `index_fill`.
 
     >>> import retrograd as rg
     >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 1.0)
@@ -398,7 +403,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """
     if not input._array.ndim:
         return as_vector(index_fill, input, dim, index, value)
-    place, vector = entries(input, dim, index, None, "index_fill")
+    check_vector(index, "index_fill")
+    size = input._array.shape[normalize_dim(dim, input._array.ndim)]
+    place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
     filler = zero_dim(input, value, "index_fill")
     once = vector  # an index that repeats is filled once all the same, which the gradient sees
     if not isinstance(vector._array, Interpreted) or isinstance(value, Tensor):

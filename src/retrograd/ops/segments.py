@@ -23,6 +23,7 @@ from .along import flat_places
 from .arithmetic import div
 from .extrema import ordered
 from .join import cat
+from .pointwise import shared
 from .scatter import as_vector, check_along, cut, entries, scatter_add
 
 __all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]
@@ -48,8 +49,8 @@ def _others(xp: Any, input: Any, group: Any) -> Any:
     number = group + 1
     first = xp.ne(number, xp.shift(number, dim=0, by=1))
     last = xp.ne(number, xp.shift(number, dim=0, by=-1))
-    before = xp.mask_out(xp.shift(input, dim=0, by=1), first)
-    after = xp.mask_out(xp.shift(input, dim=0, by=-1), last)
+    before = xp.zero_where(xp.shift(input, dim=0, by=1), first)
+    after = xp.zero_where(xp.shift(input, dim=0, by=-1), last)
     from_left = xp.recur(first, before, dim=0, reverse=False)
     return from_left * xp.recur(last, after, dim=0, reverse=True)
 
@@ -84,8 +85,8 @@ _segment_extreme = {
     name: declare(
         f"segment_{name}(input, group)",
         _reduced(ufunc, name),
-        input=lambda xp, g, input, out, group: (
-            xp.index(g, group, dims=(0,)) * xp.segment_share(input, out, group)
+        input=lambda xp, g, input, out, group: shared(
+            xp, xp.index(g, group, dims=(0,)), xp.segment_share(input, out, group)
         ),
         complex=False,
         examples=LINES,
@@ -241,7 +242,7 @@ def segment_reduce(
     >>> rg.segment_reduce(rg.tensor([1.0, 2.0, 4.0]), "max", lengths=rg.tensor([2, 0, 1]))
     tensor([2., -inf, 4.])
     """
-    sizes = _segment_sizes(data, lengths, indices, offsets, axis, unsafe)
+    sizes, starts = _segments(data, lengths, indices, offsets, axis, unsafe)
     if reduce not in EMPTY:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, max or min, got {reduce}"
@@ -250,9 +251,12 @@ def segment_reduce(
         raise NotImplementedError(f"segment_reduce() of {data.dtype}: convert first, x.float()")
     rows, count = sizes.reshape(-1, sizes.shape[-1]), data._array.shape[axis]
     covered = rows.sum(-1)
-    places = [start * count + np.arange(n) for start, n in enumerate(covered)]
     flat = data.flatten(0, axis) if axis else data
     if any(covered != count):
+        places = [
+            row * count + np.arange(start, start + n)
+            for row, (start, n) in enumerate(zip(starts.reshape(-1), covered, strict=True))
+        ]
         flat = flat[new_tensor(np.concatenate(places))]
     number = new_tensor(np.repeat(np.arange(rows.size), rows.reshape(-1)))
     start = EMPTY[reduce] if initial is None else initial
@@ -270,15 +274,18 @@ def segment_reduce(
     return found.reshape(*sizes.shape, *shape[1:])  # type: ignore[no-any-return]
 
 
-def _segment_sizes(
+def _segments(
     data: Tensor, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool
 ) -> Any:
-    """The number of entries in each segment, as an array; errors as `segment_reduce`."""
+    """The entries in each segment, and where the first of each row begins; errors as there."""
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    sizes = np.diff(offsets._array) if lengths is None else lengths._array
+    if lengths is None:
+        sizes, starts = np.diff(offsets._array), offsets._array[..., 0]
+    else:
+        sizes, starts = lengths._array, np.zeros(lengths._array.shape[:-1], np.int64)
     if sizes.ndim != axis + 1 or sizes.shape[:-1] != data._array.shape[:axis]:
         raise RuntimeError(
             f"segment_reduce(): expected lengths of shape {[*data.shape[:axis], 'segments']} for "
@@ -291,7 +298,13 @@ def _segment_sizes(
             "segment_reduce(): Expected all rows of lengths along axis to sum to "
             f"data.size({axis}) when !unsafe."
         )
-    return sizes
+    ends = starts + sizes.sum(-1)
+    if starts.size and (starts.min() < 0 or ends.max() > data._array.shape[axis]):
+        raise RuntimeError(
+            f"segment_reduce(): segments from {starts.min()} to {ends.max()} are out of bounds for "
+            f"data of size {data._array.shape[axis]} along axis {axis}"
+        )
+    return sizes, starts
 
 
 for function in (index_reduce, scatter_reduce):

@@ -27,6 +27,11 @@ def _lengths(lengths: Any, count: int, name: str) -> Any:
         raise RuntimeError(f"{name} must be integral")
     if found.shape != (count,):
         raise RuntimeError(f"{name} must be of size batch_size: got {found.size} for {count}")
+    if found.size and found.min() < 0:
+        raise RuntimeError(
+            f"Expected {name} to have value at least 0, but got value {found.min()} (checking "
+            "arguments for ctc_loss)"
+        )
     return found.astype(np.int64)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.op import declare, example
-from ..engine.tensor import Interpreted, Tensor, alias, method
+from ..engine.tensor import Interpreted, Tensor, alias, cell_of, method
 from . import formats, rules, structure
 from .dims import integers, normalize_dim, resolve_shape
 
@@ -259,6 +259,8 @@ def detach_(self: Tensor) -> Tensor:
     """
     if self._view_of is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")
+    if not self._inference:
+        cell_of(self)  # the node may have saved its output, which it would no longer be told of
     self._node = None
     self._parked = None
     self._tangents = None

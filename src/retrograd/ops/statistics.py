@@ -19,6 +19,7 @@ from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method, new_tensor
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
+from .pointwise import shared
 from .reduce import DIMS, add_reduce, add_up, converted, count, legacy, mean
 
 __all__ = ["dist", "norm", "renorm", "std", "std_mean", "var", "var_mean"]
@@ -276,7 +277,8 @@ def _vector_norm_input(
     if ord == 1:
         return g * xp.sgn(input)
     if math.isinf(ord):
-        return g * xp.sgn(input) * xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
+        share = xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
+        return shared(xp, g, share) * xp.sgn(input)
     size = xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)
     if ord == 2:
         return g * xp.div_or_zero(input, size)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.memory import address, memory
 from ..engine.tensor import Tensor, method
-from .methods import root
 
 __all__ = ["is_storage"]
 
@@ -48,7 +48,7 @@ class Storage:
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return self.memory.__array_interface__["data"][0]  # type: ignore[no-any-return]
+        return address(self.memory)
 
     def tolist(self) -> list[Any]:
         """The elements in their order in memory."""
@@ -71,15 +71,13 @@ def is_storage(obj: Any) -> bool:
 
 def storage(self: Tensor) -> Storage:
     """The memory that the tensor is a view of, by its elements. Source: `Tensor.storage`."""
-    memory = root(self._array)
-    if memory.dtype != self._array.dtype:
-        memory = memory.reshape(-1).view(self._array.dtype)
-    return Storage(memory.ravel(order="K"))
+    whole, kind = memory(self._array), self._array.dtype
+    return Storage(whole[: whole.size // kind.itemsize * kind.itemsize].view(kind))
 
 
 def untyped_storage(self: Tensor) -> Storage:
     """The memory that the tensor is a view of, by bytes. Source: `Tensor.untyped_storage`."""
-    return storage(self).untyped()
+    return Storage(memory(self._array))
 
 
 for function in (storage, untyped_storage):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -16,6 +15,7 @@ from .rules import (
     evaluate,
     quiet_step,
     real_pieces,
+    wrote_all,
     zeros_for,
 )
 
@@ -86,7 +86,7 @@ class Adadelta(Optimizer):
                 averages = own["square_avg"]._array, own["acc_delta"]._array
                 for part in real_pieces(x, p._gradient._array, *averages):
                     _adadelta(*part, group)
-                cell_of(p).bump("Adadelta.step")
+                wrote_all(p, own, "Adadelta.step")
         return loss
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import real_of
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor
 from .optimizer import Optimizer
-from .rules import count_step, evaluate, first_step, quiet_step
+from .rules import count_step, evaluate, first_step, quiet_step, wrote_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ class Adafactor(Optimizer):
                     own.update(_start(p._array))
                 g = -p._gradient._array if group["maximize"] else p._gradient._array
                 _adafactor(p._array, g, own, count_step(own), group)
-                cell_of(p).bump("Adafactor.step")
+                wrote_all(p, own, "Adafactor.step")
         return loss
 
 

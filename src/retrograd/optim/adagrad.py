@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -18,6 +18,7 @@ from .rules import (
     passing,
     quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Adagrad(Optimizer):
                 lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
                 for part in real_pieces(p._array, p._gradient._array, own["sum"]._array):
                     _adagrad(*part, lr, group)
-                cell_of(p).bump("Adagrad.step")
+                wrote_all(p, own, "Adagrad.step")
         return loss
 
 

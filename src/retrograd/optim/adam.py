@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -20,6 +20,7 @@ from .rules import (
     passing,
     quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Adam(Optimizer):
             else:
                 for part in real_pieces(*arrays):
                     _adam(part, settings)
-            cell_of(p).bump(writer)
+            wrote_all(p, own, writer)
 
 
 def _start(own: dict[str, Any], x: Any, amsgrad: bool) -> None:

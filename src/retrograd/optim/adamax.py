@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -18,6 +17,7 @@ from .rules import (
     passing,
     quiet_step,
     real_pieces,
+    wrote_all,
     zeros_for,
 )
 
@@ -87,7 +87,7 @@ class Adamax(Optimizer):
                 averages = own["exp_avg"]._array, own["exp_inf"]._array
                 for part in real_pieces(x, p._gradient._array, *averages):
                     _adamax(*part, size, group)
-                cell_of(p).bump("Adamax.step")
+                wrote_all(p, own, "Adamax.step")
         return loss
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -18,6 +18,7 @@ from .rules import (
     passing,
     pieces,
     quiet_step,
+    wrote_all,
     zeros_for,
 )
 
@@ -88,7 +89,7 @@ class ASGD(Optimizer):
                     _asgd(*part, eta.item(), mu.item(), group)
                 eta.fill(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
                 mu.fill(1 / max(1, step - group["t0"]))
-                cell_of(p).bump("ASGD.step")
+                wrote_all(p, own, "ASGD.step")
         return loss
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor, wrote
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
 from .rules import check_settings, evaluate, quiet_step
@@ -129,7 +129,7 @@ class LBFGS(Optimizer):
             found = float(evaluate(closure)), self._gradient()
             for p, values in zip(params, origin, strict=True):
                 p._array[...] = values
-                cell_of(p).bump("LBFGS.step")
+                wrote(p, "LBFGS.step")
             return found
 
         return strong_wolfe(at, t, d, start, limit)
@@ -152,7 +152,7 @@ class LBFGS(Optimizer):
             stop = start + x.size * (2 if x.dtype.kind == "c" else 1)
             part = (d[start:stop] * t).astype(x.real.dtype, copy=False)
             x += part.view(x.dtype).reshape(x.shape)
-            cell_of(p).bump("LBFGS.step")
+            wrote(p, "LBFGS.step")
             start = stop
 
 

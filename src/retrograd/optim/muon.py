@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor
 from .optimizer import Optimizer
-from .rules import evaluate, quiet_step
+from .rules import evaluate, quiet_step, wrote_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ class Muon(Optimizer):
                 if not own:
                     own["momentum_buffer"] = new_tensor(np.zeros(x.shape, x.dtype))
                 _muon(x, p._gradient._array, own["momentum_buffer"]._array, group)
-                cell_of(p).bump("Muon.step")
+                wrote_all(p, own, "Muon.step")
         return loss
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -19,6 +19,7 @@ from .rules import (
     passing,
     quiet_step,
     real_pieces,
+    wrote_all,
     zeros_for,
 )
 
@@ -94,7 +95,7 @@ class NAdam(Optimizer):
                 averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
                 for part in real_pieces(x, p._gradient._array, *averages):
                     _nadam(*part, sizes, group)
-                cell_of(p).bump("NAdam.step")
+                wrote_all(p, own, "NAdam.step")
         return loss
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy, real_of
+from ..engine.dispatch import check_memory
 from ..engine.hooks import HookTable
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,9 +106,9 @@ class Optimizer:
                 elif grad._node is not None:
                     p._gradient = new_tensor(np.zeros_like(grad._array))
                 else:
+                    check_memory(grad._array, "zero_grad", uniform=True)
                     grad._array.fill(0)
-                    if grad._cell is not None:
-                        grad._cell.bump("zero_grad")
+                    wrote(grad, "zero_grad")
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group: a dictionary with "params" and settings; the defaults fill the rest."""

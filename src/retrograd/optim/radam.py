@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -18,6 +17,7 @@ from .rules import (
     passing,
     quiet_step,
     real_pieces,
+    wrote_all,
     zeros_for,
 )
 
@@ -90,7 +90,7 @@ class RAdam(Optimizer):
                 averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
                 for part in real_pieces(x, p._gradient._array, *averages):
                     _radam(*part, sizes, group)
-                cell_of(p).bump("RAdam.step")
+                wrote_all(p, own, "RAdam.step")
         return loss
 
 

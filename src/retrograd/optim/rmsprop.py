@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -17,6 +17,7 @@ from .rules import (
     first_step,
     quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class RMSprop(Optimizer):
                     x, p._gradient._array, *[own[name]._array for name in names]
                 ):
                     _rmsprop(part, group)
-                cell_of(p).bump("RMSprop.step")
+                wrote_all(p, own, "RMSprop.step")
         return loss
 
 

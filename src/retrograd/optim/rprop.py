@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -17,6 +17,7 @@ from .rules import (
     first_step,
     quiet_step,
     real_pieces,
+    wrote_all,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Rprop(Optimizer):
                 before, size = own["prev"]._array, own["step_size"]._array
                 for part in real_pieces(x, p._gradient._array, before, size):
                     _rprop(*part, group)
-                cell_of(p).bump("Rprop.step")
+                wrote_all(p, own, "Rprop.step")
         return loss
 
 

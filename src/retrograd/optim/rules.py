@@ -4,7 +4,8 @@ NOTE [Update rules]
 1. A rule works on arrays, in place, with NumPy's functions and `out`: no graph, no grad mode.
 2. It is written for one parameter. Large arrays come to it in blocks (`pieces`): the temporaries
    of a block stay in the cache, where whole arrays would travel to memory and back once per call.
-3. A parameter's version counts the write, so a graph that saved its old value raises.
+3. The versions of a parameter and of its state count the write (`wrote_all`), so a graph that
+   saved an old value raises.
 4. Constants are 0-d arrays of the parameter's dtype (`constants`): NumPy takes those twice as fast
    as Python numbers.
 """
@@ -19,7 +20,7 @@ import numpy as np
 
 from .. import modes
 from ..dtypes import default_numpy, real_of, scalar_array
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Tensor, new_tensor, wrote
 from ..quiet import QUIET, Quiet, quieten, restore
 
 if TYPE_CHECKING:
@@ -117,6 +118,14 @@ def count_step(state: dict[str, Any]) -> float:
 def first_step() -> Tensor:
     """The "step" of a new state: 0."""
     return new_tensor(np.zeros((), default_numpy()))
+
+
+def wrote_all(p: Tensor, own: dict[str, Any], by: str) -> None:
+    """Count a write to a parameter and to all tensors of its state."""
+    wrote(p, by)
+    for value in own.values():
+        if isinstance(value, Tensor):
+            wrote(value, by)
 
 
 def check_settings(**settings: Any) -> None:

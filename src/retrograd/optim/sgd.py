@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.tensor import cell_of, new_tensor
+from ..engine.tensor import new_tensor, wrote
 from .optimizer import Optimizer
 from .rules import (
     BLOCK,
@@ -106,13 +106,13 @@ class SGD(Optimizer):
                 subtract(x, multiply(grad._array, lr), x)
             elif buffer is not None and small:
                 b = buffer._array
+                wrote(buffer, "SGD.step")
                 multiply(b, momentum, b)
                 add(b, grad._array, b)
                 subtract(x, multiply(b, lr), x)
             else:
                 self._update_any(p, grad._array, group)
-            cell = p._cell
-            (cell_of(p) if cell is None else cell).bump("SGD.step")
+            wrote(p, "SGD.step")
 
     def _update_any(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         """The rule for one parameter, whatever its size and the group's settings."""
@@ -127,6 +127,7 @@ class SGD(Optimizer):
         if "momentum_buffer" not in own:
             own["momentum_buffer"] = new_tensor(np.zeros_like(x))
             share = constants(x.dtype, 1)[0]
+        wrote(own["momentum_buffer"], "SGD.step")
         arrays = (x, g, own["momentum_buffer"]._array)
         for part in (arrays,) if is_small(x) else pieces(*arrays):
             _with_momentum(*part, lr, momentum, share, decay, group)

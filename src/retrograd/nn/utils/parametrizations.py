@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import linalg
-from ...engine.tensor import Tensor, alias, new_tensor
+from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.fill import eye
 from ...ops.join import cat
 from ...ops.linalg import vdot
@@ -80,12 +80,14 @@ def as_matrix(weight: Tensor, dim: int) -> Any:
     return weight.permute(*order).flatten(1)
 
 
-def power_steps(matrix: Any, u: Any, v: Any, steps: int, eps: float) -> None:
+def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
     """Bring `u` and `v` nearer to the first singular vectors of the array `matrix`, in place."""
+    adjoint = matrix.conj().T
     for _ in range(steps):
-        for target, made in ((u, lambda: matrix @ v), (v, lambda: matrix.conj().T @ u)):
-            found = made()
-            np.divide(found, max(np.linalg.norm(found), eps), out=target)
+        for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
+            found = factor @ other._array
+            np.divide(found, max(np.linalg.norm(found), eps), out=target._array)
+            wrote(target, "power iteration")
 
 
 class _SpectralNorm(Module):
@@ -113,7 +115,7 @@ class _SpectralNorm(Module):
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 drawn = randn(size, dtype=weight.dtype)
                 self.register_buffer(name, F.normalize(drawn, dim=0, eps=eps))
-            power_steps(matrix._array, self._u._array, self._v._array, 15, eps)
+            power_steps(matrix._array, self._u, self._v, 15, eps)
 
     def forward(self, weight: Tensor) -> Any:
         """The normalized weight; while training, after further steps of the iteration."""
@@ -121,9 +123,7 @@ class _SpectralNorm(Module):
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
         if self.training:
-            power_steps(
-                matrix._array, self._u._array, self._v._array, self.n_power_iterations, self.eps
-            )
+            power_steps(matrix._array, self._u, self._v, self.n_power_iterations, self.eps)
         u, v = self._u.clone(), self._v.clone()
         return weight / vdot(u, matrix @ v)
 

@@ -31,9 +31,7 @@ class SpectralNorm:
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
         if steps:
-            power_steps(
-                matrix._array.conj().T, v._array, u._array, steps, self.eps
-            )  # v comes first
+            power_steps(matrix._array.conj().T, v, u, steps, self.eps)  # v comes first
             u, v = u.clone(), v.clone()
         return weight / vdot(u, matrix @ v)  # type: ignore[no-any-return]
 

@@ -1,0 +1,108 @@
+"""The memory behind arrays: who owns it, and views of it that cannot leave it.
+
+NOTE [No view leaves its memory]
+1. `strided` is the one way to a view with strides of one's own choosing. It computes the first and
+   the last byte that the view reaches, in Python's integers, for NumPy's own check wraps around
+   (5 elements, 2**62 bytes apart, pass it), and then lets NumPy lay the view over a flat array of
+   bytes. NumPy's `as_strided` checks nothing and is used nowhere.
+2. `root` follows every link to the owner: arrays, the dummy that `as_strided` leaves between a
+   view and its base, memoryviews. An array with Python objects, of which ours is a field, counts
+   for none: its bytes are nobody's business.
+3. Where the owner has gaps, as an array from DLPack can, its bytes are those from its first to its
+   last element. They may be written where the array may, though the owner be read-only since.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["address", "memory", "moved", "root", "strided"]
+
+
+class Span:
+    """The bytes from the first to the last element of `base`, for NumPy to make an array of."""
+
+    def __init__(self, base: Any, writeable: bool) -> None:
+        low, high = np.lib.array_utils.byte_bounds(base)
+        self.base = base
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (high - low,),
+            "typestr": "|u1",
+            "data": (low, not writeable),
+        }
+
+
+def address(array: Any) -> int:
+    """Where the first element of `array` lies."""
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+def root(array: Any) -> Any:
+    """The array that owns the memory `array` looks at: NOTE [No view leaves its memory], rule 2."""
+    found, link = array, array.base
+    while link is not None:
+        if isinstance(link, np.ndarray):
+            if not link.dtype.hasobject:
+                found = link
+            link = link.base
+        elif isinstance(link, memoryview):
+            link = link.obj
+        elif link.__class__ is Span or link.__class__.__name__ == "DummyArray":
+            link = link.base
+        else:
+            return found
+    return found
+
+
+def memory(array: Any) -> Any:
+    """All bytes of the memory that `array` looks at, as a flat array on them."""
+    whole = root(array)
+    writeable = array.flags.writeable
+    if whole.flags.c_contiguous and (whole.flags.writeable or not writeable):
+        return flat(whole)
+    return np.asarray(Span(whole, writeable))
+
+
+def flat(array: Any) -> Any:
+    """The bytes of an array in row-major order, on its memory."""
+    return np.asarray(array).reshape(-1).view(np.uint8)
+
+
+def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = None) -> Any:
+    """A view of the memory of `array`, `offset` bytes from its first element on.
+
+    `strides` are in bytes. The view has the array's dtype, or `dtype`, and is read-only where the
+    array is. Raises RuntimeError where it would reach beyond the memory.
+    """
+    kind = dtype or array.dtype
+    if array.flags.c_contiguous:
+        whole, start = flat(array), offset
+    else:
+        whole = memory(array)
+        start = offset + address(array) - address(whole)
+    if 0 in shape:
+        return np.ndarray(shape, kind, whole, 0, strides)
+    first, last = start, start + kind.itemsize
+    for n, step in zip(shape, strides, strict=True):
+        if step < 0:
+            first += (n - 1) * step
+        else:
+            last += (n - 1) * step
+    if first < 0 or last > whole.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides of {list(strides)} bytes and an offset of "
+            f"{start} bytes are out of bounds for storage of size {whole.size}"
+        )
+    view = np.ndarray(shape, kind, whole, start, strides)
+    if not array.flags.writeable:
+        view.flags.writeable = False
+    return view
+
+
+def moved(array: Any, room: Any) -> Any:
+    """The view that `array` is of its memory, made of `room`, which has as many bytes."""
+    offset = address(array) - address(memory(array)) if array.size else 0
+    return strided(room, array.shape, array.strides, offset, array.dtype)

@@ -1,0 +1,90 @@
+"""What reaches a leaf has its shape and dtype, also where the leaf changed since the forward."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+INVALID = "invalid gradient at index 0"
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize(
+    "data",
+    [rg.ones(4, 2, 3), rg.ones(5)],
+    ids=["more", "other"],
+)
+def test_a_leaf_whose_data_took_another_shape_refuses_the_old_graph(create_graph, data):
+    x = rg.ones(2, 3, requires_grad=True)
+    loss = (x * 2).sum()
+    x.data = data
+    with pytest.raises(RuntimeError, match=INVALID):
+        loss.backward(create_graph=create_graph)
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_leaf_transposed_under_no_grad_refuses_the_old_graph(create_graph):
+    w = rg.ones(2, 3, requires_grad=True)
+    loss = (w * 2).sum()
+    with rg.no_grad():
+        w.t_()
+    with pytest.raises(RuntimeError, match=INVALID):
+        loss.backward(create_graph=create_graph)
+    (w * 2).sum().backward(create_graph=create_graph)
+    assert w.grad.shape == (3, 2)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_gradient_of_another_shape_than_the_leaf_now_has_is_not_added_to(create_graph):
+    w = rg.ones(1, requires_grad=True)
+    (w * 2).sum().backward()
+    w.data = rg.ones(3)
+    with pytest.raises(RuntimeError, match=INVALID):
+        (w * 2).sum().backward(create_graph=create_graph)
+    assert w.grad.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("dtype", [rg.float64, rg.complex64], ids=str)
+def test_a_leaf_of_another_dtype_gets_a_gradient_of_that_dtype(create_graph, dtype):
+    w = rg.ones(3, requires_grad=True)
+    loss = (w * 2).sum()
+    w.data = rg.ones(3, dtype=dtype)
+    loss.backward(create_graph=create_graph)
+    assert w.grad.dtype is dtype
+    np.testing.assert_array_equal(w.grad.detach().numpy(), [2.0, 2.0, 2.0])
+
+
+def test_an_integer_beside_a_float_leaves_the_gradient_single():
+    x = rg.ones(3, requires_grad=True)
+    (x.sum() * rg.tensor(2)).backward()
+    assert x.grad.dtype is rg.float32
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_hooks_and_custom_functions_see_the_dtype_of_their_tensor():
+    seen = []
+
+    class Twice(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g.dtype)
+            return 2 * g
+
+    x = rg.ones(3, requires_grad=True)
+    y = Twice.apply(x)
+    y.register_hook(lambda g: seen.append(g.dtype))
+    (y * rg.tensor(3.0, dtype=rg.float64)).sum().backward()
+    assert seen == [rg.float32, rg.float32]
+    assert x.grad.tolist() == [6.0, 6.0, 6.0]

@@ -1,0 +1,286 @@
+"""Transforms of functions that write in place: their arguments, views of them, captured tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import functional
+from retrograd.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+
+X = [0.5, -1.0, 2.0]
+
+
+def values(*numbers):
+    return rg.tensor(numbers or X, dtype=rg.float64)
+
+
+def doubled(x):
+    x.mul_(2)
+    return (x**3).sum()
+
+
+def sine(x):
+    x.sin_()
+    return x.sum()
+
+
+def one_set(x):
+    x[0] = 5
+    return (x**2).sum()
+
+
+def by_its_neighbour(x):
+    x[1:].mul_(x[:-1])
+    return (x**2).sum()
+
+
+def through_views(x):
+    whole, last = x.view(-1), x[2]
+    whole.sub_(1)
+    last.mul_(3)
+    return (x * x).sum() + last
+
+
+def overwritten(x):
+    x.copy_((x.clone() ** 2).flip(0))
+    x.add_(x)
+    return (x**2).sum()
+
+
+def filled(x):
+    x[:2].fill_(x.clone().prod())
+    return (x**2).sum()
+
+
+def masked(x):
+    x[x > 0] = x[1].clone() ** 2
+    return (x**3).sum()
+
+
+def renewed(x):
+    square = x.clone() ** 2
+    x.uniform_().mul_(0)
+    return (square + x).sum()
+
+
+def set_by_no_grad(x):
+    with rg.no_grad():
+        x[0] = 3.0
+    return (x**2).sum()
+
+
+def twice_a_view(x):
+    row = x.reshape(1, 3)
+    row.t().select(0, 1).mul_(row[0, 0])
+    row.mul_(row.clone())
+    return (x**2).sum()
+
+
+def pure(function):
+    """The same without any effect on the caller."""
+    return lambda x: function(x.clone())
+
+
+PROGRAMS = [doubled, sine, one_set, by_its_neighbour, through_views, overwritten, filled, masked,
+            renewed, twice_a_view]  # fmt: skip
+
+
+def slopes(function, x, step=1e-5):
+    """Central differences of a function of one line of numbers."""
+    found = []
+    for place in range(len(x)):
+        ends = [values(*x) for _ in range(2)]
+        ends[0].data[place] += step
+        ends[1].data[place] -= step
+        found.append((function(ends[0]) - function(ends[1])).item() / (2 * step))
+    return np.array(found)
+
+
+def pulled(function):
+    return lambda x: vjp(function, x)[1](rg.tensor(1.0, dtype=rg.float64))[0]
+
+
+def pushed(function):
+    return lambda x: rg.stack([jvp(function, (x.clone(),), (row,))[1] for row in unit(x)])
+
+
+def linearized(function):
+    def all_slopes(x):
+        push = linearize(function, x)[1]
+        return rg.stack([push(row) for row in unit(x)])
+
+    return all_slopes
+
+
+def unit(x):
+    return rg.eye(len(x), dtype=rg.float64)
+
+
+FIRST = {
+    "grad": grad,
+    "grad_and_value": lambda f: lambda x: grad_and_value(f)(x)[0],
+    "vjp": pulled,
+    "jvp": pushed,
+    "linearize": linearized,
+    "jacrev": jacrev,
+    "jacfwd": jacfwd,
+    "vmap of grad": lambda f: lambda x: vmap(grad(f))(x.repeat(2, 1))[1],
+    "vmap of jacfwd": lambda f: lambda x: vmap(jacfwd(f))(x.repeat(2, 1))[1],
+    "grad of a part": lambda f: lambda x: grad(lambda n, y: n * f(y), 1)(rg.tensor(1.0), x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:vmap|There is a performance drop")
+@pytest.mark.parametrize("transform", FIRST)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_function_that_writes_has_the_slopes_of_its_differences(program, transform):
+    if program is renewed and ("vmap" in transform or transform == "jacfwd"):
+        pytest.skip("randomness under vmap is asked for explicitly")
+    expected = slopes(program, X)
+    np.testing.assert_allclose(FIRST[transform](program)(values()), expected, rtol=1e-7, atol=1e-7)
+
+
+SECOND = {
+    "hessian": hessian,
+    "grad of grad": lambda f: jacrev(grad(f)),
+    "jacfwd of jacfwd": lambda f: jacfwd(jacfwd(f)),
+    "jacrev of jacfwd": lambda f: jacrev(jacfwd(f)),
+    "jvp of grad": lambda f: pushed(grad(f)),
+    "vmap of hessian": lambda f: lambda x: vmap(hessian(f))(x.repeat(2, 1))[0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:vmap|There is a performance drop")
+@pytest.mark.parametrize("transform", SECOND)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_second_derivatives_of_a_function_that_writes(program, transform):
+    if program is renewed:
+        pytest.skip("randomness under vmap is asked for explicitly")
+    expected = hessian(pure(program))(values())
+    np.testing.assert_allclose(SECOND[transform](program)(values()), expected, rtol=1e-12)
+
+
+def test_a_write_under_no_grad_is_no_part_of_the_derivative():
+    assert grad(set_by_no_grad)(values()).tolist() == [6.0, -2.0, 4.0]
+
+
+def test_complex_argument_is_written():
+    def turned(z):
+        z.mul_(1j)
+        z[0] += z[1]
+        return (z.real**2 + 3 * z.imag).sum()
+
+    z = rg.tensor([1 + 2j, -0.5j], dtype=rg.complex128)
+    np.testing.assert_allclose(grad(turned)(z.clone()), grad(pure(turned))(z), rtol=1e-14)
+    assert grad(turned)(z.clone()).abs().sum() > 0
+
+
+def test_every_argument_of_several_in_containers_is_written():
+    def step(state, rate):
+        state["w"].mul_(rate.clone())
+        state["b"][0].copy_(state["w"][1])
+        rate.add_(1)
+        return (state["w"].sum() + state["b"][0] ** 2) * rate.clone()
+
+    def fresh():
+        return {"w": values(1.0, 2.0), "b": [rg.tensor(4.0, dtype=rg.float64)]}
+
+    found, slope = grad(step, (0, 1))(fresh(), rg.tensor(3.0, dtype=rg.float64))
+    # (3 (w0 + w1) + (3 w1)²) (r + 1) at w = (1, 2), r = 3
+    assert found["w"].tolist() == [12.0, 12.0 + 4 * 36.0]
+    assert found["b"][0].item() == 0.0
+    assert slope.item() == 9.0 + 36.0 + 4 * (3.0 + 24.0)
+
+
+def test_the_caller_sees_what_was_written():
+    for transform in (grad, grad_and_value, lambda f: lambda x: vjp(f, x)):
+        x = values()
+        transform(doubled)(x)
+        assert x.tolist() == [1.0, -2.0, 4.0]
+        assert not x.requires_grad
+        assert x._version == 1
+
+
+def test_jacobians_work_on_copies_for_they_may_call_several_times():
+    for transform in (jacrev, jacfwd, hessian):
+        x = values()
+        transform(doubled)(x)
+        assert x.tolist() == X
+    both = jacfwd(lambda x, y: x.mul_(y) + y.add_(x), (0, 1))(values(2.0), values(3.0))
+    assert [t.item() for t in both] == [3.0 + 3.0, 2.0 + 1.0 + 2.0]
+
+
+def test_other_arguments_are_written_and_have_no_history_left():
+    def filled_in(x, buffer):
+        buffer.add_(x)
+        return (buffer**2).sum()
+
+    buffer = values(1.0, 1.0, 1.0)
+    view = buffer[1:]
+    np.testing.assert_allclose(grad(filled_in)(values(), buffer), 2 * (np.array(X) + 1))
+    assert buffer.tolist() == [1.5, 0.0, 3.0]
+    assert not buffer.requires_grad
+    assert not view.requires_grad
+
+
+def test_a_written_argument_keeps_the_history_that_somebody_can_use():
+    w = rg.tensor([1.0, 2.0], requires_grad=True)
+    x = w * 3
+    found = grad(lambda x: (x.mul_(w).clone() ** 2).sum())(x)  # x ↦ (w x)², slope 2 w² x = 6 w³
+    assert found.tolist() == [6.0, 48.0]
+    (x.sum() + found.sum()).backward()  # x is 3 w² now
+    assert w.grad.tolist() == [6.0 + 18.0, 12.0 + 72.0]
+
+
+def test_an_outer_derivative_sees_what_an_inner_one_wrote():
+    def outer(x):
+        slope = grad(lambda y: y.mul_(y.clone()).sum())(x)  # 2 x; then x is x²
+        return (slope * x).sum()  # 2 x³
+
+    for transform in (grad, pushed, jacfwd, linearized):
+        np.testing.assert_allclose(transform(outer)(values()), 6 * np.array(X) ** 2, rtol=1e-14)
+
+
+def test_a_leaf_that_requires_grad_is_not_written_by_a_transform():
+    x = values().requires_grad_()
+    for transform in (grad, pulled, linearized):
+        with pytest.raises(RuntimeError, match="view of a leaf Variable that requires grad"):
+            transform(doubled)(x)
+    assert x.tolist() == X
+    assert grad(pure(doubled))(x).requires_grad
+
+
+def test_the_pull_back_of_a_written_argument_may_be_called_again():
+    out, pull = vjp(lambda x: x.mul_(x), values())
+    assert out.tolist() == [0.25, 1.0, 4.0]
+    for _ in range(2):
+        assert pull(values(1.0, 1.0, 1.0))[0].tolist() == [1.0, -2.0, 4.0]
+
+
+def test_tensors_that_are_written_by_a_jvp_keep_no_old_tangents():
+    buffer = values()
+    for _ in range(5):
+        jvp(lambda y: buffer.mul_(y).sum(), (values(),), (values(),))
+    assert len(buffer._tangents) == 1
+
+
+@pytest.mark.parametrize("name", ["vjp", "jvp", "jacobian", "hessian", "vhp", "hvp"])
+def test_functional_refuses_writes_to_its_leaves_and_follows_those_to_others(name):
+    function = getattr(functional, name)
+    one = rg.tensor(1.0, dtype=rg.float64)
+    vectors = () if name in ("jacobian", "hessian") else (one if name == "vjp" else values(),)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        function(doubled, values(), *vectors)
+    x = values().requires_grad_() * 1
+    found = function(doubled, x, *vectors, create_graph=True)
+    expected = function(pure(doubled), x, *vectors, create_graph=True)
+    for one, other in zip(found, expected, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_functional_by_columns_calls_the_function_on_copies():
+    how = {"vectorize": True, "strategy": "forward-mode"}
+    found = functional.jacobian(lambda x, y: x.mul_(y) + y, (values(2.0), values(3.0)), **how)
+    assert [t.item() for t in found] == [3.0, 3.0]

@@ -1,0 +1,1 @@
+"""Random programs, run with C, without, and by PyTorch: `make fuzz`."""

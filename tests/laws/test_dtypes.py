@@ -1,0 +1,149 @@
+"""Gradients and tangents have the dtype and shape of what they belong to, in mixed arithmetic, too.
+
+Every op with several inputs runs in single precision with one input changed: to another precision,
+to an integer, to a 0-d tensor, to a complex one. Where the forward accepts that, each way to a
+gradient is checked, also what hooks see on the way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.engine.forward import jvp
+from retrograd.engine.op import OPS
+from retrograd.engine.tensor import Tensor, new_tensor
+
+from .samples import sample
+
+# Records that no user reaches with mixed dtypes: their public functions refuse them, or make the
+# other inputs themselves.
+INNER = (
+    "drawn_",
+    "adjugate_slope",
+    "binary_cross_entropy",
+    "clamp_tensors",
+    "conv",
+    "cross",
+    "linear_weight",
+    "outer",
+)
+PRECISIONS = ("double", "half", "integer", "complex")
+SINGLE = {"f": np.float32, "c": np.complex64}
+
+
+def to(dtype):
+    return lambda a: a.real.astype(dtype)
+
+
+CHANGES = {
+    "double": lambda a: a.astype(np.complex128 if a.dtype.kind == "c" else np.float64),
+    "half": to(np.float16),
+    "integer": lambda a: np.rint(a.real).astype(np.int64),
+    "0-d": lambda a: a.reshape(-1)[:1].reshape(()) if a.size else a,
+    "0-d double": lambda a: to(np.float64)(a.reshape(-1)[:1]).reshape(()) if a.size else a,
+    "complex": lambda a: a + np.complex64(0.5j),
+}
+
+
+def cases():
+    for op in OPS.values():
+        for example in op.examples[:2]:
+            made = sample(op, example, False)
+            places = [i for i, a in enumerate(made.arrays) if a is not None and a.dtype.kind == "f"]
+            if made.differentiable and len(places) > 1 and not op.name.startswith(INNER):
+                for change in CHANGES if op.elementwise else PRECISIONS:
+                    yield pytest.param(op, example, places, change, id=f"{made!r}-{change}")
+
+
+def inputs_of(op, example, place, change):
+    """The example's inputs in single precision, one of them changed."""
+    arrays = [
+        a.astype(SINGLE[a.dtype.kind]) if a is not None and a.dtype.kind in "fc" else a
+        for a in sample(op, example, False).arrays
+    ]
+    arrays[place] = CHANGES[change](arrays[place])
+    return arrays
+
+
+def leaves(op, arrays):
+    """Tensors of the arrays, leaves where a derivative is there, and the places of those."""
+    tensors = [None if a is None else new_tensor(np.array(a)) for a in arrays]
+    places = [
+        i
+        for i, t in enumerate(tensors)
+        if t is not None
+        and (t.is_floating_point() or t.is_complex())
+        and (op.variadic or op.inputs[i] in op.vjps)
+    ]
+    for i in places:
+        tensors[i].requires_grad_()
+    return tensors, places
+
+
+def outputs_of(op, tensors, params):
+    found = op.call(*tensors, **params)
+    found = found if isinstance(found, tuple) else (found,)
+    return [out for out in found[: op.grad_outputs] if out.requires_grad]
+
+
+def check(found, tensor):
+    if found is not None:
+        assert isinstance(found, Tensor)
+        assert (found.dtype, found.shape) == (tensor.dtype, tensor.shape)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(("op", "example", "places", "change"), list(cases()))
+def test_gradients_have_the_dtype_and_shape_of_their_inputs(op, example, places, change):
+    for place in places:
+        arrays = inputs_of(op, example, place, change)
+        tensors, wanted = leaves(op, arrays)
+        try:
+            outputs = outputs_of(op, tensors, example.params)
+        except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
+            continue  # the op wants equal dtypes, or this shape
+        if not outputs:
+            continue
+        ones = [rg.ones_like(out) for out in outputs]
+        given = [tensors[i] for i in wanted]
+        plain = rg.autograd.grad(outputs, given, ones, retain_graph=True, allow_unused=True)
+        graph = rg.autograd.grad(outputs, given, ones, create_graph=True, allow_unused=True)
+        rg.autograd.backward(outputs, ones)
+        for leaf, first, second in zip(given, plain, graph, strict=True):
+            check(first, leaf)
+            check(second, leaf)
+            check(leaf.grad, leaf)
+            if first is not None:
+                scale = 1e-2 if rg.float16 in {t.dtype for t in (*given, *outputs)} else 1e-5
+                np.testing.assert_allclose(first._array, second._array, scale, scale)
+                np.testing.assert_array_equal(first._array, leaf.grad._array)
+        check_hooks(op, tensors, wanted, example.params)
+        check_tangents(op, tensors, wanted, example.params)
+
+
+def check_hooks(op, tensors, places, params):
+    """What a hook sees on the way to an input has the input's dtype and shape."""
+    seen = []
+    passed = list(tensors)
+    for i in places:
+        passed[i] = tensors[i] * 1.0
+        passed[i].register_hook(lambda g, t=passed[i]: seen.append((g, t)))
+    for out in outputs_of(op, passed, params):
+        out.register_hook(lambda g, t=out: seen.append((g, t)))
+        (out * 2.0).backward(rg.ones_like(out), retain_graph=True)
+    assert seen
+    for g, tensor in seen:
+        check(g, tensor)
+
+
+def check_tangents(op, tensors, places, params):
+    values = [None if t is None else t.detach() for t in tensors]
+    tangents = [rg.ones_like(t) if i in places else None for i, t in enumerate(values)]
+    found = jvp(op, values, tangents, params)
+    outputs = op.call(*values, **params)
+    if op.outputs == 1:
+        found, outputs = (found,), (outputs,)
+    for t, out in zip(found, outputs, strict=False):
+        check(t, out)
