@@ -185,3 +185,18 @@ def test_no_formula_multiplies_by_a_mask(path):
 def test_the_rule_about_masks_sees_them(formula):
     (body,) = ast.parse(formula).body
     assert multiplied_masks(body.value)
+
+
+TESTS = sorted(Path(__file__).parent.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(Path(__file__).parent)))
+def test_no_test_module_holds_a_generator(path):
+    """Tests that drew from one would depend on their order: the sealed `np.random` is theirs."""
+    for node in ast.parse(path.read_text()).body:
+        value = getattr(node, "value", None)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(value, ast.Call):
+            made = ast.unparse(value.func).rpartition(".")[2]
+            assert made not in {"default_rng", "Generator", "RandomState", "Random"}, (
+                f"{path.name}:{node.lineno} holds a generator: draw from np.random, sealed per test"
+            )

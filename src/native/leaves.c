@@ -36,8 +36,8 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
             failed > 0 ? PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL) : NULL;
         PyObject *sum = fitted == NULL ? NULL : PyNumber_Add(array, fitted);
         made = sum == NULL ? NULL : new_tensor(PyObject_CallOneArg(as_array, sum));
-        Py_XDECREF(fitted);
         Py_XDECREF(sum);
+        Py_XDECREF(fitted);
         if (failed <= 0) {
             goto done;
         }
@@ -67,23 +67,18 @@ fits_leaf(PyObject *leaf, PyObject *g)
            PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)g);
 }
 
-/* `add_grad` of a cotangent as the leaf wants it while the lock is held, which an error leaves free. */
+/* `add_grad` while the lock is held, which an error leaves free again. */
 static int
 add_under(PyObject *lock, PyObject *leaf, PyObject *g, bool borrowed)
 {
-    PyObject *fitted =
-        fits_leaf(leaf, g) ? Py_NewRef(g) : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
-    PyObject *acquired = fitted == NULL ? NULL : PyObject_CallMethodNoArgs(lock, text_acquire);
-    PyObject *type, *value, *traceback;
+    PyObject *acquired = PyObject_CallMethodNoArgs(lock, text_acquire), *type, *value, *traceback;
     if (acquired == NULL) {
-        Py_XDECREF(fitted);
         return -1;
     }
-    int failed = add_grad(leaf, fitted, borrowed);
+    Py_DECREF(acquired);
+    int failed = add_grad(leaf, g, borrowed);
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *released = PyObject_CallMethodNoArgs(lock, text_release);
-    Py_DECREF(acquired);
-    Py_DECREF(fitted);
     if (released == NULL) {
         Py_XDECREF(type);
         Py_XDECREF(value);
@@ -101,18 +96,21 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
 {
     PyObject *held = held_by(node, Node, of_node.saved, text_saved), *lock = NULL, *leaf = NULL;
     PyObject *ref = held == NULL ? NULL : held_by(held, Leaf, of_leaf.tensor, text_tensor);
-    PyObject *now = NULL;
+    PyObject *now = NULL, *fitted = NULL;
     leaf = ref == NULL ? NULL : PyObject_CallNoArgs(ref);
     int failed = leaf == NULL ? -1 : 0;
     if (!failed && leaf != Py_None) {
         now = held_by(leaf, Tensor, of_tensor.node, text_node);
         failed = now == NULL ? -1 : 0;
         if (now == node) {
-            lock = held_by(held, Leaf, of_leaf.lock, text_lock);
-            failed = lock == NULL ? -1 : add_under(lock, leaf, g, borrowed);
+            fitted = fits_leaf(leaf, g) ? Py_NewRef(g)
+                                        : PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL);
+            lock = fitted == NULL ? NULL : held_by(held, Leaf, of_leaf.lock, text_lock);
+            failed = lock == NULL ? -1 : add_under(lock, leaf, fitted, borrowed);
         }
     }
     Py_XDECREF(now);
+    Py_XDECREF(fitted);
     Py_XDECREF(lock);
     Py_XDECREF(leaf);
     Py_XDECREF(ref);

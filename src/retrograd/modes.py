@@ -8,6 +8,11 @@ NOTE [One global for the hot path]
 3. Each thread counts itself in at most once, when `change` takes it from the default or back to it;
    one that ends in another mode is counted out by its `Member`.
 
+NOTE [Interrupts] A KeyboardInterrupt may strike anywhere, also while a context is being left.
+1. `change` is done or has done nothing; `restore` is done in any case.
+2. A context gives back what was there when it was entered, whatever it finds. So an outer context
+   repairs what an inner one, struck before it could begin to do that, left undone.
+
 This module knows nothing of tensors or graphs.
 """
 
@@ -20,7 +25,7 @@ from typing import Any
 
 from .locks import new_lock
 
-__all__ = ["Changed", "State", "change", "special", "state", "transforming"]
+__all__ = ["Changed", "State", "change", "restore", "special", "state", "transforming"]
 
 DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
 
@@ -114,17 +119,30 @@ def change(**fields: Any) -> dict[str, Any]:
         inference_seen = True
     own = state.__dict__  # the calling thread's; reading each field through `state` is slow
     before = {name: own[name] if name in own else _defaults[name] for name in fields}
-    own.update(fields)
-    other = any(map(own.get, DEVIATING))
-    grad = own.get("grad", True)
-    own["kind"] = OTHER if other else DEFAULT if grad else UNRECORDED
-    deviates = other or not grad
-    if deviates is not own.get("deviates", False):
-        own["deviates"] = deviates
-        if own.get("member") is None:
-            own["member"] = Member()
-        own["member"].count(deviates)
+    try:
+        own.update(fields)
+        other = any(map(own.get, DEVIATING))
+        grad = own.get("grad", True)
+        own["kind"] = OTHER if other else DEFAULT if grad else UNRECORDED
+        own["deviates"] = deviates = other or not grad
+        member = own.get("member")
+        if member is None and deviates:
+            member = own["member"] = Member()
+        if member is not None and deviates is not member.counted:
+            member.count(deviates)
+    except BaseException:
+        change(**before)
+        raise
     return before
+
+
+def restore(before: dict[str, Any]) -> None:
+    """Give back what `change` returned, also if an interrupt strikes meanwhile."""
+    try:
+        change(**before)
+    except BaseException:
+        change(**before)
+        raise
 
 
 warned: set[str] = set()
@@ -161,7 +179,7 @@ class Changed:
         self.before = change(**self.fields)
 
     def __exit__(self, *exc: object) -> None:
-        change(**self.before)
+        restore(self.before)
 
 
 def transforming() -> bool:

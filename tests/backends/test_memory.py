@@ -190,6 +190,11 @@ def test_views_without_elements_reach_nothing():
     assert memory.strided(np.empty((0, 3))[:, ::2], (2, 0), (8, 8)).shape == (2, 0)
 
 
+def test_strides_that_no_array_can_have_are_refused():
+    with pytest.raises(RuntimeError, match="Maximum allowed dimension exceeded"):
+        rg.ones(3).as_strided((1,), (2**62,))
+
+
 def test_a_view_of_read_only_memory_is_read_only():
     x = np.arange(4.0)
     part = x[:2]

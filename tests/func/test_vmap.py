@@ -470,3 +470,35 @@ def test_misuse_raises_what_pytorch_raises(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_what_the_attempt_to_run_at_once_wrote_is_undone_before_the_loop():
+    rows = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def counted(row, count):
+        count[:1].add_(1)
+        return row * count if row.sum() > 0 else row
+
+    for call in (
+        lambda count: vmap(counted, (0, None))(rows, count),
+        lambda count: vmap(lambda row: counted(row, count))(rows),
+        lambda count: vmap(lambda n: vmap(counted, (0, None))(rows, count))(rows[:1])[0],
+    ):
+        count = rg.zeros(2)
+        with pytest.warns(UserWarning, match="counted|<lambda>"):
+            assert call(count).tolist() == [[1.0, 0.0], [6.0, 0.0]]
+        assert count.tolist() == [2.0, 0.0]
+
+
+def test_a_write_that_was_undone_leaves_no_history():
+    rows, w = rg.tensor([[1.0], [2.0]]), rg.tensor([3.0], requires_grad=True)
+    total = rg.zeros(1)
+
+    def added(row):
+        total.add_(w)
+        return row * total if row.sum() > 0 else row
+
+    with pytest.warns(UserWarning, match="added"):
+        out = vmap(added)(rows)  # w, then 2 · 2 w
+    out.sum().backward()
+    assert w.grad.item() == 5.0

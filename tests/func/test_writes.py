@@ -166,6 +166,30 @@ def test_a_write_under_no_grad_is_no_part_of_the_derivative():
     assert grad(set_by_no_grad)(values()).tolist() == [6.0, -2.0, 4.0]
 
 
+def test_what_is_done_behind_the_graphs_back_is_no_part_of_the_derivative():
+    scale = values(1.0, 2.0, 3.0)
+
+    def by_data(x):
+        x.data.mul_(2)
+        return (x**2).sum()
+
+    def new_data(x):
+        x.data = scale
+        return (x**2).sum()
+
+    assert grad(by_data)(values()).tolist() == [2.0, -4.0, 8.0]
+    assert grad(new_data)(values()).tolist() == [2.0, 4.0, 6.0]
+    assert grad(lambda x: (x.detach_() * scale).sum())(values()).tolist() == [0.0, 0.0, 0.0]
+    assert grad(lambda x: (x.requires_grad_() * scale).sum())(values()).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_an_out_argument_refuses_what_depends_on_the_argument():
+    for target in (lambda x: x, lambda x: rg.zeros(3, dtype=rg.float64)):
+        for transform in (grad, jacfwd, jacrev):
+            with pytest.raises((RuntimeError, NotImplementedError), match="out="):
+                transform(lambda x, target=target: rg.mul(x, 2.0, out=target(x)).sum())(values())
+
+
 def test_complex_argument_is_written():
     def turned(z):
         z.mul_(1j)

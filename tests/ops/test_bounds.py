@@ -213,7 +213,7 @@ def deep():
 
 @pytest.mark.parametrize("data", [holding_itself, beside_itself, deep])
 def test_a_list_that_holds_itself_has_too_many_dimensions(data):
-    for make in (rg.tensor, rg.as_tensor, rg.ones(1).new_tensor):
+    for make in (rg.tensor, rg.as_tensor, rg.ones(1).new_tensor, VECTOR.__getitem__):
         with pytest.raises(ValueError, match="too many dimensions 'list'"):
             make(data())
 

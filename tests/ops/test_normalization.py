@@ -7,11 +7,11 @@ import retrograd as rg
 import retrograd.nn.functional as F
 from retrograd.autograd import grad
 
-rng = np.random.default_rng(0)
-
 
 def draw(shape, dtype):
-    values = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype.is_complex else 0)
+    values = np.random.normal(size=shape) + (
+        1j * np.random.normal(size=shape) if dtype.is_complex else 0
+    )
     return rg.tensor(values, dtype=dtype)
 
 
@@ -91,7 +91,7 @@ def test_constant_channels_give_zeros_and_finite_gradients():
 
 
 def test_large_means_lose_no_accuracy():
-    values = rng.uniform(-2, 2, (64, 3)) + 1000
+    values = np.random.uniform(-2, 2, (64, 3)) + 1000
     exact = (values - values.mean(0)) / np.sqrt(values.var(0) + 1e-5)
     found = F.batch_norm(rg.tensor(values), None, None, training=True).numpy()
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-11)

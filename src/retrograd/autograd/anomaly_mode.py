@@ -49,7 +49,7 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
         """Nothing is left to do: the mode is set."""
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+        modes.restore(self.before)
 
 
 class detect_anomaly:  # noqa: N801 (PyTorch's name)
@@ -72,4 +72,4 @@ class detect_anomaly:  # noqa: N801 (PyTorch's name)
         self.before = modes.change(anomaly=True, check_nan=self.check_nan)
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+        modes.restore(self.before)

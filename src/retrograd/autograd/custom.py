@@ -125,7 +125,7 @@ class FunctionKind(Kind):
             else:
                 results = derivative(ctx, *grads)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         results = checked(node, results if isinstance(results, tuple) else (results,))
         if create_graph:
             return results
@@ -154,7 +154,7 @@ def in_thread(function: Any, *args: Any) -> Any:
         except BaseException as error:
             raised = error
         finally:
-            modes.change(**before)
+            modes.restore(before)
 
     thread = threading.Thread(target=body)
     thread.start()

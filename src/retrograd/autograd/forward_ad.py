@@ -121,11 +121,15 @@ class dual_level:  # noqa: N801 (PyTorch's name)
     tensor([2., 0.])
     """
 
+    __slots__ = ("level",)
+
     def __enter__(self) -> int:
-        return enter_dual_level()
+        number = enter_dual_level()
+        self.level = modes.state.levels[-1]
+        return number
 
     def __exit__(self, *exc: object) -> None:
-        exit_dual_level()
+        self.level.__exit__()
 
 
 class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
@@ -154,7 +158,7 @@ class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
         pass
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+        modes.restore(self.before)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

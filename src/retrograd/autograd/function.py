@@ -334,7 +334,7 @@ class Function(FunctionCtx):
             else:
                 output = cls.forward(ctx, *args, **kwargs)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         several = isinstance(output, tuple)
         outputs = output if several else (output,)
         outputs = record(cls, ctx, args, edges, outputs, with_setup)
@@ -423,7 +423,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         try:
             outputs = fn(ctx, *args)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         edges = tuple([a._node for a in args if isinstance(a, Tensor)])
         if not modes.state.grad or all(edge is None for edge in edges):
             return outputs

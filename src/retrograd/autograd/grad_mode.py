@@ -60,7 +60,7 @@ class Mode:
         return None
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before.pop())
+        modes.restore(self.before.pop())
 
     def __call__(self, function: Any) -> Any:
         return decorate(function, self.fresh)
@@ -229,7 +229,7 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
     def __call__(self, function: Any) -> Any:
         """Decorate `function`; the present mode is what it was before this manager was made."""
         if self.initial is not None:
-            modes.change(**self.initial)
+            modes.restore(self.initial)
         return super().__call__(function)
 
     def __repr__(self) -> str:
@@ -293,7 +293,7 @@ class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        modes.change(**self.outer)
+        modes.restore(self.outer)
 
     def fresh(self) -> Mode:
         """Another manager of the same mode."""

@@ -227,6 +227,7 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+        self.outer: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
         if modes.state.saved_hooks_disabled is not None:
@@ -237,10 +238,10 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
                 "pack_hook(tensor) and unpack_hook(packed)"
             )
         pair = (self.pack_hook, self.unpack_hook)
-        modes.change(saved_hooks=(*modes.state.saved_hooks, pair))
+        self.outer.append(modes.change(saved_hooks=(*modes.state.saved_hooks, pair)))
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(saved_hooks=modes.state.saved_hooks[:-1])
+        modes.restore(self.outer.pop())
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 (PyTorch's name)
@@ -266,7 +267,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     try:
         yield
     finally:
-        modes.change(**before)
+        modes.restore(before)
 
 
 class MultiHandle(RemovableHandle):

@@ -105,5 +105,5 @@ def allow_mutation_on_saved_tensors() -> Iterator[SavedValues]:
     try:
         yield values
     finally:
-        modes.change(**before)
+        modes.restore(before)
         values.clear()

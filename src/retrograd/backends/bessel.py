@@ -27,10 +27,19 @@ QUICK = {
 }
 
 
+UNDERFLOWS = 1e-150  # squared, it is about the smallest double
+FAR = 1e8  # where two terms of the asymptotic series are exact, and beyond which SciPy gives up
+
+
 def _of_order(name: str, order: int, x: Any) -> Any:
     if order < 2 and x.dtype.kind != "c":
         return widely(QUICK[name][order], x)
     return widely(name, x, order)
+
+
+def _near_zero(value: Any, order: int, x: Any) -> Any:
+    """`value`, but 0 where x**order underflows and SciPy gives NaN."""
+    return value if abs(order) < 2 else np.where(np.abs(x) < UNDERFLOWS, 0, value)
 
 
 def bessel_j(order: int, x: Any) -> Any:
@@ -49,12 +58,19 @@ def bessel_i(order: int, x: Any) -> Any:
     """I of an integer order; of order 0 without SciPy, if `x` is real."""
     if order == 0 and x.dtype.kind != "c":
         return np.i0(np.asarray(x, np.float64)).astype(x.dtype)
-    return _of_order("iv", abs(order), x)
+    return _near_zero(_of_order("iv", abs(order), x), order, x)
 
 
 def bessel_ie(order: int, x: Any) -> Any:
     """exp(-|x|) I(x) of an integer order, for real `x`."""
-    return _of_order("ive", abs(order), x)
+    n = abs(order)
+    value = _near_zero(_of_order("ive", n, x), n, x)
+    if n < 2:
+        return value
+    size = np.abs(x).astype(np.float64)
+    with np.errstate(all="ignore"):  # at 0, where it is not taken
+        far = np.sign(x) ** n * (1 - (4 * n * n - 1) / (8 * size)) / np.sqrt(2 * np.pi * size)
+    return np.where(size > FAR, far, value).astype(x.dtype)
 
 
 def bessel_k(order: int, x: Any) -> Any:

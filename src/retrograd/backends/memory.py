@@ -83,15 +83,15 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     else:
         whole = memory(array)
         start = offset + address(array) - address(whole)
-    if 0 in shape:
-        return np.ndarray(shape, kind, whole, 0, strides)
     first, last = start, start + kind.itemsize
     for n, step in zip(shape, strides, strict=True):
         if step < 0:
             first += (n - 1) * step
         else:
             last += (n - 1) * step
-    if first < 0 or last > whole.size:
+    if 0 in shape:
+        start = 0
+    elif first < 0 or last > whole.size:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides of {list(strides)} bytes and an offset of "
             f"{start} bytes are out of bounds for storage of size {whole.size}"

@@ -440,7 +440,7 @@ class Pass:
             warned(node)
             raise
         finally:
-            modes.change(**before)
+            modes.restore(before)
 
     def shares(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""

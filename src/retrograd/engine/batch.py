@@ -111,7 +111,7 @@ class BatchLevel:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+        modes.restore(self.before)
 
     def draw(self, source: Any) -> None:
         """Called before the generator `source` is used: refuse, or leave it to each example."""

@@ -179,7 +179,7 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     try:
         result = function(*inputs, **params)
     finally:
-        modes.change(**before)
+        modes.restore(before)
     wanted = any(isinstance(t, Tensor) and t._node is not None for t in (*inputs, out))
     if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
         raise RuntimeError(

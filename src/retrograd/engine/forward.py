@@ -62,12 +62,12 @@ class Level:
         self.nodes: list[weakref.ref[Node]] = []
 
     def __enter__(self) -> Level:
-        modes.change(levels=(*modes.state.levels, self))
+        self.older = modes.state.levels
+        modes.change(levels=(*self.older, self))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        levels = modes.state.levels
-        modes.change(levels=levels[: levels.index(self)])
+        modes.restore({"levels": self.older})
         self.left = True
         for ref in self.nodes:
             node = ref()
@@ -77,8 +77,7 @@ class Level:
 
     def hidden(self) -> Any:
         """A context in which only the older levels are seen."""
-        levels = modes.state.levels
-        return modes.Changed(levels=levels[: levels.index(self)])
+        return modes.Changed(levels=self.older)
 
     def carry(
         self, op: Op, inputs: Sequence[Any], outputs: Sequence[Tensor], params: Mapping[str, Any]
@@ -345,7 +344,7 @@ def by_transposition(
         nodes: list[Any] = [u._node for u in cotangents]
         found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
     finally:
-        modes.change(**before)
+        modes.restore(before)
     return [_tensor(found[node]) if node in found else None for node in nodes]
 
 

@@ -99,7 +99,7 @@ class Running:
         self.before = modes.change(grad=grad, current_pass=self.task)
 
     def __exit__(self, *exc: object) -> None:
-        modes.change(**self.before)
+        modes.restore(self.before)
 
 
 class NodeHooks:

@@ -93,7 +93,7 @@ class Packed:
         try:
             self.content = pack_hook(shown)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         if watched.version:
             raise RuntimeError(PACK_WROTE)
         self.unpack_hook = unpack_hook
@@ -104,7 +104,7 @@ class Packed:
         try:
             value = self.unpack_hook(self.content)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         if not isinstance(value, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "

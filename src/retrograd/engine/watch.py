@@ -50,14 +50,20 @@ class Watcher:
 
     def __enter__(self) -> Any:
         STAND_INS.acquire()
-        modes.change(watchers=(*modes.state.watchers, self))
+        try:
+            modes.change(watchers=(*modes.state.watchers, self))
+        except BaseException:  # NOTE [Interrupts] of `modes`
+            STAND_INS.release()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
         watchers = modes.state.watchers
         last = max(i for i, watcher in enumerate(watchers) if watcher is self)
-        modes.change(watchers=watchers[:last] + watchers[last + 1 :])
-        STAND_INS.release()
+        try:
+            modes.restore({"watchers": watchers[:last] + watchers[last + 1 :]})
+        finally:
+            STAND_INS.release()
 
 
 class StandIns:

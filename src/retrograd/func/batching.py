@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import pytree
+from .. import modes, pytree
 from ..autograd.transformed import to_front
 from ..engine.batch import BatchLevel, UnbatchableError, batched, split
+from ..engine.inplace import exchange
 from ..engine.op import recorded
-from ..engine.tensor import Tensor, concrete
+from ..engine.tensor import Interpreted, Tensor, concrete, wrote
+from ..engine.views import base_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,9 +177,9 @@ def _at_once(
 
     Where the function writes to its arguments, so does this.
     """
-    level = BatchLevel(size, randomness)
+    level, attempt = BatchLevel(size, randomness), Attempt()
     try:
-        with level:
+        with level, modes.Changed(before_write=attempt.before_write):
             given = [
                 leaf if dim is None else batched(leaf, level)
                 for leaf, dim in zip(examples, dims, strict=True)
@@ -193,10 +195,37 @@ def _at_once(
     except UnbatchableError as error:
         if error.level not in (None, level):
             raise  # it is for an outer batched call to run once per example
+        attempt.undo()
         if randomness != "different":
             text = LOOPED.format(name=_name(func), error=error)
             warnings.warn(text, UserWarning, stacklevel=4)
     return _singly(func, args, kwargs, dims, randomness, examples, size)
+
+
+class Attempt:
+    """What a call that may fail half-way has written to tensors that all examples share."""
+
+    def __init__(self) -> None:
+        self.outer = modes.state.before_write
+        self.kept: dict[int, tuple[Tensor, Any, Any]] = {}
+
+    def before_write(self, target: Tensor) -> None:
+        """Keep the values and the history that `target`, or its base, had first."""
+        if self.outer is not None:
+            self.outer(target)
+        base = base_of(target)
+        if id(base) not in self.kept:
+            self.kept[id(base)] = base, base._array.copy(), base._node
+
+    def undo(self) -> None:
+        """Give them back."""
+        for base, array, node in self.kept.values():
+            if isinstance(array, Interpreted):
+                exchange(base, array)
+            else:
+                np.copyto(base._array, array)
+            wrote(base, "vmap")
+            base._node = node
 
 
 def _singly(

@@ -101,7 +101,7 @@ def settle(tree: Any, strangers: Any, kept: Sequence[Tensor]) -> None:
         if own._node is before._node and own._array is before._array:
             continue
         give_back(own, x)
-        result = value_of(own, is_wanted([own._node], ()))
+        result = value_of(own, own._node is not None and is_wanted([own._node], ()))
         for level in modes.state.levels:
             level.rewrite(x, result)
         if result._node is not None:

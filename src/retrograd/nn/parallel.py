@@ -137,7 +137,7 @@ def run_in_threads(modules: list[Any], calls: list[Any]) -> list[Any]:
             error.add_note(f"Raised in replica {number} of DataParallel.")
             errors[number] = error
         finally:
-            modes.change(**before)
+            modes.restore(before)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(len(calls))]
     for thread in threads:

@@ -148,7 +148,7 @@ _hardtanh = activation(
     _clip_array,
     "fiu",
     input=lambda xp, g, input, min_val, max_val: xp.zero_where(
-        g, (input <= min_val) | (input >= max_val)
+        g, ~((input > min_val) & (input < max_val))
     ),
     examples=[example("3x4", min_val=-1.0, max_val=1.0), example("0", min_val=0.0, max_val=6.0)],
 )
@@ -330,7 +330,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 _hardsigmoid = activation(
     "hardsigmoid(input)",
     lambda x: np.clip(x + 3, 0, 6) / 6,
-    input=lambda xp, g, input: xp.zero_where(g * (1.0 / 6.0), (input <= -3) | (input >= 3)),
+    input=lambda xp, g, input: xp.zero_where(g * (1.0 / 6.0), ~((input > -3) & (input < 3))),
     domain=(-5.0, 5.0),
 )
 

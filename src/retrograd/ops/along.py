@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import sums
 from ..engine.op import declare, example
 
 __all__: list[str] = []
@@ -57,11 +58,8 @@ def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 
 
 def _put_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
-    out = np.zeros(math.prod(shape), input.dtype)
-    if index.size:
-        places = np.atleast_1d(index)
-        np.add.at(out, flat_places(places, dim, shape or (1,)), np.ravel(input))  # 1-D: fast path
-    return out.reshape(shape)
+    places = flat_places(np.atleast_1d(index), dim, shape or (1,))
+    return sums.scattered(np.ravel(input), places, math.prod(shape)).reshape(shape)
 
 
 def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:

@@ -19,8 +19,8 @@ from ..engine.views import sever
 from ..quiet import Quiet, copyto
 from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
-from .dims import integers
 from .expand import expanded
+from .fill import allocate, shape_of
 from .index import (
     basic_view,
     check_bounds,
@@ -310,7 +310,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     >>> rg.tensor([1, 2, 3, 4]).resize_(2, 2).shape
     retrograd.Size([2, 2])
     """
-    shape = integers(sizes, "resize_", "size")
+    shape = shape_of(sizes, "resize_")
     about_to_write(self)
     if self._node is not None:
         raise RuntimeError("cannot resize variables that require grad")
@@ -319,7 +319,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     if self._view_of is not None or any(ref() is not None for ref in self._views or ()):
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self._array)
-    array = np.zeros(shape, flat.dtype)
+    array = allocate(np.zeros, shape, flat.dtype)
     kept = min(flat.size, array.size)
     array.reshape(-1)[:kept] = flat[:kept]
     self._array = array

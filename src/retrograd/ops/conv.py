@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import convolution
+from ..backends import convolution, sums
 from ..engine.dispatch import LEGACY
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
@@ -138,7 +138,7 @@ conv_weight = declare(
 
 channel_sum = declare(
     "channel_sum(input)",
-    lambda x: np.add.reduce(x, (0, *range(2, x.ndim))),
+    lambda x: sums.total(x, (0, *range(2, x.ndim))),
     input=lambda xp, g, input_shape: xp.channel_fill(g, shape=input_shape),
     linear="input",
     batch=rules.channel_sum,

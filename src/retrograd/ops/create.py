@@ -119,7 +119,7 @@ def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
             f"{MOST_DIMS} deep, or one holds itself"
         )
     if isinstance(data, range):
-        found.add(int)
+        found |= {int}
         return
     here = set(map(type, data))
     found |= here
@@ -207,7 +207,7 @@ def extremes(array: Any) -> tuple[Any, Any]:
     """The least and the largest number of an array, as Python numbers; NaN if there is one."""
     if array.dtype != OBJECT:
         return np.min(array).item(), np.max(array).item()
-    numbers = array.ravel().tolist()
+    numbers = list(array.flat)
     unordered = [number for number in numbers if number != number]  # noqa: PLR0124
     return min(unordered or numbers), max(unordered or numbers)
 

@@ -52,9 +52,9 @@ def unlines(x: Any, dim: int | None, shape: tuple[int, ...], reverse: bool = Fal
 
 
 def accumulator(x: Any) -> Any:
-    """The dtype in which `x` is accumulated: int64 for integers, float32 for half floats."""
+    """The dtype in which `x` is accumulated: int64 for integers, else the next wider one."""
     if x.dtype.char in "fdFD":
-        return x.dtype
+        return np.result_type(x.dtype, np.float64)
     return np.dtype(np.int64 if x.dtype.kind in "biu" else np.float32)
 
 

@@ -18,6 +18,8 @@ from .power import pow
 
 __all__ = ["frexp", "gcd", "lcm", "ldexp", "nextafter"]
 
+BEYOND = 2000.0  # 2**BEYOND overflows every dtype
+
 gcd = binary(
     "gcd",
     only("gcd", "iu", np.gcd, "It is of integers."),
@@ -119,7 +121,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if target.kind in "iub":
         target = dtypes.default_numpy()
     x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)
-    half = recorded.trunc(real(exponent) * 0.5)
+    half = recorded.trunc(real(exponent) * 0.5).clamp(-BEYOND, BEYOND)  # inf - inf is no exponent
     return mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half))  # type: ignore[no-any-return]
 
 

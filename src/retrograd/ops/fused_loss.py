@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import sums
 from ..engine.op import declare, example
 from ..quiet import quietly
 from . import rules
@@ -32,7 +33,7 @@ class Rows:
     def __init__(self, input: Any, target: Any) -> None:
         self.tops = maximum_of(input, 1, None, None, True, -np.inf)
         shifted = input - self.tops
-        self.totals = total_of(np.exp(shifted, shifted), 1)
+        self.totals = sums.total(np.exp(shifted, shifted), (1,))
         self.places = np.arange(0, input.size, input.shape[1] or 1) + target
 
 
@@ -78,7 +79,7 @@ def slope_cotangent(
 
 def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
     """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
-    p = xp.softmax(input, dim=1)
+    p = xp.softmax(input, dim=(1,))
     inward = p * g
     factor = 0.0 if math.isnan(scale) else scale  # NaN: every sample is ignored
     out = (inward - p * xp.sum_to(inward, shape=(input.shape[0], 1))) * (cotangent * factor)

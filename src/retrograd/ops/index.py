@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import sums
 from ..engine.dispatch import MOST_DIMS, check_broadcast, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from . import index_rules
+from .create import kinds_in
 from .dims import normalize_dim
 from .region import _select, basic, new_axis, out_of_bounds
 
@@ -84,7 +86,7 @@ def add_rows(rows: Any, flat: Any, values: Any) -> None:
     if not flat.size or not rows.shape[1]:
         return
     if rows.shape[1] == 1:
-        np.add.at(rows[:, 0], flat, values[:, 0])  # in one dimension NumPy has a fast path
+        rows[:, 0] += sums.scattered(values[:, 0], flat, len(rows))
         return
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
@@ -260,6 +262,8 @@ BYTE_MASK = (
 def read_item(item: Any) -> Any:
     """Any other item of an index as an int, a bool or a tensor."""
     if isinstance(item, (list, tuple, np.ndarray, range)):
+        if item.__class__ is not np.ndarray:
+            kinds_in(item)  # for its error
         array = np.asarray(_arrays(item))
         item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
     if isinstance(item, Tensor):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends import sums
 from ..engine.dispatch import LEGACY, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
@@ -51,11 +52,9 @@ def converted(input: Any, dtype: Any) -> Any:
 
 def add_up(x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Sums over `dim`: integers as int64, half floats accumulated in float32."""
-    if x.dtype.char in "fdFD":
-        return add_reduce(x, dim, None, None, keepdim)
     if x.dtype.kind in "biu":
         return add_reduce(x, dim, np.int64, None, keepdim)
-    return add_reduce(x, dim, np.float32, None, keepdim).astype(x.dtype)
+    return sums.total(x, dim, keepdim)
 
 
 def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
@@ -93,7 +92,7 @@ unreduce = declare(
 
 
 def _sum_all(x: Any) -> Any:
-    if x.dtype.char in "fdFD":
+    if x.size < sums.LARGE and x.dtype.char in "fdFD":
         return add_reduce(x, None, None, np.empty((), x.dtype))  # an array at once, not a scalar
     return add_up(x, None)
 
@@ -130,7 +129,7 @@ def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
             )
         return average(x.astype(np.float32), dim, keepdim).astype(x.dtype)
     n = x.size if dim is None else count(x.shape, dim)
-    return np.true_divide(add_reduce(x, dim, None, None, keepdim), n)
+    return np.true_divide(sums.total(x, dim, keepdim), n)
 
 
 _mean = declare(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..backends import sums
 from ..engine.op import declare, example
 from . import rules
 from .structure import _sum_to as sum_to_arrays
@@ -37,8 +38,8 @@ def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
     alike = x.shape == y.shape and len(shape) == ndim and x.size
     if alike and kept and x.flags.c_contiguous and y.flags.c_contiguous:
         rows = x.shape[: ndim - kept]
-        sums = np.vecdot(y.reshape(*rows, -1), x.reshape(*rows, -1))
-        return sum_to_arrays(sums.reshape(*rows, *shape[ndim - kept :]), shape=shape)
+        products = sums.inner(y.reshape(*rows, -1), x.reshape(*rows, -1))
+        return sum_to_arrays(products.reshape(*rows, *shape[ndim - kept :]), shape=shape)
     return sum_to_arrays(x * y.conj(), shape=shape)
 
 
@@ -98,7 +99,7 @@ declare(
 def _standardize(x: Any, dim: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
     """The centred input, its mean and variance over `dim`, and 1/sqrt(variance + eps)."""
     count = math.prod([x.shape[d] for d in dim])
-    mean = np.add.reduce(x, dim, keepdims=True) / count
+    mean = sums.total(x, dim, True) / count
     centred = x - mean
     var = _dot_to(centred, centred, shape=mean.shape).real / count
     return centred, mean, var, 1.0 / np.sqrt(var + eps)

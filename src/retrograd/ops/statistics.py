@@ -20,7 +20,7 @@ from ..engine.tensor import Tensor, method, new_tensor
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
 from .pointwise import shared
-from .reduce import DIMS, add_reduce, add_up, converted, count, legacy, mean
+from .reduce import DIMS, add_up, converted, count, legacy, mean
 
 __all__ = ["dist", "norm", "renorm", "std", "std_mean", "var", "var_mean"]
 
@@ -81,7 +81,7 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
         wide = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
         return wide.astype(x.dtype)
     n = count(x.shape, dim)
-    centre = np.true_divide(add_reduce(x, dim, None, None, True), n)
+    centre = np.true_divide(add_up(x, dim, True), n)
     return np.true_divide(add_up(squares(x - centre), dim, keepdim), max(n - correction, 0))
 
 

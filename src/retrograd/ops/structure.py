@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import sums
 from ..engine.op import declare, example
 from . import index_rules, rules
 
@@ -38,14 +39,12 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     lead = input.ndim - len(shape)
     if lead == 1 == len(shape) and input.shape[1:] == shape and input.dtype.char in "fd":
         count = len(input)
-        vector = ones(count, input.dtype.char) if count <= SMALL else np.ones(count, input.dtype)
-        return vector.dot(input)  # thrice as fast as to add up
-    if lead:
-        input = np.add.reduce(input, 0 if lead == 1 else tuple(range(lead)))
-        if input.shape == shape:
-            return input
-    axes = tuple([i for i, n in enumerate(shape) if n == 1 and input.shape[i] != 1])
-    return np.add.reduce(input, axes, keepdims=True) if axes else np.array(input)
+        if count < sums.MANY or (count <= SMALL and input.size < sums.LARGE):
+            return ones(count, input.dtype.char).dot(input)  # thrice as fast as to add up
+    axes = [i for i, n in enumerate(shape, lead) if n == 1 and input.shape[i] != 1]
+    if not lead and not axes:
+        return np.array(input)
+    return sums.total(input, (*range(lead), *axes), True).reshape(shape)
 
 
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:

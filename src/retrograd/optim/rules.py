@@ -41,7 +41,7 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
     try:
         return closure()
     finally:
-        modes.change(**before)
+        modes.restore(before)
 
 
 def quiet_step(step: F) -> F:

@@ -254,7 +254,7 @@ class Recomputation:
             if stop.run is not self:
                 raise
         finally:
-            modes.change(**before)
+            modes.restore(before)
         if not self.beyond:
             self.compare()
 

@@ -107,7 +107,7 @@ class CheckpointFunction(Function):
             try:
                 outputs = ctx.run_function(*inputs)
             finally:
-                modes.change(**before)
+                modes.restore(before)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [
             (t, g)

@@ -147,7 +147,7 @@ class Caching(CheckpointWatcher):
         try:
             policy = self.policy(context, public(op), *shown, **params)
         finally:
-            modes.change(**before)
+            modes.restore(before)
         if isinstance(policy, bool):
             return policy
         return policy not in RECOMPUTED

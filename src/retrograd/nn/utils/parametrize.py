@@ -64,7 +64,7 @@ def _without_history(function: Any, *args: Any) -> Any:
     try:
         return function(*args)
     finally:
-        modes.change(**before)
+        modes.restore(before)
 
 
 class ParametrizationList(ModuleList):

@@ -1,0 +1,129 @@
+"""Sums along any axes, as exact along the outer ones as along the last.
+
+NOTE [Sums]
+1. NumPy adds pairwise along the axis that is contiguous in memory. Along another it adds row after
+   row, and BLAS does in products, so the rounding errors of many float32 rows add up: the mean over
+   the first axis of 2,000,000 x 4 numbers is off by 2e-5.
+2. Here rows are added in blocks of `ROWS`, by a product with ones, which reads memory once, and the
+   blocks' sums are added in double precision. Rows shorter than `WIDE` are joined to longer ones
+   first. That is faster than NumPy, too, the more the shorter the rows.
+3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["inner", "scattered", "total"]
+
+LARGE = 32768  # elements: below it, the calls here cost more than they save
+MANY = 256  # terms of one sum: below it, rounding errors are few
+ROWS = 32  # rows that are added in the array's own precision
+WIDE = 1024  # elements of a row: enough for a call of BLAS
+CHUNK = 4096  # products that are added in the arrays' own precision
+
+add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
+
+
+def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
+    """The sum over `axes`, a tuple counted from the front or None for all.
+
+    Half floats are added in single precision; of integers and booleans NumPy decides the dtype.
+    """
+    if x.dtype.char not in "fdFD":
+        if x.dtype.kind in "biu":
+            return add_reduce(x, axes, None, None, keepdims)
+        return add_reduce(x, axes, np.float32, None, keepdims).astype(x.dtype)
+    if x.size < LARGE or (axes is None and x.flags.forc):
+        return add_reduce(x, axes, None, None, keepdims)
+    axes = tuple(range(x.ndim)) if axes is None else axes
+    if math.prod([x.shape[axis] for axis in axes]) < MANY:
+        return add_reduce(x, axes, None, None, keepdims)
+    order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    sizes, summed = merged(x, order, axes)
+    out = x.transpose(order).reshape(sizes)
+    for place in reversed(range(len(sizes))):
+        if summed[place]:
+            out = add_reduce(out, -1) if place == out.ndim - 1 else rows_added(out, place)
+    left = [axis for axis in order if axis not in axes]
+    out = out.reshape([x.shape[axis] for axis in left]).transpose(np.argsort(left).tolist())
+    if keepdims:
+        out = out.reshape([1 if axis in axes else n for axis, n in enumerate(x.shape)])
+    return out.astype(x.dtype, copy=False)
+
+
+def merged(x: Any, order: list[int], axes: tuple[int, ...]) -> tuple[list[int], list[bool]]:
+    """The axes in `order`, neighbours in memory of one kind as one: their sizes, and which sum."""
+    sizes: list[int] = []
+    summed: list[bool] = []
+    step = 0
+    for axis in order:
+        n, stride = x.shape[axis], x.strides[axis]
+        if n == 1:
+            continue
+        if sizes and summed[-1] == (axis in axes) and step == stride * n:
+            sizes[-1] *= n
+        else:
+            sizes.append(n)
+            summed.append(axis in axes)
+        step = stride
+    return sizes, summed
+
+
+def rows_added(x: Any, axis: int) -> Any:
+    """The sum over an axis that is not the last; in double precision where there are many rows."""
+    before, n, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    out = folded(x.reshape(math.prod(before), n, math.prod(after)))
+    return out.reshape(*before, *after)
+
+
+def folded(x: Any) -> Any:
+    """(a, n, m) to (a, m)."""
+    a, n, m = x.shape
+    join, rest = -(-WIDE // m), 0
+    if 1 < join <= n // ROWS:
+        rest = n % join
+        joined = x[:, : n - rest].reshape(a, n // join, join * m)
+        out = add_reduce(folded(joined).reshape(a, join, m), 1)
+    elif n > ROWS:
+        rest = n % ROWS
+        blocks = x[:, : n - rest].reshape(a, n // ROWS, ROWS, m)
+        if m > 1 and x.strides[2] != x.itemsize:  # BLAS could not read it
+            sums = add_reduce(blocks, 2)
+        else:
+            sums = np.matmul(np.ones(ROWS, x.dtype), blocks)
+        out = folded(sums.astype(np.result_type(x.dtype, np.float64), copy=False))
+    else:
+        return add_reduce(x, 1)
+    return out + add_reduce(x[:, n - rest :], 1) if rest else out
+
+
+def inner(x: Any, y: Any) -> Any:
+    """The sums of `conj(x) * y` along the last axis, of arrays of one shape."""
+    n = x.shape[-1]
+    if n <= CHUNK:
+        return np.vecdot(x, y)
+    rest = n % CHUNK
+    shape = (*x.shape[:-1], n // CHUNK, CHUNK)
+    chunks = [each[..., : n - rest].reshape(shape) for each in (x, y)]
+    out = add_reduce(np.vecdot(*chunks), -1)
+    return out + np.vecdot(x[..., n - rest :], y[..., n - rest :]) if rest else out
+
+
+def scattered(values: Any, places: Any, size: int) -> Any:
+    """`size` zeros to which each of `values`, 1-D, is added at its place.
+
+    In double precision where they meet often; integers, which doubles could not hold, never.
+    """
+    kind = values.dtype.kind
+    if kind in "biu" or len(places) < ROWS * size:
+        out = np.zeros(size, values.dtype)
+        np.add.at(out, places, values)  # in one dimension NumPy has a fast path
+        return out
+    if kind != "c":
+        return np.bincount(places, values, size).astype(values.dtype)
+    parts = [np.bincount(places, part, size) for part in (values.real, values.imag)]
+    return (parts[0] + 1j * parts[1]).astype(values.dtype)
