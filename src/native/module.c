@@ -94,9 +94,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&scalar_array, "scalar_array"},
         {&wrote_in_python, "wrote"},
         {&noted, "noted"},
-        {&quieten, "quieten"},
-        {&restore, "restore"},
-        {&quiet, "quiet"},
+        {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
         {&freed, "freed"},
@@ -123,7 +121,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             PyErr_SetString(PyExc_TypeError, "setup() needs numbers, an iterator");
             return NULL;
         }
-        if (parts[i].type != NULL && parts[i].part != &modes) {
+        if (parts[i].type == &PyType_Type || parts[i].part == &constants) {
             *parts[i].part = parts[i].given;
         }
     }

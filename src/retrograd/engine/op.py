@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..quiet import QUIET, quieten, restore
+from ..quiet import CALM
 from . import callers, graph, native, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
@@ -89,9 +89,7 @@ _bump = native.set_up(
     scalar_array=dtypes.scalar_array,
     wrote=wrote,
     noted=noted,
-    quieten=quieten,
-    restore=restore,
-    quiet=QUIET,
+    calm=CALM,
     fit=fit,
     fit_leaf=fit_leaf,
     freed=FREED,
