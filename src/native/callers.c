@@ -88,7 +88,7 @@ compute(Call *call)
     if (result != NULL || PyErr_Occurred()) {
         return result;
     }
-    if (call->of->view == VIEW) { /* nothing is computed */
+    if (call->of->view != NO_VIEW) { /* nothing is computed */
         return PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
     }
     PyObject *token = make_quiet();

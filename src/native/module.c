@@ -47,19 +47,13 @@ check_constants(PyObject *constants)
         const char *name;
         long value;
     } mirrored[] = {
-        {"KEPT", KEPT},
-        {"ALONE", ALONE},
-        {"PLAIN", PLAIN},
-        {"JOINED", JOINED},
-        {"VARIADIC", VARIADIC},
-        {"NEVER", FITS_NEVER},
-        {"DTYPES", FITS_DTYPES},
-        {"SHAPES", FITS_SHAPES},
-        {"NO_VIEW", NO_VIEW},
-        {"VIEW", VIEW},
-        {"MAYBE_VIEW", MAYBE_VIEW},
-        {"DEFAULT", DEFAULT},
-        {"UNRECORDED", UNRECORDED},
+        {"KEPT", KEPT},          {"LONGEST", LONGEST},
+        {"ALONE", ALONE},        {"PLAIN", PLAIN},
+        {"JOINED", JOINED},      {"VARIADIC", VARIADIC},
+        {"NEVER", FITS_NEVER},   {"DTYPES", FITS_DTYPES},
+        {"SHAPES", FITS_SHAPES}, {"NO_VIEW", NO_VIEW},
+        {"VIEW", VIEW},          {"MAYBE_VIEW", MAYBE_VIEW},
+        {"DEFAULT", DEFAULT},    {"UNRECORDED", UNRECORDED},
         {"OTHER", OTHER},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(mirrored); i++) {
@@ -100,9 +94,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&scalar_array, "scalar_array"},
         {&wrote_in_python, "wrote"},
         {&noted, "noted"},
-        {&quieten, "quieten"},
-        {&restore, "restore"},
-        {&quiet, "quiet"},
+        {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
         {&freed, "freed"},
@@ -132,7 +124,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             PyErr_SetString(PyExc_TypeError, "setup() needs numbers, an iterator");
             return NULL;
         }
-        if (parts[i].type != NULL && parts[i].part != &modes) {
+        if (parts[i].type == &PyType_Type || parts[i].part == &constants) {
             *parts[i].part = parts[i].given;
         }
     }

@@ -194,7 +194,7 @@ record(Call *call, PyObject *const *results, Py_ssize_t outputs)
         if (edge == Py_None) {
             continue;
         }
-        if (self->view && SLOT(edge, of_node.op) == refused) {
+        if (SLOT(edge, of_node.op) == refused) { /* a history that is to be derived */
             goto done;
         }
         keep |= self->keeps[self->variadic ? 0 : i];

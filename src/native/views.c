@@ -195,6 +195,9 @@ new_view(PyObject *source, PyObject *op, PyObject *const *values, PyObject *name
         (!recording && node_of(base) != Py_None)) { /* the view will be a leaf */
         goto done;
     }
+    if (before != NULL && PyTuple_GET_SIZE(before) >= LONGEST) { /* to be shortened */
+        goto done;
+    }
     if (!recording) {
         Py_XSETREF(origin, Py_NewRef(text_no_grad));
     }

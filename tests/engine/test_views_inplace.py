@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.engine.graph import tick
 from retrograd.errors import VersionError
 
 DATA = Path(__file__).parent.parent / "data"
@@ -82,7 +83,7 @@ def test_dropping_everything_frees_all_arrays_after_writes_to_views():
         loss = (base * base.reshape(4)[:2]).sum()
         loss.backward(retain_graph=True)
         refs = [weakref.ref(t) for t in (x, base, first, column, loss)]
-        refs += [weakref.ref(t._node) for t in (base, first, column, loss)]
+        refs += [weakref.ref(t.grad_fn) for t in (base, first, column, loss)]
         refs += [weakref.ref(t._array) for t in (x, base, first, column, loss)]
         del x, base, first, column, loss
         assert [ref() for ref in refs] == [None] * len(refs)
@@ -373,3 +374,161 @@ def test_saved_values_are_compared_with_the_write_that_followed():
     assert values(y.grad) == [2.0]
     with pytest.raises(VersionError, match="is at version 1; expected version 0"):
         b.sum().backward()
+
+
+# -- a base that comes to require grad -----------------------------------------------------------
+
+EARLIER = {
+    "view": lambda b: b[0],
+    "view of a view": lambda b: b.view(-1)[1:3],
+    "one of several": lambda b: b.unbind()[0],
+    "no_grad": lambda b: unrecorded(lambda: b[0]),
+    "view of a no_grad view": lambda b: unrecorded(lambda: b.view(-1))[1:3],
+}
+
+
+def unrecorded(make):
+    with rg.no_grad():
+        return make()
+
+
+@pytest.mark.parametrize("make", EARLIER.values(), ids=EARLIER)
+def test_a_view_from_before_its_base_required_grad_is_a_leaf_that_does(make):
+    base = rg.ones(2, 3)
+    view = make(base)
+    base.requires_grad_()
+    assert (view.requires_grad, view.is_leaf, view.grad_fn) == (True, True, None)
+    (view * 2).sum().backward()
+    assert base.grad is None
+    assert view.grad.unique().tolist() == [2.0]
+    with pytest.raises(RuntimeError, match=r"a view of a leaf|being modified inplace"):
+        view.mul_(2)
+
+
+def test_a_detached_alias_from_before_does_not_require_grad():
+    base = rg.ones(2)
+    alias = base.detach()
+    base.requires_grad_()
+    assert not alias.requires_grad
+
+
+def test_views_that_required_grad_with_their_base_no_longer_do_when_it_does_not():
+    base = rg.ones(2, 3)
+    early, own = base[0], base[1]
+    own.requires_grad_()
+    base.requires_grad_()
+    late = unrecorded(lambda: base[0])
+    recorded = base[0]
+    base.requires_grad_(False)
+    assert [t.requires_grad for t in (early, own, late, recorded)] == [False, True, False, True]
+    base.requires_grad_()
+    base.detach_()
+    assert [t.requires_grad for t in (early, own, late, recorded)] == [False, True, False, True]
+
+
+def test_a_view_from_before_follows_its_base_after_a_write_under_no_grad():
+    base = rg.ones(2, 3)
+    view = base[0]
+    base.requires_grad_()
+    with rg.no_grad():
+        base.mul_(3)
+    (view * view).sum().backward()
+    assert base.grad.tolist() == [[6.0, 6.0, 6.0], [0.0, 0.0, 0.0]]
+
+
+# -- many views and writes -----------------------------------------------------------------------
+
+
+def count_nodes(tensor):
+    seen, todo = set(), [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and id(node) not in seen:
+            seen.add(id(node))
+            todo += node.edges
+    return len(seen)
+
+
+STEPS = {
+    "the same shape": lambda y, i: y.view(y.shape),
+    "turned": lambda y, i: y.t(),
+    "another shape": lambda y, i: y[None] if i % 2 else y.squeeze(0),
+    "a part": lambda y, i: y[1:] if i == 3 else y[None].select(0, 0),
+    "a part with gaps": lambda y, i: y.t()[:, ::2] if i == 3 else y.t(),
+}
+
+
+def chain(y, step, n):
+    """n views in a row, each of the one before, and a write to each."""
+    for i in range(n):
+        y = step(y, i)
+        y.mul_(1.01)
+    return y
+
+
+@pytest.mark.parametrize("order", [lambda t: t, lambda t: t.t()], ids=["rows", "columns"])
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_chain_of_views_and_writes_is_linear_and_right(step, order):
+    sizes = []
+    for n in (30, 60, 120):
+        x = rg.ones(4, 3, requires_grad=True)
+        base = order(x) * 1
+        y = chain(base, step, n)
+        sizes.append(count_nodes(base) + count_nodes(y))
+    assert sizes[2] - sizes[1] <= 2.2 * (sizes[1] - sizes[0])
+    (base.sum() + y.sum()).backward()
+    factors = order(rg.ones(4, 3)) * 1  # without a graph: how often each element was written
+    reached = chain(factors, step, n)
+    reached *= 2
+    np.testing.assert_allclose(order(x.grad).numpy(), factors.numpy(), rtol=1e-5)
+
+
+def test_a_write_costs_the_same_however_many_views_live():
+    counts = []
+    for n in (4, 400):
+        base = rg.ones(n, requires_grad=True) * 1
+        views = [base[i] for i in range(n)]
+        base.mul_(2)
+        before = tick()
+        for _ in range(20):
+            base.mul_(2)
+        counts.append(tick() - before)
+        assert views[1].grad_fn.name() == "SelectBackward0"
+    assert counts[0] == counts[1]
+
+
+def test_a_view_between_two_elements_of_its_dtype_keeps_its_path():
+    x = rg.arange(8.0, dtype=rg.float64).requires_grad_()
+    z = rg.view_as_complex((x * 1).view(4, 2))
+    base = z * 1
+    y = base
+    for _ in range(4):
+        y = rg.view_as_complex(rg.view_as_real(y).view(-1)[1:-1].view(-1, 2))
+        if len(y) == 1:
+            break
+    y.mul_(2)
+    rg.view_as_real(base).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 1.0]
+
+
+def test_a_view_keeps_the_history_that_its_base_drops():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    view = base[:1]
+    view.neg_()
+    base.detach_()
+    view.sum().backward()
+    assert x.grad.tolist() == [-1.0, 0.0]
+
+
+def test_a_base_that_turns_gives_its_views_their_history():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    base, seen = x * 1, []
+    row, first = base[0], base.unbind()[0]
+    base.t_()
+    base.register_hook(lambda g: seen.append(values(g)))
+    row.sum().backward()
+    assert seen == [[[1.0, 0.0], [1.0, 0.0]]]
+    assert values(x.grad) == [[1.0, 1.0], [0.0, 0.0]]
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        first * 2

@@ -385,21 +385,11 @@ def test_the_state_of_an_optimizer_is_watched(make, names):
 
 def test_other_memory_under_the_same_name_is_noticed():
     x = square()
-    graph, other = kept(x), kept(x.detach())
+    graph = kept(x)
     x.data = rg.zeros(3, 3)
     with pytest.raises(VersionError, match=r"written by the assignment to \.data"):
         graph.backward()
-    other.backward()  # that tensor shows the old memory, which nobody wrote
     assert x._version == 0
-
-
-def test_a_result_that_was_saved_outlives_the_assignment_to_data():
-    x = rg.zeros(2, requires_grad=True)
-    y = x.exp()
-    z = y.sum()
-    y.data = rg.zeros(2)
-    z.backward()
-    assert x.grad.tolist() == [1.0, 1.0]
 
 
 def test_a_conversion_between_the_passes_is_noticed_unless_it_changes_nothing():
@@ -454,7 +444,7 @@ def test_only_the_engine_touches_versions():
     """`wrote` is the one function that counts: elsewhere no `.bump(`, `.note(`, `.version =`."""
     found = []
     for path in ROOT.rglob("*.py"):
-        if path.parent.name == "engine" and path.name in ("tensor.py", "graph.py", "backward.py"):
+        if path.parent.name == "engine" and path.name in ("tensor.py", "graph.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)

@@ -26,7 +26,7 @@ from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.record import attach, refuse_inference
-from ..engine.tensor import Tensor, alias, cell_of, new_tensor, wrote
+from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, wrote
 from ..engine.views import add_view
 from ..locks import structure
 
@@ -339,7 +339,7 @@ def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
                 f"save_for_backward can only save variables, but argument {place} is of type "
                 f"{type(tensor).__name__}. Keep other values as attributes: ctx.value = ..."
             )
-        history = None if tensor is None else tensor._node
+        history = None if tensor is None else node_of(tensor)
         own = history is node or (
             history is not None and history.op is OUTPUT and history.edges[0] is node
         )

@@ -20,7 +20,7 @@ from .. import modes
 from ..engine.graph import FREED, Kind, Node, new_node
 from ..engine.hooks import NodeHooks, RemovableHandle, hooks_of
 from ..engine.saved import SavedTensor, handle, tensors
-from ..engine.tensor import Tensor, alias
+from ..engine.tensor import Tensor, alias, node_of
 from .custom import FunctionKind, FunctionNode, record, still_wanted
 from .graph import Node as GraphNode
 from .transformed import is_batched, on_batches, push_tangents
@@ -325,7 +325,7 @@ class Function(FunctionCtx):
             return on_batches(cls, args)
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
-        edges = tuple([a._node for a in args if isinstance(a, Tensor)])
+        edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)])
         before = modes.change(grad=False, levels=())
         try:
             if with_setup:
@@ -424,7 +424,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             outputs = fn(ctx, *args)
         finally:
             modes.restore(before)
-        edges = tuple([a._node for a in args if isinstance(a, Tensor)])
+        edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)])
         if not modes.state.grad or all(edge is None for edge in edges):
             return outputs
         several = isinstance(outputs, tuple)

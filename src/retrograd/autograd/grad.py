@@ -14,7 +14,7 @@ from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.op import recorded
 from ..engine.search import reachable
-from ..engine.tensor import Tensor, method, new_tensor
+from ..engine.tensor import Tensor, method, new_tensor, node_of
 from ..errors import SecondBackwardError
 from ..ops.history import retain_grad
 from .graph import GradientEdge, stand_in
@@ -287,7 +287,7 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
             ]
         )
     if not retain:
-        for node in reachable([t._node for t in outs if t._node is not None]):
+        for node in reachable([node_of(t) for t in outs if t._node is not None]):
             if node.saved and node.op is not LEAF:
                 node.saved = FREED
     return made
@@ -309,7 +309,7 @@ def _node_of(t: Any, index: int) -> Node:
             "One of the differentiated Tensors does not require grad. Give it "
             "requires_grad=True before the forward pass."
         )
-    return t._node
+    return node_of(t)  # type: ignore[no-any-return]
 
 
 def _roots(
@@ -330,7 +330,7 @@ def _roots(
             raise RuntimeError(
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
             )
-        roots.append((t._node, _cotangent(t, g, index, create_graph)))
+        roots.append((node_of(t), _cotangent(t, g, index, create_graph)))
     return roots
 
 

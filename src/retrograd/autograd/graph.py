@@ -20,7 +20,7 @@ from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
 from ..engine.op import arrays, recorded
-from ..engine.tensor import CPU, Size, Tensor, new_tensor, wrote
+from ..engine.tensor import CPU, Size, Tensor, new_tensor, node_of, wrote
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
@@ -160,8 +160,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients. Ask for one before the forward pass: x.requires_grad_()"
         )
-    node, number = target(tensor._node)
-    return GradientEdge(node, number, tensor._node)
+    own: Any = node_of(tensor)
+    node, number = target(own)
+    return GradientEdge(node, number, own)
 
 
 def stand_in(edge: GradientEdge) -> Tensor:
@@ -306,7 +307,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    nodes = [(stand_in(t) if isinstance(t, GradientEdge) else t)._node for t in tensors]
+    nodes = [node_of(stand_in(t) if isinstance(t, GradientEdge) else t) for t in tensors]
     if mode == "all" and None in nodes:
         raise AssertionError("Expected gradient function to be set: a tensor requires no grad")
     watched = [node for node in nodes if node is not None]

@@ -20,7 +20,7 @@ from . import native
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
 from .overriding import PASSED, UNASKED, intercept
-from .record import INFERENCE_SAVED, finish
+from .record import INFERENCE_SAVED, STALE, finish
 from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special:
+        if special.special or (edge is not None and edge.op is STALE):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -162,7 +162,11 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         if r.__class__ is not ndarray:
             r = asarray(r)
         left = input._node
-        if special.special:
+        if (
+            special.special
+            or (left is not None and left.op is STALE)
+            or (right is not None and right.op is STALE)
+        ):
             return finish(op, (input, as_tensor(other, x.dtype)), r, {})
         t = _new(Tensor)
         t._array = r
@@ -246,16 +250,17 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
             return dispatch(op, (a, b, c), params, error)
         finally:
             restore(token)
-        if special.special or special.inference_seen:
+        first = a._node
+        second = None if b is None else b._node
+        third = None if c is None else c._node
+        stale = any(e is not None and e.op is STALE for e in (first, second, third))
+        if special.special or special.inference_seen or stale:
             return finish(op, (a, b, c), r, params)
         if r.__class__ is not ndarray:
             r = asarray(r)
         t = _new(Tensor)
         t._array = r
         t._cell = None
-        first = a._node
-        second = None if b is None else b._node
-        third = None if c is None else c._node
         mask = (first is not None) + 2 * (second is not None) + 4 * (third is not None)
         if not mask:
             t._node = None
@@ -317,6 +322,8 @@ def general_caller(op: Op) -> Callable[..., Any]:
             edges.append(edge)
             if edge is not None:
                 recorded = True
+                if edge.op is STALE:
+                    return finish(op, inputs, r, params)
         if not single:
             if recorded:
                 return finish(op, inputs, r, params)

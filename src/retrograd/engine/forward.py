@@ -42,7 +42,8 @@ from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
 from .op import parameters_of, recorded
 from .record import walk
-from .tensor import Tensor, alias, new_tensor, set_requires_grad
+from .tensor import Tensor, alias, new_tensor, node_of, set_requires_grad
+from .views import live_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,9 +138,8 @@ class Level:
                 t = old.copy_(t)
             set_tangent(root, self, t)
             base = root if root._view_of is None else root._view_of.base
-            for ref in base._views or ():
-                each = ref()
-                if each is not None and each is not root:
+            for each in live_views(base):
+                if each is not root:
                     other, path = root_of(each, self)
                     if other is root:
                         set_tangent(each, self, None if t is None else walk(t, path))
@@ -190,7 +190,7 @@ def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Te
 
 def _seen(out: Tensor) -> Tensor:
     """An output for its own tangent's formula, which may save it: another object, so no cycle."""
-    seen = alias(out, out._node)
+    seen = alias(out, node_of(out))
     seen._tangents = out._tangents
     return seen
 

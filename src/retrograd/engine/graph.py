@@ -44,7 +44,6 @@ __all__ = [
     "MANY",
     "OUTPUT",
     "PLAIN",
-    "REFUSED",
     "VARIADIC",
     "Cell",
     "Kind",
@@ -87,12 +86,10 @@ class Cell:
 
     __slots__ = ("last", "version", "writes")
 
-    def __init__(self, before: Cell | None = None) -> None:
+    def __init__(self) -> None:
         self.version = 0
         self.last = 0
         self.writes: tuple[tuple[int, str], ...] = ()
-        if before is not None:
-            self.restore(before.state())
 
     def bump(self, writer: str) -> None:
         """Count one write by the op or method called `writer`."""
@@ -145,7 +142,7 @@ class Kind:
     node_type: type[Node]
     variadic = False
     takes_undefined = False
-    refuses = False
+    stale = False  # whether its nodes are no history, but say that one is to be derived
 
     def __init__(self, name: str, node_type: type[Node] | None, grad_outputs: int = 1) -> None:
         self.name = name
@@ -158,6 +155,10 @@ class Kind:
 
     def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The contributions of `node` to its edges, for a kind that has no formulas."""
+        raise NotImplementedError(self.name)
+
+    def now(self, tensor: Any) -> Node | None:
+        """The history of a tensor whose node is stale: NOTE [Stale views] in `views`."""
         raise NotImplementedError(self.name)
 
     def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
@@ -201,6 +202,7 @@ class Node:
     fits: bool  # whether contributions have the edges' shapes and dtypes: one dtype throughout
 
     # Rare state lives in the instance dictionary; these are its defaults.
+    inherited: bool = False  # of a leaf: whether it is a view, and requires grad as its base does
     cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs
     layout: Any = None  # (shape, dtype) of each output, where there are several
     trace: str | None = None  # where the forward ran, in anomaly mode
@@ -281,23 +283,8 @@ class Leaf:
         self.lock = LEAVES[id(self) // 64 % len(LEAVES)]
 
 
-class Refused(Kind):
-    """The kind of node that stands for a history nobody may use; its parameter says why."""
-
-    refuses = True
-
-    def error(self, node: Node) -> RuntimeError:
-        """What to raise where such a history is used."""
-        return RuntimeError(node.params[0])
-
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
-        """Raise: a cotangent has arrived."""
-        raise self.error(node)
-
-
 LEAF = Kind("leaf", AccumulateGrad)
 OUTPUT = Kind("output", Node)
-REFUSED = Refused("refused", Node)
 
 
 def leaf_node(tensor: Any, shape: tuple[int, ...], dtype: Any) -> Node:

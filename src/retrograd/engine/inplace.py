@@ -8,8 +8,8 @@ NOTE [In-place = out-of-place + write + splice]
    be overwritten; an operand that shares v's memory is copied beforehand for the same reason;
 4. the result is written into v's memory, and the version cell counts the write;
 5. v takes over the result's history. If v is a view, its base does: one `splice` node says "the old
-   base with this region replaced", and every live view of the base is replayed from the new base,
-   unless it is one whose writing PyTorch forbids: that one may not be used any more.
+   base with this region replaced", and every live view of the base is stale until its history is
+   derived from the new base (NOTE [Stale views] in `views`).
 
 There is no special node class and no second derivative formula for any in-place form.
 """
@@ -20,16 +20,19 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import modes
 from ..quiet import copyto
 from .dispatch import about_to_write, check_cast, check_memory
-from .graph import LEAF, REFUSED, new_node, tick
+from .graph import LEAF, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
 from .op import OPS
-from .record import make_node, walk
+from .record import STALE, derived, make_node, walk
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, alias, method, new_tensor, wrote
+from .tensor import Interpreted, Tensor, alias, method, new_tensor, node_of, wrote
+from .views import References, live_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -176,8 +179,8 @@ def history_of(target: Tensor) -> Any:
     """
     node, view = target._node, target._view_of
     if view is None or node is None or node.hooks is None or view.origin != "plain":
-        return node
-    return walk(alias(view.base, view.base._node), view.path)._node
+        return node_of(target)
+    return derived(target)
 
 
 def store(target: Tensor, result: Tensor) -> None:
@@ -203,10 +206,9 @@ def exchange(target: Tensor, array: Any) -> None:
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
     base._array = value._array
-    for ref in base._views or ():
-        each = ref()
-        if each is not None:
-            each._array = walk(new_tensor(base._array), each._view_of.path)._array
+    for each in live_views(base):
+        path = each._view_of.path  # type: ignore[union-attr]
+        each._array = walk(new_tensor(base._array), path)._array
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
@@ -223,7 +225,7 @@ def overwritten(target: Tensor, name: str) -> Tensor:
     if not target._inference:
         base = target if target._view_of is None else target._view_of.base
         if base._views and base._node is not None:
-            refuse_views(base)
+            outdate(base, recorded=False)
     return target
 
 
@@ -233,7 +235,7 @@ def _apart(operand: Any, target: Tensor, old: Tensor) -> Any:
         return old
     if isinstance(operand, Tensor) and operand._cell is not None and operand._cell is target._cell:
         copy = new_tensor(operand._array.copy())
-        copy._node, copy._tangents = operand._node, operand._tangents
+        copy._node, copy._tangents = node_of(operand), operand._tangents
         return copy
     return operand
 
@@ -251,7 +253,7 @@ def turn(
     if tracked:
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
-    before = alias(target, target._node)
+    before = alias(target, node_of(target))
     before._tangents = target._tangents
     turned = op.call(before, **params)
     wrote(target, name)
@@ -265,10 +267,12 @@ def turn(
         target._node.shape = turned._array.shape
     if target._view_of is not None:
         target._view_of.path += ((op, params, None),)
-    for ref in target._views or ():
-        view = ref()
-        if view is not None:
-            view._view_of.path = ((OPS[undo[0]], undo[1], None), *view._view_of.path)
+    for view in live_views(target):
+        how: Any = view._view_of
+        how.path = ((OPS[undo[0]], undo[1], None), *how.path)
+    base = target if target._view_of is None else target._view_of.base
+    if tracked and base._views and base._node is not None:
+        outdate(base, recorded=True)
     return target
 
 
@@ -305,7 +309,7 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     view = target._view_of
     assert view is not None
     node = target._node
-    maker = None if node is None or node.op is LEAF else shown_target(node)
+    maker = None if node is None or node.op is LEAF or node.op is STALE else shown_target(node)
     start = "" if maker is None else f"Output {maker[1]} of {forward_name(maker[0])} is a view"
     if view.origin in ("no_grad", "inference") or maker is None:
         inference = view.origin == "inference"
@@ -353,8 +357,7 @@ def rebase(target: Tensor, node: Any) -> None:
         _move_retained(base, spliced)
         base._node = spliced
     if base._views and base._node is not None:
-        replay_views(base)
-        refuse_views(base)
+        outdate(base, recorded=True)
 
 
 def memory_order(array: Any) -> tuple[int, ...] | None:
@@ -399,35 +402,52 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
     return walk(new_base, view.path)  # type: ignore[no-any-return]
 
 
-def replay_views(base: Tensor) -> None:
-    """Derive the history of every live plain view from the base's present one."""
-    start = alias(base, base._node)
-    for ref in list(base._views or ()):
-        view = ref()
-        if view is None or view._view_of.origin != "plain":
-            continue
-        replayed = walk(start, view._view_of.path)
-        if view._node is not None and view._node is not base._node:
-            _move_retained(view, replayed._node)
-        view._node = replayed._node
-        if replayed._node is not None and view._cell is not None:
-            replayed._node._cell = view._cell
+PLAIN = new_node(STALE, ())  # the node of all stale views whose history can be derived
+PLAIN.seq = 0
 
 
-def refuse_views(base: Tensor) -> None:
-    """Give the live views that are not plain a history that refuses to be used.
+def outdate(base: Tensor, recorded: bool) -> None:
+    """Let the live views of a written base be stale: NOTE [Stale views] in `views`.
 
-    Their base has been written, and nobody can say whether their old history or the base's new one
-    is theirs. PyTorch raises when such a view is used next; here `grad_fn`, view ops and the
-    backward pass raise.
+    `recorded` says whether the write gave the base another history. If not, a view with hooks keeps
+    the one it has.
     """
-    for ref in list(base._views or ()):
+    views, base._views = base._views or (), []
+    if base._outdated is None:
+        base._outdated = References()
+    for ref in views:
         view = ref()
-        if view is None or view._view_of.origin == "plain":
+        if view is None or (view._node is not None and view._node.op is STALE):
             continue
-        if view._node is not None and view._node.op is REFUSED:
-            continue
-        text = refusal(view, "its base or another view of its base has been")
-        view._node = node = new_node(REFUSED, (base._node,))
-        node.shape, node.dtype = view._array.shape, view._array.dtype
-        node.params = (text,)
+        base._outdated.add(ref)
+        node, how = view._node, view._view_of
+        hooks = None if node is None else node.hooks
+        if how.origin != "plain":
+            view._node = refused(view)
+        elif recorded and ((hooks is not None and hooks.retained) or not may_wait(view)):
+            replayed = derived(view)
+            if node is not None and node is not base._node:
+                _move_retained(view, replayed)
+            view._node = replayed
+            base._views.append(ref)
+        elif recorded or hooks is None:
+            view._node = PLAIN
+        else:
+            base._views.append(ref)
+
+
+def may_wait(view: Tensor) -> bool:
+    """Whether the history of a view can be derived later: in this mode, it will have one."""
+    array = view._array
+    return array.__class__ is np.ndarray and array.dtype.kind in "fc" and not modes.transforming()
+
+
+def refused(view: Tensor) -> Any:
+    """The stale node of a view that is not plain.
+
+    Its base has been written, and nobody can say whether its old history or the base's new one is
+    its own. As in PyTorch, the next use raises.
+    """
+    node = new_node(STALE, ())
+    node.params = (refusal(view, "its base or another view of its base has been"),)
+    return node

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..quiet import QUIET, quieten, restore
+from ..quiet import CALM
 from . import callers, graph, native, overriding, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
@@ -49,7 +49,6 @@ from .graph import (
     MANY,
     OUTPUT,
     PLAIN,
-    REFUSED,
     VARIADIC,
     Cell,
     Kind,
@@ -58,7 +57,7 @@ from .graph import (
     output_node,
     tick,
 )
-from .record import INFERENCE_SAVED
+from .record import INFERENCE_SAVED, STALE
 from .saved import saved_properties
 from .tensor import Tensor, as_array, fit_leaf, method, new_tensor, wrote
 
@@ -80,19 +79,17 @@ _bump = native.set_up(
     cell=Cell,
     leaf=Leaf,
     view=views.View,
-    constants={**vars(graph), **vars(callers), **vars(modes), "ALONE": ALONE},
+    constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
     modes=vars(modes),
     state=modes.state,
-    refused=REFUSED,
+    refused=STALE,
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
     scalar_array=dtypes.scalar_array,
     wrote=wrote,
     noted=noted,
-    quieten=quieten,
-    restore=restore,
-    quiet=QUIET,
+    calm=CALM,
     fit=fit,
     fit_leaf=fit_leaf,
     freed=FREED,

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from .graph import Node, leaf_node, new_node, output_node
+from ..locks import structure
+from .graph import Kind, Node, leaf_node, new_node, output_node
 from .saved import Packed, PackedValues
-from .tensor import Interpreted, Tensor, as_array, cell_of, new_tensor
+from .tensor import Interpreted, Tensor, alias, as_array, cell_of, new_tensor, node_of
 from .trace import where
-from .views import add_view
+from .views import LONGEST, add_view, enlist, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .op import Op
 
-__all__ = ["attach", "finish", "refuse_inference", "set_outputs", "walk"]
+__all__ = ["STALE", "attach", "derived", "finish", "refuse_inference", "set_outputs", "walk"]
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -53,13 +54,10 @@ def finish(
     state = modes.state
     if state.grad and not state.inference:
         edges = tuple(
-            None if t is None or (level is not None and not level.holds(t)) else t._node
+            None if t is None or (level is not None and not level.holds(t)) else node_of(t)
             for t in op.differentiable(inputs)
         )
         if any(edge is not None for edge in edges) and op.formulas:
-            for edge in edges:
-                if edge is not None and edge.op.refuses:
-                    raise edge.op.error(edge)
             node = make_node(op, inputs, edges, [t._array for t in outputs], params)
             if level is not None:
                 node.level = level
@@ -171,13 +169,17 @@ def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, 
         output._cell = cell
         if output._node is not None:
             output._node._cell = cell
-        add_view(base, output, (*before, step), origin)
+        path = (*before, step)
+        if parent is not None and len(path) > LONGEST and not (state.levels or parent.roots):
+            path = shortened(base, output, path)
+        add_view(base, output, path, origin)
         made = output._view_of
         assert made is not None
         if origin in UNRECORDED and base._node is not None:
             dtype = output._array.dtype
             if output._node is None and dtypes.is_differentiable(dtype):
                 output._node = leaf_node(output, output._array.shape, dtype)
+                output._node.inherited = True
         if parent is not None and parent.roots:
             made.roots = tuple(
                 [(level, source if root is None else root, n) for level, root, n in parent.roots]
@@ -193,6 +195,41 @@ def walk(start: Any, path: Any) -> Any:
         if output is not None:
             start = start[output]
     return start
+
+
+class Stale(Kind):
+    """The kind of the nodes of stale views; a parameter, if there is one, is what is wrong."""
+
+    stale = True
+
+    def now(self, tensor: Tensor) -> Node | None:
+        """Derive the history of a view from its base's present one, or raise."""
+        stale, view = tensor._node, tensor._view_of
+        assert stale is not None
+        assert view is not None
+        if stale.params:
+            raise RuntimeError(stale.params[0])
+        node = derived(tensor)
+        with structure:  # another thread may have been first
+            if tensor._node is not stale:
+                return tensor._node
+            tensor._node = node
+        enlist(view.base, tensor)
+        return node
+
+
+STALE = Stale("stale", Node)
+
+
+def derived(tensor: Tensor) -> Node | None:
+    """The history of a plain view by the present one of its base."""
+    view = tensor._view_of
+    assert view is not None
+    with modes.Changed(grad=True, inference=False, levels=(), watchers=()):
+        node: Node | None = walk(alias(view.base, view.base._node), view.path)._node
+    if node is not None:
+        node._cell = tensor._cell
+    return node
 
 
 def _shares(x: Any, y: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..locks import structure
+from . import views
 from .graph import LEAF
 from .overriding import (
     IGNORED,
@@ -21,7 +22,6 @@ from .overriding import (
     shown_as,
 )
 from .tensor import Tensor, method, new_tensor, set_requires_grad
-from .views import enlist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -91,7 +91,7 @@ def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
     else:
         made._node = node
     if made._view_of is not None:
-        enlist(made._view_of.base, made)
+        views.enlist(made._view_of.base, made)
     return made
 
 

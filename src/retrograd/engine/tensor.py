@@ -22,10 +22,10 @@ from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
 from .overriding import IGNORED, TENSOR, names, never, public
-from .views import sever
+from .views import live_views, sever
 
 if TYPE_CHECKING:
-    from .views import View
+    from .views import References, View
 
 __all__ = [
     "Interpreted",
@@ -40,6 +40,7 @@ __all__ = [
     "has_tangent",
     "method",
     "new_tensor",
+    "node_of",
     "wrap",
     "wrote",
 ]
@@ -161,6 +162,7 @@ class Tensor:
 
     _view_of: View | None = None
     _views: list[Any] | None = None
+    _outdated: References | None = None
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
     _gradient: Tensor | None = None
@@ -257,17 +259,14 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the op that made this tensor, or None for a leaf."""
-        node = self._node
-        if node is None or node.op is LEAF:
-            return None
-        if node.op.refuses:
-            raise node.op.error(node)
-        return target(node)[0]
+        node = node_of(self)
+        return None if node is None or node.op is LEAF else target(node)[0]
 
     @property
     def output_nr(self) -> int:
         """Which output of `grad_fn` this tensor is."""
-        return 0 if self._node is None else target(self._node)[1]
+        node = node_of(self)
+        return 0 if node is None else target(node)[1]
 
     @property
     def grad(self) -> Tensor | None:
@@ -331,9 +330,7 @@ class Tensor:
         self._array = value._array
         if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
-        if not self._inference:
-            self._cell = Cell(self._cell)  # the old memory, which others may show, is not written
-            wrote(self, "the assignment to .data", counted=False)
+        wrote(self, "the assignment to .data", counted=False)
 
     @data.deleter
     def data(self) -> None:
@@ -409,6 +406,12 @@ def has_tangent(tensor: Tensor) -> bool:
     return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
 
 
+def node_of(tensor: Tensor) -> Any:
+    """The node of a tensor, or None, as the end of an edge: NOTE [Stale views] in `views`."""
+    node = tensor._node
+    return node.op.now(tensor) if node is not None and node.op.stale else node
+
+
 def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
     """Count a write to the memory of `tensor` by the op or method called `by`.
 
@@ -481,9 +484,16 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         if tensor._node is not None:
             tensor._parked = tensor._node
         tensor._node = None
-    elif tensor._node is None and tensor._parked is not None:
+        for view in live_views(tensor):
+            own = view._node
+            if own is not None and (own.inherited or (own.op.stale and not own.params)):
+                view._node = None
+    elif tensor._node is not None:
+        tensor._node.inherited = False
+    elif tensor._parked is not None:
         tensor._node, tensor._parked = tensor._parked, None
-    elif tensor._node is None:
+        inherit(tensor)
+    else:
         if not dtypes.is_differentiable(tensor._array.dtype):
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients, but this "
@@ -497,6 +507,16 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         made = leaf_node(tensor, tensor._array.shape, tensor._array.dtype)
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
+        inherit(tensor)
+
+
+def inherit(base: Tensor) -> None:
+    """Let the views of a base that has come to require grad do so, too, as leaves of their own."""
+    for view in live_views(base):
+        array = view._array
+        if view._node is None and dtypes.is_differentiable(array.dtype):
+            view._node = leaf_node(view, array.shape, array.dtype)
+            view._node.inherited = True
 
 
 def check_grad(tensor: Tensor, grad: Any) -> None:

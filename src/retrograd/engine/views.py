@@ -1,16 +1,44 @@
-"""Views: how one came to be, and the list that a base keeps of those that live."""
+"""Views: how one came to be, and the lists that a base keeps of those that live.
+
+NOTE [Stale views]
+1. A recorded write to a base gives all its views another history. Hardly any of them is used before
+   the next write, so none is derived then: their nodes are replaced by a stale one, which is no
+   history, and `tensor.node_of` derives the history from the base when it is asked for. Whoever
+   takes a tensor's node for more than whether there is one calls that; an op's callers know the
+   stale ones by their kind.
+2. The history of a view that is not "plain" cannot be derived: PyTorch forbids writes that would
+   need it. Its stale node holds the error that is raised instead.
+3. A base lists the views that are to become stale in `_views`, the others in `_outdated`. So each
+   write costs as much as there are views made or used since the one before.
+4. A path that got long is replaced by one strided region, so that a view of a view of a view ... is
+   followed in a few steps.
+"""
 
 from __future__ import annotations
 
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..backends.memory import address
 from ..locks import structure
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["View", "add_view", "base_of", "enlist", "live_views", "sever"]
+__all__ = [
+    "LONGEST",
+    "References",
+    "View",
+    "add_view",
+    "base_of",
+    "enlist",
+    "live_views",
+    "sever",
+]
+
+LONGEST = 4  # steps of a path; as in `src/native/shared.h`
 
 
 class View:
@@ -31,6 +59,56 @@ class View:
         self.origin = origin
         self.trace: Any = None
         self.roots: tuple[Any, ...] = ()
+
+
+class References:
+    """Weak references to views, each once; the dead are dropped as their number doubles."""
+
+    __slots__ = ("limit", "refs")
+
+    def __init__(self) -> None:
+        self.limit = 16
+        self.refs: dict[int, Any] = {}
+
+    def add(self, ref: Any) -> None:
+        """Enter a reference, of which there is one for each view."""
+        self.refs[id(ref)] = ref
+        if len(self.refs) > self.limit:
+            self.refs = {key: ref for key, ref in self.refs.items() if ref() is not None}
+            self.limit = 2 * len(self.refs) + 16
+
+
+# The ops "permute" and "as_strided", of which a shortened path is made. Entered by `ops`.
+STEPS: dict[str, Any] = {}
+
+
+def shortened(base: Tensor, view: Tensor, path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A path of at most two steps from `base` to the same elements, where there is one.
+
+    That is so where the base's elements lie densely in memory, in whatever order, and the view has
+    their dtype: the first step puts the dimensions in that order, the second one takes a region.
+    """
+    x, y = base._array, view._array
+    if not (x.__class__ is y.__class__ is np.ndarray and x.dtype == y.dtype) or x.size == 0:
+        return path
+    order = tuple(sorted(range(x.ndim), key=lambda axis: -x.strides[axis]))
+    flat = x.transpose(order)
+    if not flat.flags.c_contiguous or min(y.strides, default=0) < 0:
+        return path
+    found = [divmod(step, x.itemsize) for step in (address(y) - address(x), *y.strides)]
+    if any(rest for _, rest in found):  # a view by another dtype and back, between two elements
+        return path
+    offset, *stride = [number for number, _ in found]
+    region = {"size": y.shape, "stride": tuple(stride), "offset": offset}
+    steps: tuple[Any, ...] = ((STEPS["as_strided"], region, None),)
+    return steps if x.flags.c_contiguous else ((STEPS["permute"], {"dims": order}, None), *steps)
+
+
+def live_views(base: Tensor) -> list[Tensor]:
+    """All views of `base` that live."""
+    refs = {} if base._outdated is None else dict(base._outdated.refs)
+    refs |= {id(ref): ref for ref in base._views or ()}
+    return [view for ref in refs.values() if (view := ref()) is not None]
 
 
 def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
@@ -60,7 +138,11 @@ def sever(tensor: Tensor, array: Any) -> None:
     if array.shape == old.shape and getattr(array, "strides", 0) == getattr(old, "strides", 0):
         return
     views = live_views(tensor)
-    tensor._views = tensor._view_of = None
+    for each in (tensor, *views):
+        node = each._node
+        if node is not None and node.op.stale and not node.params:
+            node.op.now(each)
+    tensor._views = tensor._outdated = tensor._view_of = None
     for view in views:
         view._view_of = None
 
@@ -68,9 +150,3 @@ def sever(tensor: Tensor, array: Any) -> None:
 def base_of(tensor: Tensor) -> Tensor:
     """The tensor whose memory this one shows: itself, if it is no view."""
     return tensor if tensor._view_of is None else tensor._view_of.base
-
-
-def live_views(base: Tensor) -> list[Tensor]:
-    """The views of a base that are still there."""
-    found = [ref() for ref in base._views or ()]
-    return [view for view in found if view is not None]

@@ -30,7 +30,7 @@ from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
 from ..engine.op import OPS, recorded
 from ..engine.search import reachable
-from ..engine.tensor import Tensor, alias, new_tensor
+from ..engine.tensor import Tensor, alias, new_tensor, node_of
 from ..engine.views import View, base_of, live_views
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class recording(modes.Changed):  # noqa: N801 (it reads as a function)
 def stranger(x: Tensor) -> Tensor:
     """`x` as another variable: NOTE [Strangers]."""
     fresh = variable(x)
-    before = x._node if fresh._array is x._array else None  # else the history goes on outside
+    before = node_of(x) if fresh._array is x._array else None  # else the history goes on outside
     fresh._node = node = new_node(OPS["clone"], (before,))
     node.shape, node.dtype = x._array.shape, x._array.dtype
     base = base_of(x)
@@ -112,12 +112,14 @@ def pull_back(
     outputs: Sequence[Tensor], cotangents: Sequence[Any], inputs: Sequence[Tensor], retain: bool
 ) -> list[Tensor]:
     """The cotangents of `inputs` for those of `outputs`; zeros where nothing arrives."""
-    roots = [(t._node, g) for t, g in zip(outputs, cotangents, strict=True) if t._node is not None]
+    roots = [
+        (node_of(t), g) for t, g in zip(outputs, cotangents, strict=True) if t._node is not None
+    ]
     record = is_wanted([node for node, _ in roots], cotangents)
-    nodes: list[Any] = [x._node for x in inputs]
+    nodes: list[Any] = [node_of(x) for x in inputs]
     arriving = [(node, g if record or modes.transforming() else g._array) for node, g in roots]
     found = run(arriving, retain or record, record, nodes, accumulate=False) if roots else {}
-    return [_tensor(found.get(x._node), x) for x in inputs]
+    return [_tensor(found.get(node), x) for node, x in zip(nodes, inputs, strict=True)]
 
 
 def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
@@ -183,7 +185,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             "vjp(f, *primals): Expected f to be a function that has non-empty output (got output "
             f"= {output!r})"
         )
-    keep = is_wanted([out._node for out in outs if out._node is not None], ())
+    keep = is_wanted([node_of(out) for out in outs if out._node is not None], ())
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = pytree.flatten(cotangents)
@@ -243,7 +245,7 @@ def grad_and_value(
         output, aux = unpacked(result, has_aux, "grad")
         check_scalar(output)
         one = new_tensor(np.ones((), output._array.dtype))
-        keep = is_wanted([] if output._node is None else [output._node], ())
+        keep = is_wanted([] if output._node is None else [node_of(output)], ())
         found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep))
         value = value_of(output, keep)
         grads = found if isinstance(argnums, tuple) else found[0]

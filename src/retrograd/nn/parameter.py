@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.overriding import never, overrides_nothing
-from ..engine.tensor import Tensor, cell_of, new_tensor
+from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -35,7 +35,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
 def _as_plain(tensor: Any) -> Tensor:
     """The same values and history as a plain tensor, to be shown as one."""
     plain = new_tensor(tensor._array)
-    plain._node = tensor._node
+    plain._node = node_of(tensor)
     return plain
 
 

@@ -15,7 +15,7 @@ from ..engine.dispatch import about_to_write, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor, wrote
-from ..engine.views import sever
+from ..engine.views import live_views, sever
 from ..quiet import Quiet, copyto
 from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
@@ -316,7 +316,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self._array.shape:
         return self
-    if self._view_of is not None or any(ref() is not None for ref in self._views or ()):
+    if self._view_of is not None or live_views(self):
         raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
     flat = np.ravel(self._array)
     array = allocate(np.zeros, shape, flat.dtype)

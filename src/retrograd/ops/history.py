@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.graph import LEAF
 from ..engine.hooks import RemovableHandle, hooks_of
-from ..engine.tensor import Tensor, method, set_requires_grad
+from ..engine.tensor import Tensor, method, node_of, set_requires_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     """
     if self._node is None:
         raise RuntimeError(NO_GRADIENT)
-    return hooks_of(self._node).cotangent.add(hook)
+    return hooks_of(node_of(self)).cotangent.add(hook)
 
 
 def register_post_accumulate_grad_hook(
@@ -89,7 +89,7 @@ def retain_grad(self: Tensor) -> None:
             "x.requires_grad_()"
         )
     if self._node.op is not LEAF and not retains_grad(self):
-        hooks_of(self._node).retained.append(weakref.ref(self))
+        hooks_of(node_of(self)).retained.append(weakref.ref(self))
 
 
 def retains_grad(self: Tensor) -> bool:

@@ -6,8 +6,9 @@ import operator
 from typing import Any
 
 from ..engine.inplace import turn
-from ..engine.op import declare, example
+from ..engine.op import OPS, declare, example
 from ..engine.tensor import Tensor, method
+from ..engine.views import STEPS
 from . import rules
 from .complex import conj
 from .dims import integers, normalize_dim, normalize_dims
@@ -72,6 +73,9 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     for place, dim in enumerate(dims):
         places[dim] = place
     return tuple(places)
+
+
+STEPS["permute"] = OPS["permute"]
 
 
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:

@@ -188,7 +188,7 @@ def notes(tensor: Tensor) -> Iterator[str]:
         inferred = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
     if not inferred:
         yield f"dtype={tensor.dtype}"
-    if tensor._node is not None and tensor._node.op.refuses:
+    if tensor._node is not None and tensor._node.op.stale and tensor._node.params:
         yield "grad_fn=<Invalid>"
     elif tensor.grad_fn is not None:
         yield f"grad_fn=<{type(tensor.grad_fn).__name__}>"

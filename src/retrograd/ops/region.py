@@ -14,8 +14,9 @@ import numpy as np
 
 from ..backends.memory import strided
 from ..engine.inplace import turn
-from ..engine.op import declare, example
+from ..engine.op import OPS, declare, example
 from ..engine.tensor import Tensor, method
+from ..engine.views import STEPS, live_views
 from . import index_rules, rules
 from .dims import integers, normalize_dim
 
@@ -247,6 +248,8 @@ _as_strided = declare(
     doc="""A view with any sizes and strides into the elements in row-major order.""",
 )
 
+STEPS["as_strided"] = OPS["as_strided"]
+
 unstrided = declare(
     "unstrided(input, *, size, stride, offset, shape)",
     _unstrided,
@@ -402,7 +405,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
             [2, 3]])
     """
     as_strided(self.detach(), size, stride, storage_offset)  # for its errors
-    if any(ref() is not None for ref in self._views or ()):
+    if live_views(self):
         raise RuntimeError("as_strided_() needs a tensor without live views: x = x.clone()")
     params = {
         "size": integers((size,), "as_strided_", "size"),

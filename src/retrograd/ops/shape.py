@@ -15,7 +15,8 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.op import declare, example
-from ..engine.tensor import Interpreted, Tensor, alias, cell_of, method
+from ..engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
+from ..engine.views import live_views
 from . import formats, rules, structure
 from .dims import integers, normalize_dim, resolve_shape
 
@@ -261,6 +262,11 @@ def detach_(self: Tensor) -> Tensor:
         raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")
     if not self._inference:
         cell_of(self)  # the node may have saved its output, which it would no longer be told of
+    for view in live_views(self):
+        if view._node is not None and view._node.inherited:
+            view._node = None
+        elif view._view_of.origin == "plain":  # type: ignore[union-attr]
+            node_of(view)  # its history, while there is one to derive it from
     self._node = None
     self._parked = None
     self._tangents = None

@@ -27,7 +27,7 @@ from .. import dtypes, modes
 from ..engine.graph import Kind, Node, new_node
 from ..engine.record import attach
 from ..engine.saved import tensors
-from ..engine.tensor import CPU, Size, Tensor
+from ..engine.tensor import CPU, Size, Tensor, node_of
 from ..engine.watch import Watcher
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Arguments:
         self.names = tuple(kwargs)
         given = [v if isinstance(v, Tensor) else None for v in (*args, *kwargs.values())]
         self.node: Any = new_node(INPUTS, ())
-        self.node.histories = [None if t is None else t._node for t in given]
+        self.node.histories = [None if t is None else node_of(t) for t in given]
         self.node.saved = tuple(given)
         if modes.special:
             attach(self.node)
