@@ -39,7 +39,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import CALM
-from . import callers, graph, native, views
+from . import callers, graph, native, overriding, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
@@ -96,6 +96,9 @@ _bump = native.set_up(
     arrays=arrays,
     reals=reals,
     add=np.add,
+    intercept=overriding.intercept,
+    passed=overriding.PASSED,
+    overrides_nothing=overriding.overrides_nothing,
 )
 if _bump is not None:  # all or nothing: who counts writes and lists views in C does so everywhere
     Cell.bump, views.enlist = _bump, native.native.enlist  # type: ignore[method-assign]
