@@ -19,6 +19,7 @@ import retrograd as rg
 from retrograd import Tensor, ops
 from retrograd.engine.forward import linear_groups
 from retrograd.engine.op import OPS, Op, recorded
+from retrograd.engine.overriding import forms
 from retrograd.ops import later
 
 HERE = Path(__file__).parent
@@ -87,7 +88,8 @@ def surface() -> dict[int, tuple[object, list[str]]]:
     found: dict[int, tuple[object, list[str]]] = {}
     methods = {name: value for name, value in vars(Tensor).items() if callable(value)}
     for prefix, names in (*SPACES.items(), ("Tensor.", methods)):
-        for name, value in names.items():
+        for name, shown in names.items():
+            value = bare(shown)
             function = isinstance(value, FunctionType) or hasattr(value, "op")
             if name.startswith("_") or not function or name.endswith("_"):
                 continue
@@ -98,6 +100,12 @@ def surface() -> dict[int, tuple[object, list[str]]]:
     return found
 
 
+def bare(value: object) -> object:
+    """The function behind the form of it that users see."""
+    return BARE.get(id(value), value)
+
+
+BARE = {id(form): function for function, form in forms.items()}
 PUBLIC = surface()
 NAME_OF = {key: names[0] for key, (_, names) in PUBLIC.items()}
 
@@ -155,6 +163,11 @@ def is_behind(function: FunctionType) -> bool:
 
 def called(function: FunctionType, top: str) -> list[object]:
     """The functions that the source of a function names; of a table, those like `top`."""
+    return [bare(value) for value in named_in(function, top)]
+
+
+def named_in(function: FunctionType, top: str) -> list[object]:
+    """What the source of a function names."""
     inner = inspect.unwrap(function)
     closed = inspect.getclosurevars(inner).nonlocals
     names = {**inner.__globals__, **dict.fromkeys(inner.__code__.co_varnames), **closed}

@@ -8,21 +8,10 @@ import pytest
 
 import retrograd as rg
 
-BINARY = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and_",
-    "or_",
-    "xor",
-    "lshift",
-    "rshift",
-]
+BINARY = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
+    *("matmul", "and_", "or_", "xor", "lshift", "rshift"),
+)
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
@@ -31,18 +20,13 @@ def dunder(name, prefix=""):
     return f"__{prefix}{name.rstrip('_')}__"
 
 
-def methods(namespace):
-    for name in BINARY:
-        for prefix in ("", "r"):
-            known = dunder(name, prefix)
-            namespace[known] = lambda self, other, known=known: known
-    for name in COMPARISONS:
-        known = dunder(name)
-        namespace[known] = lambda self, other, known=known: known
-    return namespace
+def answer(known):
+    return lambda self, other: known
 
 
-Speaks = type("Speaks", (), methods({"__hash__": None}))
+NAMES = [dunder(name, prefix) for name in BINARY for prefix in ("", "r")]
+NAMES += [dunder(name) for name in COMPARISONS]
+Speaks = type("Speaks", (), {"__hash__": None, **{name: answer(name) for name in NAMES}})
 MUTE = object()
 
 

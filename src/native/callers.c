@@ -2,6 +2,7 @@
 
 #include "shared.h"
 #include "record.c"
+#include "overriding.c"
 
 /* Put the inputs' arrays in place, held, and return how many there are: fewer than inputs where
    Python is to see to the call. */
@@ -87,7 +88,7 @@ compute(Call *call)
     if (result != NULL || PyErr_Occurred()) {
         return result;
     }
-    if (call->of->view == VIEW) { /* nothing is computed */
+    if (call->of->view != NO_VIEW) { /* nothing is computed */
         return PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
     }
     PyObject *token = make_quiet();
@@ -157,6 +158,11 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     Caller *self = (Caller *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), most = self->takes_scalar ? 0 : MOST;
     bool fits = self->variadic ? 0 < count && count <= MOST_VALUES : count == self->inputs;
+    PyObject *override = overridden(callable, args, nargsf, kwnames);
+    if (override != passed) {
+        return override;
+    }
+    Py_DECREF(override);
     if (fits && plain_params(kwnames, most)) {
         long kind = current_modes();
         if (kind != OTHER) {
@@ -174,6 +180,18 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         }
     }
     return PyObject_Vectorcall(self->python, args, nargsf, kwnames);
+}
+
+/* The call of a function of Python's that users see. */
+static PyObject *
+public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *override = overridden(callable, args, nargsf, kwnames);
+    if (override != passed) {
+        return override;
+    }
+    Py_DECREF(override);
+    return PyObject_Vectorcall(((Caller *)callable)->python, args, nargsf, kwnames);
 }
 
 static bool
@@ -287,6 +305,20 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     for (Py_ssize_t i = 0; i < edges; i++) {
         self->keeps[i] = (unsigned char)PyLong_AsLong(PyTuple_GET_ITEM(keeps, i));
+    }
+    return (PyObject *)self;
+}
+
+static PyTypeObject CallerType;
+
+/* The form of a function that users see: a caller of no op. */
+static PyObject *
+public(PyObject *module, PyObject *function)
+{
+    Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
+    if (self != NULL) {
+        self->vectorcall = public_call;
+        self->python = Py_NewRef(function);
     }
     return (PyObject *)self;
 }

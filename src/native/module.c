@@ -15,7 +15,7 @@
       so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
       nothing is used whose type is not known.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`; and `backward.c`, that `leaves.c`.
+   `views.c`, and `overriding.c`; and `backward.c`, that `leaves.c`.
 */
 
 #include "shared.h"
@@ -94,9 +94,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&scalar_array, "scalar_array"},
         {&wrote_in_python, "wrote"},
         {&noted, "noted"},
-        {&quieten, "quieten"},
-        {&restore, "restore"},
-        {&quiet, "quiet"},
+        {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
         {&freed, "freed"},
@@ -105,6 +103,9 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&arrays, "arrays"},
         {&reals, "reals"},
         {&add, "add"},
+        {&intercept, "intercept"},
+        {&passed, "passed"},
+        {&overrides_nothing, "overrides_nothing"},
     };
     if (Tensor != NULL) {
         PyErr_SetString(PyExc_RuntimeError, "the engine has been set up already");
@@ -123,7 +124,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             PyErr_SetString(PyExc_TypeError, "setup() needs numbers, an iterator");
             return NULL;
         }
-        if (parts[i].type != NULL && parts[i].part != &modes) {
+        if (parts[i].type == &PyType_Type || parts[i].part == &constants) {
             *parts[i].part = parts[i].given;
         }
     }
@@ -182,6 +183,8 @@ static PyMethodDef functions[] = {
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
+    {"public", public, METH_O, NULL},
+    {"watch", watch, METH_O, NULL},
     {NULL},
 };
 
@@ -223,6 +226,7 @@ PyInit__native(void)
         {&text_acquire, "acquire"},
         {&text_release, "release"},
         {&writer, "backward()"},
+        {&text_torch_function, "__torch_function__"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

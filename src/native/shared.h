@@ -35,8 +35,8 @@ enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf; /* NULL until then */
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *numbers, *freed, *arrays, *reals,
-    *modes, *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one, *quieten, *restore,
-    *quiet, *noted, *wrote_in_python;
+    *modes, *add, *zero, *state, *refused, *output_kind, *bump_in_python, *one, *calm, *noted,
+    *wrote_in_python;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
@@ -142,31 +142,26 @@ current_modes(void)
     return known ? (long)kind : OTHER;
 }
 
-/* NumPy's floating-point errors are ignored from here on, until the token is handed back to
-   `make_loud`: NOTE [Quiet] in `quiet.py`. */
+/* NumPy ignores floating-point errors from here on, until what this gives is handed to `make_loud`:
+   NOTE [Quiet] in `quiet.py`. NumPy keeps its state in a context variable, and another context is
+   entered a third as fast as one variable is set and reset. */
 static PyObject *
 make_quiet(void)
 {
-    return PyObject_CallOneArg(quieten, quiet);
+    PyObject *context = PyContext_Copy(calm);
+    if (context != NULL && PyContext_Enter(context) < 0) {
+        Py_CLEAR(context);
+    }
+    return context;
 }
 
-/* Give the user his state back, and leave an error as it is; -1 with an error. */
+/* Give the user his state back; what happened meanwhile stays the error that is set. */
 static int
-make_loud(PyObject *token)
+make_loud(PyObject *context)
 {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject *done = PyObject_CallOneArg(restore, token);
-    Py_DECREF(token);
-    if (done == NULL) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
-        return -1;
-    }
-    Py_DECREF(done);
-    PyErr_Restore(type, value, traceback);
-    return 0;
+    int failed = PyContext_Exit(context);
+    Py_DECREF(context);
+    return failed;
 }
 
 static bool

@@ -16,6 +16,7 @@ from .autograd.gradcheck import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
 from .engine.graph import AccumulateGrad, shown
+from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, wrote
 
@@ -27,9 +28,62 @@ __all__: list[str] = []
 _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor
 
+_disabled_torch_function_impl = overrides_nothing
+
 _stash = threading.local()
 
 NO_PASS = "{name} should only be called during the backward pass"
+
+
+class DisableTorchFunctionSubclass(modes.Changed):
+    """A context in which no argument takes a call over; modes still do.
+
+    >>> import retrograd as rg
+    >>> class Mine(rg.Tensor):
+    ...     pass
+    >>> with rg._C.DisableTorchFunctionSubclass():
+    ...     type(Mine([1.0]) * 2).__name__
+    'Tensor'
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(overriding=max(modes.state.overriding, NO_SUBCLASSES))
+
+
+class DisableTorchFunction(modes.Changed):
+    """A context in which neither arguments nor modes take a call over."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(overriding=OFF)
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether arguments may take calls over."""
+    return not modes.state.overriding
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Whether neither arguments nor modes may take calls over."""
+    return modes.state.overriding == OFF
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode sees the calls of this thread."""
+    return bool(modes.state.function_modes) and modes.state.overriding != OFF
+
+
+def _len_torch_function_stack() -> int:
+    """How many modes see the calls of this thread."""
+    return len(modes.state.function_modes)
+
+
+def _get_overloaded_args(values: Sequence[Any]) -> list[Any]:
+    """Those of the arguments that are asked, in the order in which they are."""
+    return [] if modes.state.overriding else list(overloaded(values))
 
 
 class _WeakTensorRef:

@@ -1,5 +1,6 @@
 """Linear algebra under torch.linalg's names (names only; see `ops`)."""
 
+from .engine import overriding
 from .errors import LinAlgError
 from .ops.cholesky import cholesky, cholesky_ex, ldl_factor, ldl_factor_ex, ldl_solve
 from .ops.determinant import det, slogdet
@@ -67,3 +68,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+overriding.publish(globals(), "retrograd.linalg")

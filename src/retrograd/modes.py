@@ -47,7 +47,9 @@ class State(threading.local):
     `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
     progress (`engine.forward`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
     has put aside, or None; `batches` the batched calls (`engine.batch`),
-    `nested` the number of reverse-mode transforms (`func`); `absorb` lets a cotangent of 0 stay 0.
+    `nested` the number of reverse-mode transforms (`func`); `absorb` lets a cotangent of 0 stay 0;
+    `overriding` says whether arguments may take calls over, and `function_modes` are the modes that
+    do (`engine.overriding`).
     `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and
     whether that is only that nothing is recorded.
     """
@@ -70,6 +72,8 @@ class State(threading.local):
     batches: tuple[Any, ...] = ()
     nested: int = 0
     absorb: bool = False
+    overriding: int = 0
+    function_modes: tuple[Any, ...] = ()
     deviates: bool = False
     kind: int = DEFAULT
     member: Any = None

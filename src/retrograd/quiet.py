@@ -5,7 +5,8 @@ NOTE [Quiet]
    whatever else computes on arrays here. What `np.seterr`, `-W error` or a test runner ask for is
    all one to them, and they change nothing of it: no filter of warnings is ever touched.
 2. NumPy reads its state from a context variable. `token = quieten(QUIET)` sets it, `restore(token)`
-   gives the user's back, in a tenth of the time that `np.errstate` takes; `quietly` does both.
+   gives the user's back, in a tenth of the time that `np.errstate` takes; `quietly` does both. C
+   enters a copy of the context `CALM`.
 3. Code of the user's (hooks, custom Functions, functions that are transformed) runs in the user's
    state. So who is quiet calls no such code: a backward pass is quiet while `backward.advance` runs
    and while formulas do, not while it calls hooks.
@@ -15,7 +16,9 @@ This module knows nothing of tensors.
 
 from __future__ import annotations
 
+import contextvars
 import functools
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,7 +26,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["QUIET", "Quiet", "copyto", "quieten", "quietly", "restore"]
+__all__ = ["CALM", "QUIET", "Quiet", "copyto", "quieten", "quietly", "restore"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -48,6 +51,10 @@ except ImportError:  # a NumPy that keeps its state elsewhere
 else:
     QUIET = _make_extobj(all="ignore")
     quieten, restore = _extobj_contextvar.set, _extobj_contextvar.reset
+
+
+CALM = contextvars.Context()
+CALM.run(partial(np.seterr, all="ignore"))
 
 
 class Quiet:

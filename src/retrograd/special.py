@@ -1,5 +1,6 @@
 """Special functions under torch.special's names (names only; see `ops`)."""
 
+from .engine import overriding
 from .ops.activation import sigmoid as expit
 from .ops.bessel import (
     airy_ai,
@@ -114,3 +115,5 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+overriding.publish(globals(), "retrograd.special")

@@ -336,7 +336,7 @@ refused(native.Caller, python=len, op=1, forward=len, inputs=1, places=(), sourc
         facts=(), fits=0, several=0, joined=0, view=0, variadic=0, takes_scalar=0)
 refused(native.setup)
 names = "tensor node kind cell leaf view constants modes state numbers as_array scalar_array wrote"
-names += " noted quieten restore quiet fit freed refused output_kind arrays reals add"
+names += " noted calm fit freed refused output_kind arrays reals add"
 for junk in (None, 3, int, {}, [], iter([])):
     refused(native.setup, **dict.fromkeys(names.split(), junk))
 
@@ -347,7 +347,8 @@ class Slots:
 
 parts = dict.fromkeys(names.split(), len)
 parts |= dict.fromkeys(["tensor", "node", "kind", "cell", "leaf", "view"], Slots)
-parts |= dict(constants={}, modes={}, numbers=iter([]))
+import contextvars
+parts |= dict(constants={}, modes={}, numbers=iter([]), calm=contextvars.Context())
 refused(native.setup, **parts)  # no bump, and no constants
 
 import retrograd as rg

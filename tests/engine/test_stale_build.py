@@ -41,8 +41,8 @@ WRONG = {
     "no setup": ("del built.setup", "has no attribute 'setup'"),
     "a setup that fails": ("built.setup = lambda **parts: 1 / 0", "ZeroDivisionError"),
     "a part less": (
-        "built.setup = lambda quiet, **parts: real.setup(**parts)",
-        "setup() needs quiet",
+        "built.setup = lambda calm, **parts: real.setup(**parts)",
+        "setup() needs calm",
     ),
     "another constant": (
         "built.setup = lambda **p: real.setup(**{**p, 'constants': {**p['constants'], 'KEPT': 8}})",

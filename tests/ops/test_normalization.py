@@ -184,3 +184,27 @@ def ones(*shape):
 def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    "normalize",
+    [
+        lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: F.layer_norm(x.t(), (1000,)),
+        lambda x: F.group_norm(x.t(), 2),
+    ],
+)
+def test_half_floats_whose_sums_overflow_are_normalised(normalize):
+    x = rg.full((1000, 2), 100.0, dtype=rg.float16)
+    x[::2] = 102.0
+    out = normalize(x.requires_grad_())
+    assert out.dtype is rg.float16
+    assert out.abs().unique().tolist() == [1.0]
+    out.backward(rg.ones_like(out))
+    assert x.grad.dtype is rg.float16
+    assert x.grad.abs().max().item() < 1e-6  # 0, but for a unit in the last place
+
+
+def test_a_squared_error_of_half_floats_whose_sum_overflows_is_finite():
+    x = rg.full((1000,), 100.0, dtype=rg.float16)
+    assert F.mse_loss(x, x * 0).tolist() == 10000.0

@@ -3,6 +3,7 @@
 import importlib
 from typing import Any
 
+from ..engine.overriding import public
 from . import graph
 from .absorb import absorb_zeros
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -49,6 +50,8 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+backward, grad = map(public, (backward, grad))  # calls that tensors may take over
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from ..quiet import QUIET, quieten, restore
 from . import native
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
+from .overriding import PASSED, UNASKED, intercept
 from .record import INFERENCE_SAVED, STALE, finish
 from .tensor import Tensor, as_array, new_tensor
 
@@ -59,8 +60,13 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     exact = op.exact
     facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
     only_shape = facts == (None,)
+    plain = UNASKED
 
     def call(input: Any, **params: Any) -> Any:
+        if input.__class__ not in plain:
+            found = intercept(call, (input,), params)
+            if found is not PASSED:
+                return found
         token = quieten(QUIET)
         try:
             x = input._array
@@ -120,6 +126,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
     nothing, pair = (None,) * len(op.saves), None
+    plain = UNASKED
     if differentiable:
         edge = Node()
         first, second, both = [
@@ -129,6 +136,10 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             pair = both  # the commonest case: two tensors that both require grad and are both saved
 
     def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
+        if input.__class__ not in plain or other.__class__ not in plain:
+            found = intercept(call, (input, other), {} if out is None else {"out": out})
+            if found is not PASSED:
+                return found
         if out is not None:
             return write_out(call, out, (input, other), {})
         token = quieten(QUIET)
@@ -222,8 +233,13 @@ def ternary_caller(op: Op) -> Callable[..., Any]:
     plans = [op.plan([node if mask & bit else None for bit in (1, 2, 4)]) for mask in range(8)]
     facts, exact, broadcasts = bool(op.facts), op.exact, op.elementwise
     last_shape = op.facts == (f"{op.inputs[2]}_shape",)
+    plain = UNASKED
 
     def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
+        if a.__class__ not in plain or b.__class__ not in plain or c.__class__ not in plain:
+            found = intercept(call, (a, b, c), params)
+            if found is not PASSED:
+                return found
         token = quieten(QUIET)
         try:
             x = a._array
@@ -283,8 +299,13 @@ def general_caller(op: Op) -> Callable[..., Any]:
     recordable = bool(op.vjps) and not op.view
     places = tuple([i for i, name in enumerate(op.inputs) if name in op.vjps])
     variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
+    plain = UNASKED
 
     def call(*inputs: Any, **params: Any) -> Any:
+        if not plain or not plain.issuperset(map(type, inputs)):
+            found = intercept(call, inputs, params)
+            if found is not PASSED:
+                return found
         token = quieten(QUIET)
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import copyto
+from .overriding import PASSED, UNASKED, intercept
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import sever
 
@@ -168,6 +169,10 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     """
     if out is None:
         return function(*inputs, **params)
+    if out.__class__ not in UNASKED:
+        found = intercept(function, inputs, {**params, "out": out})
+        if found is not PASSED:
+            return found
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if modes.state.levels and any(isinstance(t, Tensor) and t._tangents for t in (*inputs, out)):

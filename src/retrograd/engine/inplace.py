@@ -88,7 +88,7 @@ def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return write(self, written, function, args, kwargs)
 
-    functools.update_wrapper(call, function, ("__annotations__", "__module__"))
+    functools.update_wrapper(call, function, ("__annotations__", "__module__"), ())
     call.__name__ = call.__qualname__ = written
     call.__doc__ = f"In-place form of `{plain}`: writes the result into `self` and returns it."
     return call

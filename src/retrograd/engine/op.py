@@ -38,8 +38,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..quiet import QUIET, quieten, restore
-from . import callers, graph, native, views
+from ..quiet import CALM
+from . import callers, graph, native, overriding, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
@@ -89,15 +89,16 @@ _bump = native.set_up(
     scalar_array=dtypes.scalar_array,
     wrote=wrote,
     noted=noted,
-    quieten=quieten,
-    restore=restore,
-    quiet=QUIET,
+    calm=CALM,
     fit=fit,
     fit_leaf=fit_leaf,
     freed=FREED,
     arrays=arrays,
     reals=reals,
     add=np.add,
+    intercept=overriding.intercept,
+    passed=overriding.PASSED,
+    overrides_nothing=overriding.overrides_nothing,
 )
 if _bump is not None:  # all or nothing: who counts writes and lists views in C does so everywhere
     Cell.bump, views.enlist = _bump, native.native.enlist  # type: ignore[method-assign]

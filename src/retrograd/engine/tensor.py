@@ -21,6 +21,7 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
+from .overriding import IGNORED, TENSOR, names, never, public
 from .views import live_views, sever
 
 if TYPE_CHECKING:
@@ -171,6 +172,8 @@ class Tensor:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         first = data[0] if len(data) == 1 else None
         sizes = first if isinstance(first, Size) else data
+        if isinstance(first, Tensor) and first._array.dtype is dtypes.default_numpy():
+            return first.as_subclass(cls)  # the same memory, as in PyTorch
         if first is not None and not isinstance(first, (int, Size)):
             if isinstance(first, (float, complex)):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
@@ -335,6 +338,8 @@ class Tensor:
 
     __hash__ = object.__hash__  # by identity, though `==` compares elementwise
 
+
+never(Tensor, Size, device, dtypes.dtype)
 
 _new = object.__new__
 
@@ -540,11 +545,15 @@ def _raw(data: Any) -> Any:
     return data._array if isinstance(data, Tensor) else data
 
 
-def method(function: F, *names: str) -> F:
-    """Attach `function`, whose first argument is the tensor, to `Tensor` under `names` or its own.
+def method(function: F, *under: str, asks: bool = True) -> F:
+    """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
-    The only way in which tensors get methods outside this module.
+    The only way in which tensors get methods outside this module. `asks` says whether calls may be
+    taken over: NOTE [Who is asked] in `overriding`.
     """
-    for name in names or (function.__name__,):  # type: ignore[attr-defined]
-        setattr(Tensor, name, function)
+    for name in under or (function.__name__,):  # type: ignore[attr-defined]
+        seen = public(function) if asks and name not in IGNORED else function
+        if callable(seen):
+            names.setdefault(seen, TENSOR + name)
+        setattr(Tensor, name, seen)
     return function

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from ..engine import inplace
+from ..engine import inplace, overriding
 from ..ops.activation import (
     celu,
     elu,
@@ -138,3 +138,5 @@ from ..ops.windows import fold, unfold
 celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = map(
     inplace.in_place, (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu, threshold)
 )
+
+overriding.publish(globals(), "retrograd.nn.functional")

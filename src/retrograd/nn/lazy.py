@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.overriding import overrides_nothing
 from ..engine.tensor import Tensor, new_tensor
 from . import conv, normalization
 from .linear import Linear
@@ -48,6 +49,7 @@ class _Uninitialized(Tensor):
     """A tensor whose shape is not known yet; `becomes` is its class once it is."""
 
     __slots__ = ()
+    __torch_function__ = overrides_nothing
 
     becomes: type[Any]
 
@@ -80,6 +82,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
     """
 
     __slots__ = ()
+    __torch_function__ = overrides_nothing
 
     becomes = Parameter
 
@@ -103,6 +106,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     """
 
     __slots__ = ()
+    __torch_function__ = overrides_nothing
 
     becomes = Buffer
 

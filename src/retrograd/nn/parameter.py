@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.overriding import never, overrides_nothing
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
 
 __all__ = ["Buffer", "Parameter"]
@@ -52,6 +53,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __torch_function__ = overrides_nothing
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         """A parameter on the memory of `data`."""
@@ -86,6 +88,8 @@ class Buffer(Tensor):
 
     __slots__ = ()
 
+    __torch_function__ = overrides_nothing
+
     persistent: bool = True
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
@@ -96,3 +100,6 @@ class Buffer(Tensor):
 
     def __repr__(self) -> str:
         return repr(_as_plain(self))
+
+
+never(Parameter, Buffer)

@@ -8,7 +8,8 @@ import importlib.util
 from types import ModuleType
 from typing import Any
 
-from . import activation, along, copying, draw, history, saved_names, structure, stubs
+from ..engine import overriding
+from . import activation, along, copying, draw, history, operators, saved_names, structure, stubs
 from .arithmetic import *
 from .complex import *
 from .elementwise import *
@@ -49,6 +50,9 @@ from .convert import *
 from .random import *
 from .printing import *
 from .activation import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
+
+operators.show_operators()
+overriding.publish(globals(), "retrograd")
 
 __all__ = [
     name

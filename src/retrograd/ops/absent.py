@@ -58,10 +58,6 @@ REASONS = [
         "log-probabilities are short formulas",
     ),
     (
-        r"overrides|DisableTorchFunction\w*",
-        "there is no __torch_function__: write functions of tensors, or a subclass with methods",
-    ),
-    (
         r"\w*masked_tensor|MaskedTensor",
         "masked tensors are no class: functions of retrograd.masked take the mask as an argument",
     ),

@@ -10,7 +10,10 @@ import copy
 import warnings
 from typing import Any
 
+from .. import modes
 from ..backends.memory import memory, moved, root
+from ..engine.overriding import NO_SUBCLASSES
+from ..engine.subclasses import retyped
 from ..engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 
 __all__: list[str] = []
@@ -36,7 +39,27 @@ INTERNAL = ("_view_of", "_views", "_outdated", "_inference", "_gradient", "_park
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
     """What the user, or a subclass, has stored on the tensor."""
-    return {key: value for key, value in tensor.__dict__.items() if key not in INTERNAL}
+    found = {key: value for key, value in tensor.__dict__.items() if key not in INTERNAL}
+    for name in slots_of(type(tensor)):
+        if hasattr(tensor, name):
+            found[name] = getattr(tensor, name)
+    return found
+
+
+def slots_of(cls: type[Tensor]) -> list[str]:
+    """The names of the slots that subclasses have added to those of `Tensor`."""
+    added = [vars(kind).get("__slots__", ()) for kind in cls.__mro__ if issubclass(kind, Tensor)]
+    return [name for names in added[:-1] for name in ([names] if isinstance(names, str) else names)]
+
+
+def restore(tensor: Tensor, stored: dict[str, Any]) -> None:
+    """Store on a tensor what `attributes` found on another of its class."""
+    slots = slots_of(type(tensor))
+    for name, value in stored.items():
+        if name in slots:
+            setattr(tensor, name, value)
+        else:
+            tensor.__dict__[name] = value
 
 
 def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -> Tensor:
@@ -44,7 +67,7 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
     made = new_tensor(array, cls)
     if requires_grad:
         set_requires_grad(made, True)
-    made.__dict__.update(stored)
+    restore(made, stored)
     return made
 
 
@@ -88,9 +111,8 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-    made = self.view_as(self)
-    made.__class__ = cls
-    return made
+    with modes.Changed(overriding=NO_SUBCLASSES):
+        return retyped(self.view_as(self), cls)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -103,7 +125,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
     array = _copied(self._array, memo)
     made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
-    made.__dict__.update(copy.deepcopy(attributes(self), memo))
+    restore(made, copy.deepcopy(attributes(self), memo))
     if self.grad is not None:
         made._gradient = copy.deepcopy(self.grad, memo)
     return made

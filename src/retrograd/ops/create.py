@@ -21,7 +21,7 @@ from .. import dtypes
 from ..engine.dispatch import MOST_DIMS
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
-from ..quiet import quietly
+from ..quiet import QUIET, Quiet, quieten, quietly, restore
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
 
@@ -129,7 +129,6 @@ def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
                 element_types(element, found, depth + 1)
 
 
-@quietly
 def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None = None) -> Any:
     """Python numbers in nested sequences, of the types `found`, as an array."""
     kinds = {kind_of(data)} if found is None else found
@@ -145,12 +144,16 @@ def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None
         raise
     except OverflowError as error:
         raise refusal(wanted, error) from None
-    if target is not None:
-        return store(array, target)
-    if wanted.kind == "f":
-        return array.astype(dtypes.default_numpy(), copy=False)
-    if wanted.kind == "c":
-        return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
+    token = quieten(QUIET)
+    try:
+        if target is not None:
+            return store(array, target)
+        if wanted.kind == "f":
+            return array.astype(dtypes.default_numpy(), copy=False)
+        if wanted.kind == "c":
+            return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
+    finally:
+        restore(token)
     return array
 
 
@@ -196,7 +199,8 @@ def store(array: Any, target: np.dtype[Any]) -> Any:
                 f"value cannot be converted to type {name} without overflow: "
                 f"the values lie between {least} and {most}"
             )
-    return converted(array, target)
+    with Quiet():
+        return array.astype(target)
 
 
 def extremes(array: Any) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ They are more than half of the package, and a program needs few of them: so the 
 
 from types import ModuleType
 
+from ..engine import overriding
 from .adaptive import *
 from .bessel import *
 from .binomial import *
@@ -51,6 +52,8 @@ from .solve import *
 from .spectrogram import *
 from .tapers import *
 from .tensor_types import *
+
+overriding.publish(globals(), "retrograd")
 
 __all__ = [
     name

@@ -124,6 +124,8 @@ def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
     d = np.subtract(*dtypes.promote(input, target))
     if reduction == "none":
         return (d * d.conj()).real
+    if d.dtype.char == "e":  # whose sum may overflow where the mean does not
+        return _mse_forward(d.astype(np.float32), np.float32(0), reduction=reduction).astype("e")
     flat = d.ravel()
     few = flat.size <= sums.CHUNK  # then half the time
     total = np.vdot(flat, flat) if few else sums.inner(flat, flat).astype(flat.dtype)

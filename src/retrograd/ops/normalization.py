@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.dispatch import check_memory, write_out
+from ..engine.op import recorded
 from ..engine.tensor import Interpreted, Tensor, new_tensor, wrote
 from .standardize import native_batch_norm, native_layer_norm
 
@@ -92,6 +93,19 @@ def _track(
     wrote(running, name, counted=name != "batch_norm")  # as PyTorch counts
 
 
+def _normalized(op: Any, input: Tensor, *parameters: Tensor | None, **params: Any) -> Any:
+    """(out, mean, var) of a record; half floats in single precision, lest their sums overflow."""
+    kind = input._array.dtype
+    if kind.itemsize > 2:
+        return op(input, *parameters, **params)
+    wide = [
+        None if t is None else recorded.cast(t, dtype=np.dtype(np.float32))
+        for t in (input, *parameters)
+    ]
+    out, mean, var = op(*wide, **params)
+    return recorded.cast(out, dtype=kind), mean, var
+
+
 def is_batched(*tensors: Tensor) -> bool:
     """Whether one of the tensors stands for many, so that its array cannot be computed with."""
     return any(isinstance(t._array, Interpreted) for t in tensors)
@@ -140,7 +154,7 @@ def batch_norm(
         return _with_running(input, running_mean, running_var, weight, bias, eps)
     dim = (0, *range(2, len(shape)))
     scale, shift = _per_channel(weight, len(shape)), _per_channel(bias, len(shape))
-    out, mean, var = native_batch_norm(input, scale, shift, dim=dim, eps=eps)
+    out, mean, var = _normalized(native_batch_norm, input, scale, shift, dim=dim, eps=eps)
     if count:
         _track(running_mean, mean, 1.0, momentum, "batch_norm")
         _track(running_var, var, count / (count - 1), momentum, "batch_norm")
@@ -203,7 +217,9 @@ def instance_norm(
                     weight=weight, bias=bias)  # fmt: skip
     _check_width(input, weight, bias)
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
-    out, mean, var = native_batch_norm(input, scale, shift, dim=tuple(range(2, ndim)), eps=eps)
+    out, mean, var = _normalized(
+        native_batch_norm, input, scale, shift, dim=tuple(range(2, ndim)), eps=eps
+    )
     if count and shape[0]:
         average, spread = mean.detach().mean(0), var.detach().mean(0)
         _track(running_mean, average, 1.0, momentum, "instance_norm")
@@ -261,7 +277,7 @@ def layer_norm(
     tensor([[-1.,  1.]])
     """
     dim = _trailing("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    return native_layer_norm(input, weight, bias, dim=dim, eps=eps)[0]  # type: ignore[no-any-return]
+    return _normalized(native_layer_norm, input, weight, bias, dim=dim, eps=eps)[0]  # type: ignore[no-any-return]
 
 
 def rms_norm(
@@ -337,7 +353,8 @@ def group_norm(
     grouped = input.reshape(shape[0], *inner, math.prod(shape[2:]))
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
-    return native_layer_norm(grouped, scale, shift, dim=(2, 3), eps=eps)[0].reshape(shape)  # type: ignore[no-any-return]
+    out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
+    return out.reshape(shape)  # type: ignore[no-any-return]
 
 
 def local_response_norm(

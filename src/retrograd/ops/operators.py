@@ -12,6 +12,7 @@ import numpy as np
 
 from ..engine.dispatch import NUMBERS, operand
 from ..engine.inplace import write
+from ..engine.overriding import operators, shown_as
 from ..engine.tensor import Tensor, method, new_tensor
 
 if TYPE_CHECKING:
@@ -53,6 +54,37 @@ def attach_in_place(function: Callable[..., Any], name: str, written: str) -> No
         return write(self, written, function, (other,), {})
 
     _attach(call, name)
+
+
+BINARY = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
+    *("matmul", "and", "or", "xor", "lshift", "rshift"),
+)
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+SHOWN = {  # what overrides of operators are told, where it is not the operator
+    "__add__": "add",
+    "__iadd__": "add_",
+    "__imul__": "mul_",
+    "__isub__": "sub_",
+    "__matmul__": "matmul",
+    "__mod__": "remainder",
+    "__mul__": "mul",
+    "__radd__": "add",
+    "__rmul__": "mul",
+    "__sub__": "sub",
+    "__truediv__": "div",
+    **{f"__{name}__": name for name in COMPARISONS if name != "eq"},
+}
+
+
+def show_operators() -> None:
+    """Enter the operators, once all are attached, with the methods that PyTorch tells instead."""
+    owned = vars(Tensor)
+    known = [f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")]
+    for name in (*known, *[f"__{name}__" for name in COMPARISONS]):
+        operators.add(owned[name])
+    for name, shown in SHOWN.items():
+        shown_as[owned[name]] = owned[shown]
 
 
 def _attach(call: Callable[..., Any], *names: str) -> None:

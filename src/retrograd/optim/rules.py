@@ -21,7 +21,7 @@ import numpy as np
 from .. import modes
 from ..dtypes import default_numpy, real_of, scalar_array
 from ..engine.tensor import Tensor, new_tensor, wrote
-from ..quiet import Quiet
+from ..quiet import QUIET, Quiet, quieten, restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,8 +49,14 @@ def quiet_step(step: F) -> F:
 
     @functools.wraps(step)
     def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
-        with Quiet() as calm:
-            return step(self, None if closure is None else partial(calm.aloud, closure))
+        if closure is not None:
+            with Quiet() as calm:
+                return step(self, partial(calm.aloud, closure))
+        token = quieten(QUIET)
+        try:
+            return step(self)
+        finally:
+            restore(token)
 
     return call  # type: ignore[return-value]
 

@@ -1,0 +1,75 @@
+/* Who overrides a call: NOTE [Who is asked] in `engine/overriding.py`. */
+
+#include "shared.h"
+
+static PyObject *intercept, *passed, *overrides_nothing, *text_torch_function;
+static int watched; /* whether a thread is in a mode that sees every call */
+
+static bool
+is_asked(PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(value);
+    if (type == Tensor || type == &PyLong_Type || type == &PyFloat_Type || value == Py_None) {
+        return false;
+    }
+    PyObject *found = _PyType_Lookup(type, text_torch_function); /* which CPython caches */
+    return found != NULL && found != overrides_nothing;
+}
+
+/* Whether one of the arguments, or of what a list or tuple among them holds, is to be asked; a list
+   is looked at as far as its first number. */
+static bool
+is_overridden(PyObject *const *args, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *value = args[i];
+        if (is_asked(value)) {
+            return true;
+        }
+        if (PyTuple_Check(value) || PyList_Check(value)) {
+            for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); k++) {
+                PyObject *item = PySequence_Fast_GET_ITEM(value, k);
+                if (is_asked(item)) {
+                    return true;
+                }
+                if (PyList_Check(value) && (PyLong_CheckExact(item) || PyFloat_CheckExact(item))) {
+                    break;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* What an override makes of a call; `passed`, a new reference, where there is none. */
+static PyObject *
+overridden(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    if (!watched && !is_overridden(args, count + named)) {
+        return Py_NewRef(passed);
+    }
+    PyObject *values = PyTuple_New(count), *options = PyDict_New(), *result = NULL;
+    for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
+    }
+    for (Py_ssize_t i = 0; options != NULL && i < named; i++) {
+        if (PyDict_SetItem(options, PyTuple_GET_ITEM(kwnames, i), args[count + i]) < 0) {
+            Py_CLEAR(options);
+        }
+    }
+    if (values != NULL && options != NULL) {
+        result = PyObject_CallFunctionObjArgs(intercept, callable, values, options, NULL);
+    }
+    Py_XDECREF(values);
+    Py_XDECREF(options);
+    return result;
+}
+
+static PyObject *
+watch(PyObject *module, PyObject *on)
+{
+    watched = PyObject_IsTrue(on);
+    return watched < 0 ? NULL : Py_NewRef(Py_None);
+}

@@ -1,0 +1,253 @@
+"""Calls that an argument, or a mode, takes over: PyTorch's `__torch_function__` protocol.
+
+NOTE [Who is asked]
+1. Every public function and method has a form that users see: an op's caller itself, or what
+   `public` makes of a function in Python. It looks at the types of its arguments, and of what the
+   lists and tuples among them hold, before it runs. Tensors, numbers and None are told by their
+   type alone, so plain calls pay for a few comparisons of pointers (`src/native/overriding.c`),
+   and where there is no C for looking types up in a set, `UNASKED`.
+2. A type is asked if it has a `__torch_function__` other than `overrides_nothing`. `Tensor` itself
+   is not: its own one serves its subclasses.
+3. Modes are asked first, the innermost one, which is out of force meanwhile. Then the arguments
+   from left to right, each type once and a subclass before its bases, until one returns something
+   other than NotImplemented.
+4. What runs below the function that was taken over is not seen: whoever calls it does so with
+   subclasses disabled, or from a mode.
+5. Properties and the methods in the body of `Tensor` get such forms when the first class or mode
+   that may ask for them appears (`engine.subclasses`); nobody pays for it before. `HIDDEN` is what
+   only modes see: factories make plain tensors of whatever they are given.
+
+This module knows no tensor and no op.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from .. import modes
+from ..locks import structure
+from . import native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = [
+    "PASSED",
+    "UNASKED",
+    "ask",
+    "entered",
+    "form",
+    "forms",
+    "intercept",
+    "is_asked",
+    "never",
+    "overloaded",
+    "overrides_nothing",
+    "public",
+    "publish",
+    "unanswered",
+]
+
+PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
+
+ENABLED, NO_SUBCLASSES, OFF = range(3)  # `modes.State.overriding`
+
+NUMBERS = (int, float, bool, complex)
+NEVER: set[type] = {*NUMBERS, str, slice, type(None), type(...)}  # types that are never asked
+UNASKED: set[type] = set(NEVER)  # the same, but empty while a thread is in a mode
+
+# Names of functions of which arguments are not asked, and of those that nothing is told about.
+HIDDEN: set[str] = {
+    *("arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty"),
+    *("empty_permuted", "empty_strided", "eye", "frombuffer", "from_dlpack", "from_file"),
+    *("from_numpy", "full", "hamming_window", "hann_window", "kaiser_window", "linspace"),
+    *("logspace", "ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor"),
+    *("tensor", "tril_indices", "triu_indices", "zeros"),
+}
+IGNORED: set[str] = {
+    *("are_deterministic_algorithms_enabled", "broadcast_shapes", "can_cast", "finfo"),
+    *("get_default_device", "get_default_dtype", "get_num_interop_threads", "get_num_threads"),
+    *("get_rng_state", "iinfo", "initial_seed", "is_storage", "is_tensor", "manual_seed"),
+    *("promote_types", "seed", "set_default_device", "set_default_dtype", "set_flush_denormal"),
+    *("set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state"),
+    *("typename", "use_deterministic_algorithms", "_make_subclass", "as_subclass"),
+    *("__array_function__", "__array_namespace__", "__array_ufunc__", "__hash__", "__iter__"),
+}
+
+TENSOR = "retrograd.Tensor."
+
+NOBODY = (
+    "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
+    "NotImplemented: no implementation found for '{name}' on types that implement "
+    "__torch_function__: {types}{mode}"
+)
+
+forms: dict[Any, Any] = {}  # the form that users see, by function
+names: dict[Any, str] = {}  # what errors call a function
+shown_as: dict[Any, Any] = {}  # operators, and getters of properties: what they are to be called
+operators: set[Any] = set()  # these return NotImplemented where nobody knows an operand
+
+
+def overrides_nothing(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a tensor class whose results are plain tensors: none."""
+    with modes.Changed(overriding=NO_SUBCLASSES):
+        return func(*args, **(kwargs or {}))
+
+
+def is_asked(kind: type) -> bool:
+    """Whether arguments of a type are asked: NOTE [Who is asked], rule 2."""
+    if kind in NEVER:
+        return False
+    found = getattr(kind, "__torch_function__", None)
+    return found is not None and found is not overrides_nothing
+
+
+def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Those of the arguments that are asked, one of each type, in the order of rule 3."""
+    found: list[Any] = []
+    for value in _spread(values):
+        kind = type(value)
+        if is_asked(kind) and not any(kind is type(other) for other in found):
+            bases = [i for i, other in enumerate(found) if issubclass(kind, type(other))]
+            found.insert(bases[0] if bases else len(found), value)
+    return tuple(found)
+
+
+def _spread(values: Iterable[Any]) -> Iterator[Any]:
+    """Values, and what lists (up to their first number) and tuples among them hold."""
+    for value in values:
+        yield value
+        if isinstance(value, (list, tuple)):
+            for item in value:
+                yield item
+                if type(item) in NUMBERS and isinstance(value, list):
+                    break
+
+
+def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a mode or an argument makes of a call, or PASSED where nobody wants it."""
+    state = modes.state
+    if state.overriding == OFF:
+        return PASSED
+    name = getattr(function, "__name__", "")
+    asked: tuple[Any, ...] = ()
+    if state.overriding == ENABLED and name not in HIDDEN:
+        asked = overloaded([*args, *kwargs.values()])
+    if not asked and not state.function_modes:
+        return PASSED
+    shown = shown_as.get(function, function)
+    try:
+        answer = ask(shown, asked, args, kwargs)
+    except TypeError:  # of the function itself, which an operator is to hide
+        if function not in operators or type(args[1]) in NEVER or is_asked(type(args[1])):
+            raise
+        return NotImplemented
+    if answer is NotImplemented and function not in operators:
+        raise unanswered(shown, asked)
+    return answer
+
+
+def ask(function: Any, asked: tuple[Any, ...], args: Any, kwargs: dict[str, Any]) -> Any:
+    """The first answer to a call, NotImplemented where there is none."""
+    types = tuple([type(value) for value in asked])
+    stack = modes.state.function_modes
+    if stack:
+        with modes.Changed(function_modes=stack[:-1]):
+            answer = stack[-1].__torch_function__(function, types, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+    for value in asked:
+        answer = value.__torch_function__(function, types, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+    return NotImplemented
+
+
+def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
+    """The error for a call that all who were asked have refused."""
+    stack = modes.state.function_modes
+    name = names.get(function) or getattr(function, "__qualname__", repr(function))
+    mode = f", nor in the mode {stack[-1]!r}" if stack else ""
+    return TypeError(NOBODY.format(name=name, types=[type(t) for t in asked], mode=mode))
+
+
+def public(function: Any) -> Any:
+    """The form of a function that users see: NOTE [Who is asked], rule 1."""
+    if function.__class__ is not FunctionType or hasattr(function, "op"):
+        return function  # no function, or the caller of an op
+    if function.__name__ in IGNORED or function in _wrappers:
+        return function
+    found = forms.get(function)
+    if found is None:
+        found = forms[function] = form(function)
+    return found
+
+
+def form(function: Any) -> Any:
+    """A form of a function that asks its arguments, apart from all others."""
+    return _in_python(function) if native.native is None else native.native.public(function)
+
+
+_wrappers: set[Any] = set()
+
+
+def _in_python(function: Any) -> Callable[..., Any]:
+    plain = UNASKED
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        told = plain and plain.issuperset(map(type, args))
+        if not told or (kwargs and not plain.issuperset(map(type, kwargs.values()))):
+            found = intercept(call, args, kwargs)
+            if found is not PASSED:
+                return found
+        return function(*args, **kwargs)
+
+    _wrappers.add(call)
+    return call
+
+
+def publish(namespace: dict[str, Any], prefix: str) -> None:
+    """Put the forms that users see into a public module, and where the functions are defined.
+
+    `prefix` is what errors call the module.
+    """
+    ops = __package__.rpartition(".")[0] + ".ops"
+    for name, value in list(namespace.items()):
+        module = getattr(value, "__module__", None) or ""
+        if name.startswith("_") or isinstance(value, type) or not module.startswith(ops):
+            continue
+        namespace[name] = seen = public(value)
+        told = seen is not value or hasattr(seen, "op")
+        if told and name not in IGNORED and names.get(seen, TENSOR).startswith(TENSOR):
+            names[seen] = f"{prefix}.{name}"
+        home, own = vars(sys.modules[module]), getattr(value, "__name__", "")
+        if home.get(own) is value:
+            home[own] = seen
+
+
+def never(*kinds: type) -> None:
+    """Say of types that they are not asked and never will be."""
+    with structure:
+        NEVER.update(kinds)
+        if not _modes:
+            UNASKED.update(kinds)
+
+
+def entered(count: int) -> None:
+    """Count a mode that has been entered (1) or left (-1): rule 1."""
+    global _modes
+    with structure:
+        _modes += count
+        if _modes:
+            UNASKED.clear()
+        else:
+            UNASKED.update(NEVER)
+        if native.native is not None:
+            native.native.watch(bool(_modes))
+
+
+_modes = 0

@@ -1,0 +1,165 @@
+"""Classes of tensors: what an op gives for them, and how their properties are watched.
+
+The default `__torch_function__` runs the function without asking subclasses again and gives the
+results the class, as in PyTorch. A result is a new tensor, which is made a member of the class; one
+of the arguments becomes a view, lest the caller's own tensor changes its class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import modes
+from ..locks import structure
+from . import views
+from .graph import LEAF
+from .overriding import (
+    IGNORED,
+    NO_SUBCLASSES,
+    form,
+    is_asked,
+    public,
+    shown_as,
+)
+from .tensor import Tensor, method, new_tensor, set_requires_grad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["kept_types", "retyped", "watch_properties"]
+
+
+def torch_function(
+    cls: type[Tensor],
+    func: Callable[..., Any],
+    types: Iterable[type],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """Run `func` on plain terms, and give the tensors in its result this class.
+
+    A subclass that overrides it sees every public function, method and property that one of its
+    tensors is given to, and may call this by `super()`. NotImplemented where `types` has a class
+    that is no base of this one. Source: PyTorch's `Tensor.__torch_function__`.
+    """
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    kwargs = kwargs or {}
+    with modes.Changed(overriding=max(modes.state.overriding, NO_SUBCLASSES)):
+        found = func(*args, **kwargs)
+        if cls is Tensor or func in kept_types():
+            return found
+        given = [t for t in _leaves([*args, *kwargs.values()]) if isinstance(t, Tensor)]
+        return _converted(found, cls, given)
+
+
+def _leaves(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
+def _converted(found: Any, cls: type[Tensor], given: list[Any]) -> Any:
+    """`found` with its tensors as members of `cls`."""
+    if isinstance(found, Tensor):
+        if isinstance(found, cls):
+            return found
+        if any(found is value for value in given):
+            return found.as_subclass(cls)
+        return retyped(found, cls)
+    if isinstance(found, (tuple, list)):
+        made = [_converted(value, cls, given) for value in found]
+        if any(a is not b or isinstance(a, Tensor) for a, b in zip(made, found, strict=True)):
+            return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
+    return found
+
+
+def retyped(tensor: Tensor, cls: type[Tensor]) -> Tensor:
+    """`tensor`, which nobody else holds, as a member of `cls`."""
+    try:
+        tensor.__class__ = cls
+        return tensor
+    except TypeError:  # the class has slots of its own, so its members have another layout
+        made = new_tensor(tensor._array, cls)
+    made.__dict__.update(tensor.__dict__)
+    made._cell = tensor._cell
+    node = tensor._node
+    if node is not None and node.op is LEAF:
+        set_requires_grad(made, True)
+    else:
+        made._node = node
+    if made._view_of is not None:
+        views.enlist(made._view_of.base, made)
+    return made
+
+
+def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """A leaf of class `cls` on the memory of `data`, for the `__new__` of a subclass.
+
+    Source: PyTorch's `Tensor._make_subclass`.
+
+    >>> import retrograd as rg
+    >>> class Mine(rg.Tensor):
+    ...     def __new__(cls, values):
+    ...         return rg.Tensor._make_subclass(cls, rg.tensor(values))
+    >>> Mine([1, 2])
+    Mine([1, 2])
+    """
+    with modes.Changed(overriding=NO_SUBCLASSES):
+        made = retyped(data.detach(), cls)
+        set_requires_grad(made, require_grad)
+    return made
+
+
+def kept_types() -> set[Any]:
+    """Functions whose results keep the class they have: what a tensor has been given."""
+    owned = vars(Tensor)
+    return {owned[name].__get__ for name in ("_base", "_grad", "grad")}
+
+
+def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    if is_asked(cls):
+        watch_properties()
+
+
+def watch_properties() -> None:
+    """Let classes and modes see properties, and what the body of `Tensor` defines."""
+    with structure:
+        if _watched:
+            return
+        _watched.append(True)
+        for name, found in list(vars(Tensor).items()):
+            if isinstance(found, property):
+                _watch(found)
+            if name not in UNWATCHED:
+                setattr(Tensor, name, public(found))  # also the same: what CPython caches must go
+
+
+def _watch(found: Any) -> None:
+    """Make the functions of a property public in place, so that it stays the same object."""
+    parts = []
+    for function, shown in (
+        (found.fget, found.__get__),
+        (found.fset, found.__set__),
+        (found.fdel, found.__delete__),
+    ):
+        seen = None
+        if function is not None:
+            seen = form(function)
+            shown_as[seen] = shown
+        parts.append(seen)
+    found.__init__(*parts, found.__doc__)
+
+
+_watched: list[bool] = []
+UNWATCHED = {
+    *IGNORED,
+    *("__dict__", "__doc__", "__module__", "__new__", "__slots__", "__weakref__"),
+}
+
+method(classmethod(torch_function), "__torch_function__")
+method(staticmethod(make_subclass), "_make_subclass")
+method(classmethod(_init_subclass), "__init_subclass__")
