@@ -133,15 +133,19 @@ def explained(program, difference):
 def apart(a, b):
     """Whether two kinds of error differ: by family, or by the text that names a stale value."""
     first, second = ([*(error or "none").split(" ", 1), ""] for error in (a, b))
-    told = second[1] in ("overwritten", "freed")
-    return first[0] != second[0] or (told and first[1] != second[1])
+    told = ("overwritten", "freed")
+    return first[0] != second[0] or (second[1] in told and first[1] not in told)
 
 
 def agree(a, b, bound, size):
     """Whether two records do."""
     if a is None or b is None:
         return a is b
-    return a[0] == b[0] and abs(a[1] - b[1]) <= bound * size and abs(a[2] - b[2]) <= bound * size
+    return (
+        a[0] == b[0]
+        and abs(a[1] - b[1]) <= bound * max(size, abs(b[1]) / 100)
+        and abs(a[2] - b[2]) <= bound * size
+    )
 
 
 def difference(ours, theirs):

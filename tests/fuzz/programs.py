@@ -405,7 +405,7 @@ class Maker:
         create = self.chance(0.5)
         arguments = [root, w.name] + [cotangent] * bool(cotangent)
         arguments += ["create_graph=True" if create else self.pick(["retain_graph=True", ""])]
-        arguments += [self.pick(["", "allow_unused=True", "materialize_grads=True"])]
+        arguments += [self.pick(["", "materialize_grads=True"])]
         text = f"L.autograd.grad({', '.join(filter(None, arguments))})[0]"
         self.new(text, w.shape, w.dtype, history=create, dense=False)  # it may be expanded
 
