@@ -226,6 +226,29 @@ def test_a_retained_graph_runs_again_and_then_is_freed():
         y.backward()
 
 
+def test_a_gradient_with_create_graph_has_memory_of_its_own():
+    x, given = leaf(1.0, 2.0), rg.ones(2, dtype=rg.float64)
+    x.backward(given, create_graph=True)
+    x.backward(given)
+    assert x.grad.tolist() == [2.0, 2.0]
+    assert given.tolist() == [1.0, 1.0]
+
+
+def test_a_broadcast_gradient_with_create_graph_can_be_added_to():
+    x = rg.arange(5000.0, requires_grad=True)
+    x.sum().backward(create_graph=True)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [1 + 2.0 * n for n in range(5000)]
+
+
+def test_a_retained_gradient_with_create_graph_has_memory_of_its_own():
+    y, given = leaf(1.0) * 2, rg.ones(1, dtype=rg.float64)
+    y.retain_grad()
+    y.backward(given, create_graph=True)
+    y.grad.mul_(3)
+    assert given.tolist() == [1.0]
+
+
 def test_create_graph_retains_the_graph_by_default():
     x = leaf(2)
     y = x * x * x

@@ -31,7 +31,7 @@ L.autograd.set_detect_anomaly(True)
 L.autograd.graph.save_on_cpu()
 L.autograd.graph.allow_mutation_on_saved_tensors()
 saved_hooks(lambda t: t.clone(), lambda t: t)
-saved_hooks(lambda t: t.detach() * 2, lambda t: t / 2)
+saved_hooks(lambda t: (t.detach().clone(), 1), lambda t: t[0])
 saved_hooks(lambda t: [t], lambda t: t[0])
 """.strip().splitlines()
 
@@ -166,7 +166,6 @@ COPIES_INTO = forms("""
 SWAPS = forms("""
     {v}.data = {w}
     {v}.data = {w}.detach().clone().to({v}.dtype)
-    {v}.data = {w}.detach().clone().to(L.float64)
     {v}.data.mul_(2)
     {v}.data.zero_()
     {v}.detach().mul_(2)
@@ -217,8 +216,8 @@ HOOKS = forms("""
     {v}.retain_grad()
     {v}.retain_grad()
     {v}.register_post_accumulate_grad_hook(lambda p: note("{v}", p.grad))
-    {v}.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2))
-    {v}.register_post_accumulate_grad_hook(lambda p: p.data.sub_(p.grad))
+    {v}.register_post_accumulate_grad_hook(lambda p: note("{v}", p.grad.mul_(2)))
+    {v}.register_post_accumulate_grad_hook(lambda p: note("{v}", p.data.sub_(p.grad)))
     {v}.grad_fn.register_hook(lambda i, o: note("{v}", *o))
     {v}.grad_fn.register_prehook(lambda o: note("{v}", *o))
     {v}.grad_fn.register_prehook(lambda o: tuple(g * 2 for g in o))

@@ -132,8 +132,13 @@ class Maker:
         return text, eval(f"({shape})", known, known) if shape else ()
 
     def write(self, v, text, w=None):
-        """Append a statement that writes v and reads w."""
-        if v.memory in self.tangled:
+        """Append a statement that writes v and reads w.
+
+        No two elements of v are one in memory, which PyTorch refuses in part, and no leaf gets
+        another shape: what is left of its graph is nobody's promise.
+        """
+        reshapes = re.search(r"(squeeze|transpose)_\(", text)
+        if v.memory in self.tangled or not v.dense or (v.leaf and reshapes):
             raise SkipError
         if w is not None and w.history and v.inexact:
             self.vars = [
@@ -183,7 +188,8 @@ class Maker:
         elif layout == "tangle" and shape == (3, 3):
             text, dense = f"{text}.as_strided((3, 3), (2, 1))", False
             self.tangled.add(self.memories + 1)
-        text += ".requires_grad_()" if leaf else ""
+        if leaf:  # of a leaf that is a view PyTorch forgets that it is one
+            text += ".detach()" * (not text.endswith(f"L.{dtype})")) + ".requires_grad_()"
         self.new(text, shape, dtype, plain=True, history=leaf, leaf=leaf, dense=dense)
 
     def target(self, shape, *sources):
@@ -226,7 +232,11 @@ class Maker:
         name, shape = self.binary_name(v, w), broadcast(v.shape, w.shape)
         how = self.pick(["method", "function", "in place", "in place", "out"])
         if how == "in place":
-            if v.memory == w.memory or name in ("maximum", "minimum", "fmax", "logical_and"):
+            if (
+                v.memory == w.memory
+                or "bool" in (v.dtype, w.dtype)
+                or name in ("maximum", "minimum", "fmax", "logical_and")
+            ):
                 raise SkipError
             if name in forms.COMPARISONS and (v.history or w.history):
                 raise SkipError
@@ -322,7 +332,7 @@ class Maker:
 
     def swap(self):
         """Calls that change what a tensor is."""
-        v = self.var()
+        v = self.var(lambda v: v.dense)
         same = [w for w in self.vars if w.shape == v.shape and w.name != v.name]
         if not same:
             raise SkipError
@@ -395,9 +405,9 @@ class Maker:
         create = self.chance(0.5)
         arguments = [root, w.name] + [cotangent] * bool(cotangent)
         arguments += ["create_graph=True" if create else self.pick(["retain_graph=True", ""])]
-        arguments += [self.pick(["", "allow_unused=True", "materialize_grads=True"])]
+        arguments += [self.pick(["", "materialize_grads=True"])]
         text = f"L.autograd.grad({', '.join(filter(None, arguments))})[0]"
-        self.new(text, w.shape, w.dtype, history=create)
+        self.new(text, w.shape, w.dtype, history=create, dense=False)  # it may be expanded
 
     def read_grad(self):
         """The gradient of a leaf as a variable like any other: further passes may write it."""
@@ -406,8 +416,13 @@ class Maker:
         self.new(text, v.shape, v.dtype, v.memory)
 
     def hook(self):
-        """A hook of any kind, which looks at gradients or changes them."""
-        self.say(self.filled(self.pick(forms.HOOKS), self.var(lambda v: v.history))[0])
+        """A hook of any kind, which looks at gradients or changes them; on no view.
+
+        Those on views PyTorch forgets when the base is written under no_grad.
+        """
+        taken = [v.memory for v in self.vars]
+        v = self.var(lambda v: v.history and (v.leaf or taken.count(v.memory) == 1))
+        self.say(self.filled(self.pick(forms.HOOKS), v)[0])
 
     def optimize(self):
         """An optimizer's step, clipping, zeroing."""

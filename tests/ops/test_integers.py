@@ -167,3 +167,16 @@ def test_whole_numbers_evenly_spaced_must_fit():
     with pytest.raises(RuntimeError, match="without overflow"):
         rg.linspace(0, 300, 2, dtype=rg.uint8)
     assert rg.linspace(0, 255, 2, dtype=rg.uint8).tolist() == [0, 255]
+
+
+def test_a_fraction_is_cut_off_where_integers_are_filled():
+    x, first = rg.tensor([3, 4]), rg.tensor([True, False])
+    assert x.masked_fill(first, -1.5).tolist() == [-1, 4]
+    assert x.index_fill(0, rg.tensor([1]), 0.5).tolist() == [3, 0]
+    assert x.bool().masked_fill(first, 0.5).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("value", [1e30, float("nan"), 1j])
+def test_a_fill_value_that_integers_cannot_hold_is_refused(value):
+    with pytest.raises(RuntimeError, match="without overflow"):
+        rg.tensor([3, 4]).masked_fill(rg.tensor([True, False]), value)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.nn import Parameter, ParameterList
 from retrograd.optim import SGD, Adam, Optimizer
 
 
@@ -173,3 +174,15 @@ def test_an_optimizer_can_be_pickled_with_its_parameters():
     (p,) = other.param_groups[0]["params"]
     assert p.tolist() == a.tolist()
     assert other.state[p]["exp_avg"].tolist() == optimizer.state[a]["exp_avg"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("holder", [lambda p: rg.optim.SGD([p], 0.1), lambda p: ParameterList([p])])
+def test_zero_grad_fills_the_gradient_itself_where_it_has_a_history(holder):
+    p = Parameter(rg.tensor([rg.inf]))
+    (p * p).sum().backward(create_graph=True)
+    seen = p.grad
+    holder(p).zero_grad(set_to_none=False)
+    assert p.grad is seen
+    assert seen.tolist() == [0.0]
+    assert not seen.requires_grad

@@ -451,7 +451,7 @@ def fit_leaf(leaf: Tensor, g: Any) -> Any:
 
 
 def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
-    """Add `g` to the tensor's `.grad`, of which it may become the whole.
+    """Add `g` to the tensor's `.grad`, which keeps no memory of `g`: it may be written later.
 
     The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
     another thread has replaced or written the gradient since, the sum is made again.

@@ -340,15 +340,15 @@ class Module(Tree):
 
 
 def drop_grad(param: Tensor, set_to_none: bool) -> None:
-    """Forget the gradient of `param`, or fill it with zeros in a tensor without history."""
+    """Forget the gradient of `param`, or fill it with zeros and take its history away."""
     grad = param._gradient
     if grad is None:
         return
     if set_to_none:
         param._gradient = None
-    elif grad._node is not None:
-        param._gradient = new_tensor(grad._array * 0)
     else:
+        if grad._node is not None:
+            grad.detach_()
         check_memory(grad._array, "zero_grad", uniform=True)
         grad._array.fill(0)
         wrote(grad, "zero_grad")

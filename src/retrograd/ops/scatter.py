@@ -421,10 +421,10 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "
             f"{found._array.ndim} dimension(s)."
         )
-    order = "buifc"
-    if order.index(found._array.dtype.kind) > max(order.index(input._array.dtype.kind), 2):
-        value = found._array.real if input._array.dtype.kind == "f" else found._array
-        if value.astype(input._array.dtype) != found._array:
+    kind, order = input._array.dtype.kind, "buifc"
+    if order.index(found._array.dtype.kind) > max(order.index(kind), 2):
+        real, bounds = found._array.real, np.iinfo(input._array.dtype) if kind in "iu" else None
+        if found._array.imag or (bounds and not bounds.min <= real <= bounds.max):  # or a NaN
             raise RuntimeError(
                 f"value cannot be converted to type {input.dtype} without overflow: {found._array}"
             )

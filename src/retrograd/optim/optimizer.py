@@ -103,9 +103,9 @@ class Optimizer:
                     continue
                 if set_to_none:
                     p._gradient = None
-                elif grad._node is not None:
-                    p._gradient = new_tensor(np.zeros_like(grad._array))
                 else:
+                    if grad._node is not None:
+                        grad.detach_()
                     check_memory(grad._array, "zero_grad", uniform=True)
                     grad._array.fill(0)
                     wrote(grad, "zero_grad")
