@@ -444,3 +444,13 @@ def test_integers_take_values_without_their_history():
     assert whole.tolist() == [5, 1]
     half = rg.zeros(2, dtype=rg.float16).copy_(x)
     assert half.requires_grad
+
+
+@pytest.mark.parametrize("write", [lambda v: v.mul_(2), lambda v: v.fill_(1), rg.Tensor.zero_])
+def test_a_view_of_a_leaf_that_is_a_view_is_not_written(write):
+    x = rg.arange(6.0)[::2].requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        write(x[1:])
+    with rg.no_grad():
+        write(x[1:])
+    assert x.is_leaf

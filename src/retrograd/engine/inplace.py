@@ -297,7 +297,9 @@ def check_tracked(target: Tensor, name: str) -> None:
     if view is not None:
         if view.origin != "plain":
             raise RuntimeError(refusal(target, "is being", plain))
-        if view.base._node is not None and view.base._node.op is LEAF:
+        node, own = view.base._node, target._node
+        behind_leaf = node is None and own is not None and own.op is not LEAF  # a view, too
+        if behind_leaf or (node is not None and node.op is LEAF):
             trace = TRACE.format(view.trace) if view.trace else ""
             raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
     if target._node is not None and target._node.op is LEAF:
