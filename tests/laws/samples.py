@@ -11,6 +11,7 @@ import numpy as np
 import retrograd
 from retrograd.engine.op import OPS, Example, Op
 from retrograd.engine.tensor import new_tensor
+from retrograd.quiet import Quiet
 
 
 @dataclass
@@ -49,7 +50,8 @@ class Sample:
 
     def forward(self, arrays: list[Any]) -> list[Any]:
         """The op's differentiable outputs on arrays."""
-        results = self.op.forward(*arrays, **self.params)
+        with Quiet():
+            results = self.op.forward(*arrays, **self.params)
         results = list(results) if self.op.outputs > 1 else [results]
         return [np.asarray(r) for r in results[: self.op.grad_outputs]]
 

@@ -184,7 +184,8 @@ def _lerp_arrays(start: Any, end: Any, weight: Any) -> Any:
     """The end points exactly, whichever is nearer."""
     low = np.abs(weight) < 0.5
     step = end - start
-    return np.where(low, start + weight * step, end - step * (1 - weight)).astype(start.dtype)
+    found = np.where(low, start + weight * step, end - step * (1 - weight))
+    return found.astype(step.dtype) if found.dtype.kind == step.dtype.kind else found
 
 
 _lerp = declare(
