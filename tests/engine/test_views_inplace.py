@@ -532,3 +532,13 @@ def test_a_base_that_turns_gives_its_views_their_history():
     assert values(x.grad) == [[1.0, 1.0], [0.0, 0.0]]
     with pytest.raises(RuntimeError, match="returns multiple views"):
         first * 2
+
+
+def test_a_view_follows_a_leaf_that_is_turned_without_history():
+    leaf = rg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    view = leaf.squeeze()
+    with rg.no_grad():
+        leaf.transpose_(0, 1)
+    (view * view).sum().backward()
+    assert leaf.tolist() == [[1, 3], [2, 4]]
+    assert leaf.grad.tolist() == [[2, 6], [4, 8]]

@@ -125,3 +125,20 @@ def test_an_initialization_counts_as_a_write():
     init.zeros_(w)
     with pytest.raises(RuntimeError, match=r"written by init\.constant_"):
         out.backward()
+
+
+def test_an_initialiser_refuses_what_may_not_be_written():
+    with rg.inference_mode():
+        x = rg.ones(2, 2)
+    read_only = rg.ones(2, 2)
+    read_only._array.flags.writeable = False
+    for fill in (rg.nn.init.normal_, rg.nn.init.zeros_, rg.nn.init.eye_):
+        with pytest.raises(RuntimeError, match="inference tensor"):
+            fill(x)
+        with pytest.raises(RuntimeError, match="read-only"):
+            fill(read_only)
+    assert x.tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_constant_wraps_around_in_an_unsigned_tensor():
+    assert rg.nn.init.constant_(rg.tensor([2], dtype=rg.uint8), -1).tolist() == [255]

@@ -271,7 +271,8 @@ def turn(
         how: Any = view._view_of
         how.path = ((OPS[undo[0]], undo[1], None), *how.path)
     base = target if target._view_of is None else target._view_of.base
-    if tracked and base._views and base._node is not None:
+    node = base._node
+    if base._views and node is not None and (tracked or node.op is LEAF):
         outdate(base, recorded=True)
     return target
 

@@ -10,16 +10,23 @@ Every function takes a `generator`; without one the default generator is used.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, new_tensor, wrote
+from ..ops.create import fill_value
 from ..ops.random import randperm
 from ..quiet import quietly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Tensor]")
 
 __all__ = [
     "calculate_gain",
@@ -82,13 +89,22 @@ def _whole(tensor: Tensor, size: float) -> float:
     return size / math.sqrt(2) if tensor._array.dtype.kind == "c" else size
 
 
-def _written(tensor: Tensor, name: str) -> Tensor:
-    """Count the write, as every function here does last."""
-    wrote(tensor, f"init.{name}")
-    return tensor
+def initialiser(function: F) -> F:
+    """A function that writes a tensor: one that may be written, silently, and the write counts."""
+    fill = quietly(function)
+
+    @functools.wraps(function)
+    def call(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        about_to_write(tensor)
+        check_memory(tensor._array, function.__name__, function.__name__ == "constant_")
+        fill(tensor, *args, **kwargs)
+        wrote(tensor, f"init.{function.__name__}")
+        return tensor
+
+    return call  # type: ignore[return-value]
 
 
-@quietly
+@initialiser
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform on [a, b); for a complex tensor, both parts.
 
@@ -99,7 +115,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     """
     for part in _parts(tensor):
         part.uniform_(a, b, generator=generator)
-    return _written(tensor, "uniform_")
+    return tensor
 
 
 def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
@@ -108,16 +124,16 @@ def symmetric_(tensor: Tensor, bound: float, generator: Any = None) -> Tensor:
     return uniform_(tensor, -bound, bound, generator)
 
 
-@quietly
+@initialiser
 def normal_(tensor: Tensor, mean: Any = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal with this mean, which may be complex, and standard deviation."""
     means = (mean.real, mean.imag)
     for part, center in zip(_parts(tensor), means, strict=False):
         part.normal_(center, _whole(tensor, std), generator=generator)
-    return _written(tensor, "normal_")
+    return tensor
 
 
-@quietly
+@initialiser
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -145,15 +161,14 @@ def trunc_normal_(
         array *= size * math.sqrt(2)
         array += mean
         np.clip(array, a, b, out=array)
-    return _written(tensor, "trunc_normal_")
+    return tensor
 
 
-@quietly
+@initialiser
 def constant_(tensor: Tensor, val: Any) -> Tensor:
     """The value `val` everywhere."""
-    check_memory(tensor._array, "constant_", uniform=True)
-    tensor._array[...] = val
-    return _written(tensor, "constant_")
+    tensor._array[...] = fill_value(val, tensor._array.dtype)
+    return tensor
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -166,6 +181,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 0)
 
 
+@initialiser
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix, which hands on as many inputs as there are outputs.
 
@@ -173,11 +189,11 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    check_memory(tensor._array, "eye_")
     tensor._array[...] = np.eye(*tensor._array.shape)
-    return _written(tensor, "eye_")
+    return tensor
 
 
+@initialiser
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """A convolution weight (out, in / groups, *kernel) that hands each channel on unchanged.
 
@@ -188,14 +204,13 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if array.shape[0] % groups:
         raise ValueError("dim 0 must be divisible by groups")
-    check_memory(array, "dirac_")
     array[...] = 0
     outputs = array.shape[0] // groups
     middle = tuple(n // 2 for n in array.shape[2:])
     for group in range(groups):
         for channel in range(min(outputs, array.shape[1])):
             array[(group * outputs + channel, channel, *middle)] = 1
-    return _written(tensor, "dirac_")
+    return tensor
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
@@ -282,7 +297,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return tensor._array.size == 0
 
 
-@quietly
+@initialiser
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A random matrix with orthonormal rows or columns (unitary if complex), times `gain`.
 
@@ -309,11 +324,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     diagonal = np.diagonal(r)
     size = np.abs(diagonal)
     q = q * np.where(size == 0, 1, diagonal / np.where(size == 0, 1, size))
-    check_memory(tensor._array, "orthogonal_")
     tensor._array[...] = (gain * (q.T if rows < columns else q)).reshape(shape)
-    return _written(tensor, "orthogonal_")
+    return tensor
 
 
+@initialiser
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal, with the share `sparsity` of each column set to 0.
 
@@ -326,7 +341,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     for column in range(columns):
         zeroed = randperm(rows, generator=generator)._array[: math.ceil(sparsity * rows)]
         tensor._array[zeroed, column] = 0
-    return _written(tensor, "sparse_")
+    return tensor
 
 
 # -- older names -----------------------------------------------------------------------------------
