@@ -173,3 +173,21 @@ def test_an_optimizer_can_be_pickled_with_its_parameters():
     (p,) = other.param_groups[0]["params"]
     assert p.tolist() == a.tolist()
     assert other.state[p]["exp_avg"].tolist() == optimizer.state[a]["exp_avg"].tolist()
+
+
+@pytest.mark.parametrize("make", [rg.optim.SGD, rg.optim.Adam, rg.optim.Adagrad, rg.optim.LBFGS])
+def test_a_step_to_an_expanded_parameter_is_refused_before_anything_is_written(make):
+    first, p = (rg.nn.Parameter(t) for t in (rg.zeros(3), rg.zeros(1).expand(3)))
+    (first + p).sum().backward()
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        make([first, p], lr=1.0).step(*([lambda: 0.0] if make is rg.optim.LBFGS else []))
+    assert first.tolist() == p.tolist() == [0, 0, 0]
+
+
+def test_a_step_to_a_read_only_parameter_is_refused():
+    array = np.zeros(3, np.float32)
+    array.flags.writeable = False
+    p = rg.nn.Parameter(rg.from_numpy(array))
+    p.sum().backward()
+    with pytest.raises(RuntimeError, match="read-only memory"):
+        rg.optim.SGD([p], lr=1.0).step()
