@@ -33,7 +33,7 @@ from .op import OPS
 from .record import STALE, derived, make_node, walk
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, alias, method, new_tensor, node_of, wrote
-from .views import References, live_views
+from .views import References, base_of, live_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -358,6 +358,8 @@ def check_store(target: Tensor, result: Tensor) -> None:
 def rebase(target: Tensor, node: Any) -> None:
     """Give a written tensor its new history: NOTE [In-place = ...], step 5."""
     view = target._view_of
+    if modes.state.nested and base_of(target)._node is None:
+        modes.state.given.append(weakref.ref(base_of(target)))
     if view is None:
         base = target
         if node is not None:
