@@ -47,9 +47,10 @@ class State(threading.local):
     `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
     progress (`engine.forward`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
     has put aside, or None; `batches` the batched calls (`engine.batch`),
-    `nested` the number of reverse-mode transforms (`func`); `absorb` lets a cotangent of 0 stay 0;
-    `overriding` says whether arguments may take calls over, and `function_modes` are the modes that
-    do (`engine.overriding`).
+    `nested` the number of reverse-mode transforms (`func`), and `given` weak references to the
+    tensors to which a write gave a history in the innermost one; `absorb` lets a cotangent of 0
+    stay 0; `overriding` says whether arguments may take calls over, and `function_modes` are the
+    modes that do (`engine.overriding`).
     `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and
     whether that is only that nothing is recorded.
     """
@@ -71,6 +72,7 @@ class State(threading.local):
     paused: tuple[Any, ...] | None = None
     batches: tuple[Any, ...] = ()
     nested: int = 0
+    given: Any = None
     absorb: bool = False
     overriding: int = 0
     function_modes: tuple[Any, ...] = ()

@@ -542,3 +542,55 @@ def test_a_view_follows_a_leaf_that_is_turned_without_history():
     (view * view).sum().backward()
     assert leaf.tolist() == [[1, 3], [2, 4]]
     assert leaf.grad.tolist() == [[2, 6], [4, 8]]
+
+
+OVERLAPPING = {
+    "windows": lambda x: x.unfold(0, 2, 1),
+    "a region": lambda x: x.as_strided((2, 3), (1, 1)),
+    "an expanded view": lambda x: x[:1].expand(3),
+    "an alias of windows": lambda x: x.detach().unfold(0, 2, 1),
+}
+OVERLAPPING_WRITES = {
+    "clamp_": lambda v, w: v.clamp_(max=w),
+    "mul_": lambda v, w: v.mul_(w),
+    "copy_": lambda v, w: v.copy_(w.expand(v.shape)),
+    "fill_": lambda v, w: v.fill_(w),
+    "setitem": lambda v, w: v.__setitem__(slice(None), w),
+}
+
+
+@pytest.mark.parametrize("view", OVERLAPPING.values(), ids=OVERLAPPING)
+@pytest.mark.parametrize("write", OVERLAPPING_WRITES.values(), ids=OVERLAPPING_WRITES)
+def test_a_recorded_write_to_elements_that_are_one_is_refused(view, write):
+    base, w = rg.arange(4.0), rg.tensor(1.5, requires_grad=True)
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        write(view(base), w)
+    assert base.tolist() == [0, 1, 2, 3]
+
+
+def test_a_constant_may_be_written_to_elements_that_are_one():
+    x = rg.ones(4, requires_grad=True)
+    y = x * 2
+    y.unfold(0, 2, 1)[:2].zero_()
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0, 2]
+
+
+def test_windows_that_do_not_overlap_can_be_written():
+    x = rg.ones(6, requires_grad=True)
+    y = x * 1
+    y.unfold(0, 2, 3).mul_(5)
+    y.as_strided((2, 2), (3, 2)).mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [10, 5, 2, 10, 5, 2]
+
+
+def test_a_view_that_kept_its_history_is_not_written_when_its_base_is_a_leaf_again():
+    x = rg.ones(2, requires_grad=True)
+    y = x * 2
+    v, w = y[:1], x[:1]
+    y.detach_()
+    x.requires_grad_(False)
+    for view in (v, w):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            view.mul_(2)

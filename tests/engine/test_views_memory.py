@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import retrograd as rg
@@ -37,7 +39,7 @@ def by_set(base, other):
 
 
 def by_out(base, other):
-    if other.shape == base.shape:  # then `out` keeps its memory
+    if other.numel() <= base.numel():  # then `out` keeps its memory
         by_data(base, other)
     rg.add(other, 0, out=base)
 
@@ -98,6 +100,96 @@ def test_a_replayed_region_is_checked_where_it_is_taken():
         rg.engine.op.recorded.unstrided(
             rg.ones(10), size=(10,), stride=(9000,), offset=5, shape=(3,)
         )
+
+
+def test_resize_keeps_what_it_no_longer_shows():
+    x = rg.arange(4.0)
+    assert x.resize_(2).resize_(0).resize_(2, 2).tolist() == [[0, 1], [2, 3]]
+
+
+def test_resize_keeps_the_order_in_memory():
+    x = rg.arange(6.0).view(2, 3)
+    assert rg.arange(6.0).view(2, 3).t().clone().resize_(2, 2).tolist() == [[0, 1], [2, 3]]
+    assert x.t().resize_(6).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_resized_view_stays_in_the_memory_of_its_base():
+    x = rg.arange(5.0)
+    v = x[1:3].resize_(4)
+    v.add_(1)
+    assert x.tolist() == [0, 2, 3, 4, 5]
+    with pytest.raises(RuntimeError, match="shares no memory"):
+        x[1:3].resize_(5)
+
+
+def test_a_view_without_elements_does_not_grow_into_its_base():
+    x = rg.arange(4.0)
+    v = x[2:2]
+    rg.add(rg.ones(2), 1, out=v)
+    assert x.tolist() == [0, 1, 2, 3]
+
+
+def test_a_recorded_write_to_a_resized_view_reaches_its_base():
+    x, w = rg.zeros(5), rg.arange(4.0, requires_grad=True)
+    x[1:3].resize_(4).copy_(w)
+    (x * rg.arange(5.0)).sum().backward()
+    assert w.grad.tolist() == [1, 2, 3, 4]
+
+
+def test_a_recorded_write_to_a_view_of_a_resized_base_reaches_it():
+    x, w = rg.ones(4), rg.tensor([3.0, 4.0], requires_grad=True)
+    v = x[:2]
+    x.resize_(3)
+    v.mul_(w)
+    x.sum().backward()
+    assert w.grad.tolist() == [1, 1]
+
+
+def test_a_recorded_write_to_a_view_that_exceeds_its_resized_base_raises():
+    x, w = rg.ones(4), rg.tensor(3.0, requires_grad=True)
+    v = x.view(2, 2)
+    x.resize_(3)
+    assert v.add_(1).tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(RuntimeError, match="Its base was resized"):
+        v.mul_(w)
+
+
+def test_an_out_that_becomes_smaller_keeps_its_memory():
+    x = rg.zeros(4)
+    v = x[1:]
+    rg.add(rg.ones(2), 1, out=x)
+    assert (x.tolist(), v.tolist()) == ([2, 2], [2, 0, 0])
+
+
+def test_a_saved_tensor_that_was_resized_raises():
+    x, w = rg.arange(4.0), rg.ones(4, requires_grad=True)
+    z = (x * w).sum()
+    x.resize_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+
+def test_a_copy_of_a_resized_tensor_has_memory_of_its_own():
+    x = rg.arange(4.0).resize_(2)
+    copied = copy.deepcopy(x)
+    copied.resize_(4).add_(1)
+    assert x.resize_(4).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("of", ["the target", "the source"])
+def test_a_recorded_set_has_no_derivative(of):
+    x = rg.ones(3, requires_grad=True)
+    y, source = (x * 1, rg.zeros(2)) if of == "the target" else (rg.zeros(2), x * 1)
+    y.set_(source)
+    assert y.tolist() == source.tolist()
+    assert not y.is_leaf
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        y.sum().backward()
+
+
+def test_set_of_a_leaf_that_requires_grad_is_refused():
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        rg.ones(3, requires_grad=True).set_(rg.zeros(2))
 
 
 def test_resize_is_refused_only_while_views_live():

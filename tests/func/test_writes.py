@@ -308,3 +308,37 @@ def test_functional_by_columns_calls_the_function_on_copies():
     how = {"vectorize": True, "strategy": "forward-mode"}
     found = functional.jacobian(lambda x, y: x.mul_(y) + y, (values(2.0), values(3.0)), **how)
     assert [t.item() for t in found] == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("transform", [grad, pulled, linearized, jacrev], ids=lambda f: f.__name__)
+def test_a_captured_tensor_that_is_written_has_no_history_afterwards(transform):
+    captured = values(1.0, 1.0, 1.0)
+    view = captured[:2]
+
+    def function(x):
+        captured.mul_(x)
+        return (captured * x).sum()
+
+    assert transform(function)(values()).tolist() == [2 * x for x in X]
+    assert captured.tolist() == X
+    assert not captured.requires_grad
+    assert not view.requires_grad
+    assert view.mul_(2).tolist() == [2 * x for x in X[:2]]
+
+
+def test_a_captured_tensor_that_is_written_and_returned_has_its_derivative():
+    captured = values(1.0, 1.0, 1.0)
+    out, pull = vjp(lambda x: captured.copy_(x * x), values())
+    assert pull(values(1.0, 1.0, 1.0))[0].tolist() == [2 * x for x in X]
+    assert out.tolist() == [x * x for x in X]
+    assert not captured.requires_grad
+
+
+def test_a_captured_tensor_that_an_inner_transform_writes_is_followed_by_the_outer_one():
+    captured = values(0.0, 0.0, 0.0)
+
+    def outer(x):
+        return (grad(lambda y: captured.copy_(y * y).sum())(x) * captured).sum()
+
+    assert grad(outer)(values()).tolist() == pytest.approx([6 * x * x for x in X])
+    assert not captured.requires_grad

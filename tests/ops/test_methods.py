@@ -306,3 +306,27 @@ def test_result_type_and_can_cast_follow_promotion():
     assert not rg.can_cast(rg.float16, rg.int64)
     assert not rg.can_cast(rg.int64, rg.uint8)
     assert rg.can_cast(rg.uint8, rg.int8)
+
+
+@pytest.mark.parametrize(
+    ("make", "stride"),
+    [
+        (lambda: rg.zeros(2, 3).unsqueeze(0), (6, 3, 1)),
+        (lambda: rg.zeros(2, 3)[:, None], (3, 3, 1)),
+        (lambda: rg.zeros(2, 3)[..., None], (3, 1, 1)),
+        (lambda: rg.zeros(2, 3).t_().unsqueeze_(0), (3, 1, 3)),
+        (lambda: rg.zeros(2, 3).t().unsqueeze(1), (1, 6, 3)),
+        (lambda: rg.zeros(3, 1).expand(3, 4), (1, 0)),
+        (lambda: rg.zeros(3, 1).expand(1, 3, 1), (3, 1, 1)),
+        (lambda: rg.tensor(1.0)[None], (1,)),
+        (lambda: rg.zeros(4, 0), (1, 1)),
+    ],
+)
+def test_a_dimension_of_size_1_has_the_stride_of_pytorch(make, stride):
+    assert make().stride() == stride
+    assert [make().stride(dim) for dim in range(len(stride))] == list(stride)
+
+
+@pytest.mark.parametrize("like", [rg.clone, rg.zeros_like, lambda x: rg.full_like(x, 2)])
+def test_a_copy_of_an_expanded_tensor_is_contiguous(like):
+    assert like(rg.ones(2, 3).expand(4, 2, 3)).view(-1).shape == (24,)

@@ -186,3 +186,21 @@ def test_zero_grad_fills_the_gradient_itself_where_it_has_a_history(holder):
     assert p.grad is seen
     assert seen.tolist() == [0.0]
     assert not seen.requires_grad
+
+
+@pytest.mark.parametrize("make", [rg.optim.SGD, rg.optim.Adam, rg.optim.Adagrad, rg.optim.LBFGS])
+def test_a_step_to_an_expanded_parameter_is_refused_before_anything_is_written(make):
+    first, p = (rg.nn.Parameter(t) for t in (rg.zeros(3), rg.zeros(1).expand(3)))
+    (first + p).sum().backward()
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        make([first, p], lr=1.0).step(*([lambda: 0.0] if make is rg.optim.LBFGS else []))
+    assert first.tolist() == p.tolist() == [0, 0, 0]
+
+
+def test_a_step_to_a_read_only_parameter_is_refused():
+    array = np.zeros(3, np.float32)
+    array.flags.writeable = False
+    p = rg.nn.Parameter(rg.from_numpy(array))
+    p.sum().backward()
+    with pytest.raises(RuntimeError, match="read-only memory"):
+        rg.optim.SGD([p], lr=1.0).step()

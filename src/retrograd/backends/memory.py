@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address", "memory", "moved", "root", "strided"]
+__all__ = ["address", "memory", "moved", "overlaps", "root", "strided"]
 
 
 class Span:
@@ -100,6 +100,23 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     if not array.flags.writeable:
         view.flags.writeable = False
     return view
+
+
+def overlaps(array: Any) -> bool:
+    """Whether several elements of `array` lie in the same place, as those of windows do."""
+    pairs = sorted((abs(step), n) for step, n in zip(array.strides, array.shape, strict=True))
+    pairs = [(step, n) for step, n in pairs if n > 1]
+    reach = 0  # from the first to the last element, along the dimensions so far
+    for step, n in pairs:
+        if step <= reach or not step:
+            break
+        reach += (n - 1) * step
+    else:
+        return False
+    places = np.zeros((), np.int64)
+    for step, n in pairs:
+        places = np.add.outer(places, np.arange(n) * step)
+    return bool(np.unique(places).size < places.size)
 
 
 def moved(array: Any, room: Any) -> Any:

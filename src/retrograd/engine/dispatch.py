@@ -17,7 +17,7 @@ from .. import dtypes, modes
 from ..quiet import copyto
 from .overriding import PASSED, UNASKED, intercept
 from .tensor import Interpreted, Tensor, new_tensor, wrote
-from .views import sever
+from .views import resized, sever
 
 if TYPE_CHECKING:
     from .op import Op
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_DIMS",
     "NUMBERS",
+    "OVERLAP",
     "TOO_MANY_DIMS",
     "about_to_write",
     "as_tensor",
@@ -195,7 +196,9 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     about_to_write(out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
-        room = np.empty(result._array.shape, out._array.dtype)
+        room = resized(out, result._array.shape)
+        if room is None:
+            room = np.empty(result._array.shape, out._array.dtype)
         sever(out, room)
         out._array = room
     check_memory(out._array, f"{function.__name__}(out=)")

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
+from ..backends.memory import overlaps
 from ..quiet import copyto
-from .dispatch import about_to_write, check_cast, check_memory
+from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
@@ -32,12 +33,13 @@ from .op import OPS
 from .record import STALE, derived, make_node, walk
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, alias, method, new_tensor, node_of, wrote
-from .views import References, live_views
+from .views import References, base_of, live_views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
+    "check_tracked",
     "check_writable",
     "in_place",
     "is_tracked",
@@ -71,6 +73,10 @@ REASONS = {
         "forbidden. You can fix this by cloning the output of the custom Function: y = y.clone()"
     ),
 }
+REASONS["resized"] = (
+    "Its base was resized, so that each has elements that the other one has not, and no history "
+    "fits both. Make the view anew before the write, or resize a copy: x = x.clone().resize_(...)"
+)
 REASONS["no_grad"] = REASONS["inference"] = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
     "code by moving both the view and the inplace either both inside the {block} block (if you "
@@ -137,6 +143,8 @@ def write(
     others = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
     tracked = is_tracked(target, others)
     check_writable(target, name, tracked, uniform)
+    if tracked:
+        check_apart(target, others, uniform)
     if not tracked:
         result = function(target, *args, **kwargs)
         check_store(target, result)
@@ -298,9 +306,7 @@ def check_tracked(target: Tensor, name: str) -> None:
     if view is not None:
         if view.origin != "plain":
             raise RuntimeError(refusal(target, "is being", plain))
-        node, own = view.base._node, target._node
-        behind_leaf = node is None and own is not None and own.op is not LEAF  # a view, too
-        if behind_leaf or (node is not None and node.op is LEAF):
+        if view.base.is_leaf and (view.base._node is not None or target._node is not None):
             trace = TRACE.format(view.trace) if view.trace else ""
             raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
     if target._node is not None and target._node.op is LEAF:
@@ -314,17 +320,29 @@ def refusal(target: Tensor, what: str, plain: str = "mul") -> str:
     node = target._node
     maker = None if node is None or node.op is LEAF or node.op is STALE else shown_target(node)
     start = "" if maker is None else f"Output {maker[1]} of {forward_name(maker[0])} is a view"
-    if view.origin in ("no_grad", "inference") or maker is None:
+    if view.origin in ("no_grad", "inference") or (maker is None and view.origin != "resized"):
         inference = view.origin == "inference"
         made = "inference" if inference else "no_grad"
         written = "in normal mode" if inference else "with grad mode enabled"
         start = f"{start} of a view which was" if start else "A view was"
         start = f"{start} created in {made} mode and {what} modified inplace {written}."
     else:
-        start = f"{start} and {what} modified inplace."
+        start = f"{start or 'This is a view'} and {what} modified inplace."
     block = "inference_mode" if view.origin == "inference" else "no_grad"
     reason = REASONS[view.origin].format(block=block, plain=plain)
     return f"{start} {reason}{TRACE.format(view.trace) if view.trace else ''}"
+
+
+def check_apart(target: Tensor, others: Sequence[Tensor], uniform: bool) -> None:
+    """Raise for a recorded write to elements of which several are one: whose derivative counts?
+
+    A constant may be written to all of them (`uniform`).
+    """
+    array = target._array
+    if isinstance(array, Interpreted) or array.flags.c_contiguous:
+        return
+    if not (uniform and all(t._node is None for t in others)) and overlaps(array):
+        raise RuntimeError(OVERLAP)
 
 
 def check_store(target: Tensor, result: Tensor) -> None:
@@ -341,6 +359,8 @@ def check_store(target: Tensor, result: Tensor) -> None:
 def rebase(target: Tensor, node: Any) -> None:
     """Give a written tensor its new history: NOTE [In-place = ...], step 5."""
     view = target._view_of
+    if modes.state.nested and base_of(target)._node is None:
+        modes.state.given.append(weakref.ref(base_of(target)))
     if view is None:
         base = target
         if node is not None:

@@ -166,6 +166,7 @@ class Tensor:
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
     _gradient: Tensor | None = None
+    _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
 
     def __new__(cls, *data: Any) -> Any:

@@ -16,12 +16,13 @@ NOTE [Stale views]
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.memory import address
+from ..backends.memory import address, root, strided
 from ..locks import structure
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "base_of",
     "enlist",
     "live_views",
+    "resized",
     "sever",
 ]
 
@@ -46,9 +48,10 @@ class View:
 
     A step is (op, params, output): `op.forward(array, **params)`, then `[output]` if that is not
     None. `origin` says what later writes must know: "plain", "multi" (one of several views made by
-    one call), "no_grad", "inference" or "custom" (returned by a user's Function); `trace` is where
-    it was made, in anomaly mode. `roots` names, for some forward derivatives, a tensor on the way
-    whose tangent this one shares, instead of the base's: `engine.forward`.
+    one call), "no_grad", "inference", "custom" (returned by a user's Function) or "resized" (its
+    base has lost some of its elements); `trace` is where it was made, in anomaly mode. `roots`
+    names, for some forward derivatives, a tensor on the way whose tangent this one shares, instead
+    of the base's: `engine.forward`.
     """
 
     __slots__ = ("base", "origin", "path", "roots", "trace")
@@ -132,7 +135,8 @@ def sever(tensor: Tensor, array: Any) -> None:
     """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
 
     A view's path leads to its elements in memory of one shape and layout; in other memory it would
-    lead elsewhere, or nowhere. So what were views keep the old memory, and their history.
+    lead elsewhere, or nowhere. So what were views keep the old memory, and their history. Where
+    `array` is another part of the same memory, those that lie in it stay views, by other paths.
     """
     old = tensor._array
     if array.shape == old.shape and getattr(array, "strides", 0) == getattr(old, "strides", 0):
@@ -142,9 +146,54 @@ def sever(tensor: Tensor, array: Any) -> None:
         node = each._node
         if node is not None and node.op.stale and not node.params:
             node.op.now(each)
-    tensor._views = tensor._outdated = tensor._view_of = None
-    for view in views:
+    above = tensor._view_of
+    links = [(tensor, view, view._view_of) for view in views]
+    if above is not None:
+        links.append((above.base, tensor, above))
+    tensor._views = tensor._outdated = None
+    tensor._array = array
+    for base, view, before in links:
         view._view_of = None
+        path = path_inside(base, view)
+        assert before is not None
+        if path is not None:
+            add_view(base, view, path, before.origin)
+        elif before.path and np.may_share_memory(base._array, view._array):
+            add_view(base, view, (), "resized")
+
+
+def path_inside(base: Tensor, view: Tensor) -> tuple[Any, ...] | None:
+    """A path from `base` to the elements of `view`, if they are among its own; else None."""
+    x, y = base._array, view._array
+    if not (x.__class__ is y.__class__ is np.ndarray) or root(x) is not root(y):
+        return None
+    low, high = np.lib.array_utils.byte_bounds(x)
+    first, last = np.lib.array_utils.byte_bounds(y)
+    found = shortened(base, view, ())
+    return found if found and low <= first and last <= high else None
+
+
+def resized(tensor: Tensor, shape: tuple[int, ...]) -> Any:
+    """An array of `shape` in the memory of `tensor`, from its first element on; None for no room.
+
+    The room is the array of its base, or the bytes that it had when it was resized before.
+    """
+    array, whole = tensor._array, base_of(tensor)._array
+    if not array.__class__ is whole.__class__ is np.ndarray:
+        return None
+    room = tensor._room
+    if room is not None and root(room) is root(array):
+        whole = room
+    if not whole.flags.forc or (not array.size and whole is not array and whole is not room):
+        return None  # where a view without elements lies, NumPy does not know
+    offset = address(array) - address(whole) if array.size else 0
+    room = whole.ravel("K").view(np.uint8)[offset:]
+    if math.prod(shape) * array.itemsize > room.size:
+        return None
+    steps = np.cumprod([array.itemsize, *[max(n, 1) for n in reversed(shape)]]).tolist()
+    made = strided(room, shape, steps[-2::-1], 0, array.dtype)
+    tensor._room = room
+    return made
 
 
 def base_of(tensor: Tensor) -> Tensor:

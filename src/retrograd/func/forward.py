@@ -101,9 +101,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> push(rg.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
-    with recording(primals):
+    with recording(primals) as call:
         args, fresh = strangers(primals, "linearize")
-        output = func(*args)
+        output = call.returned(func(*args))
         outs = pytree.flatten(output)
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
         cotangents = [stranger(recorded.zeros_like(out)) for out in outs]

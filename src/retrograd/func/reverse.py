@@ -9,7 +9,8 @@ NOTE [Written arguments] The function may write to its arguments, as any functio
 1. A stranger that was written has another node. So the transform keeps each one as it was given.
 2. The caller's tensor shares the memory, and in the end its history too, if somebody can use that
    (`settle`). A leaf that requires grad refuses the write, as it does everywhere.
-3. Other tensors that were written have a history only if somebody can use it (`recording`).
+3. Other tensors that were written, also those that the function found elsewhere, have a history
+   only if somebody can use it (`recording`). Those that it returns are replaced by aliases.
 
 NOTE [When a gradient is recorded] It costs time and memory, so only where somebody can
 differentiate it: within another reverse-mode transform, or where the outputs depend on a tensor
@@ -43,23 +44,47 @@ class recording(modes.Changed):  # noqa: N801 (it reads as a function)
     """A context in which the function of a reverse-mode transform runs on `arguments`.
 
     When it is left, tensors that were written have a history only if someone may use that:
-    NOTE [Written arguments], 3.
+    NOTE [Written arguments], 3. What the function returns is to go through `returned`.
     """
 
     __slots__ = ("histories",)
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(grad=True, nested=modes.state.nested + 1)
+        super().__init__(grad=True, nested=modes.state.nested + 1, given=[])
         tensors = [leaf for leaf in pytree.flatten(arguments) if isinstance(leaf, Tensor)]
         bases = {id(base): base for base in map(base_of, tensors)}.values()
         self.histories = [(t, t._node) for base in bases for t in (base, *live_views(base))]
 
+    def __enter__(self) -> recording:
+        super().__enter__()
+        return self
+
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
+        for ref in self.fields["given"]:
+            base = ref()
+            if base is not None:
+                self.histories += [(t, None) for t in (base, *live_views(base))]
+                if modes.state.nested:
+                    modes.state.given.append(ref)
         for tensor, before in self.histories:
             node = tensor._node
             if node is not before and node is not None and not is_wanted([node], ()):
                 tensor._node = before
+
+    def returned(self, result: Any) -> Any:
+        """The result with the histories that its tensors have now, whatever becomes of them."""
+        written = {id(ref()) for ref in self.fields["given"]}
+        return pytree.map_leaves(lambda t: kept(t, written), result) if written else result
+
+
+def kept(value: Any, written: set[int]) -> Any:
+    """`value`, or another tensor like it if its base is one of those `written`."""
+    if not isinstance(value, Tensor) or id(base_of(value)) not in written:
+        return value
+    other = alias(value, node_of(value))
+    other._tangents = value._tangents
+    return other
 
 
 def stranger(x: Tensor) -> Tensor:
@@ -168,9 +193,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     >>> pull(rg.ones(2))
     (tensor([1.0000, 0.5403]),)
     """
-    with recording(primals):
+    with recording(primals) as call:
         args, fresh = strangers(primals, "vjp")
-        result = func(*args)
+        result = call.returned(func(*args))
     settle(primals, args, fresh)
     output, aux = unpacked(result, has_aux, "vjp")
     outs = pytree.flatten(output)
@@ -238,9 +263,9 @@ def grad_and_value(
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = select(args, argnums, "grad")
-        with recording(args, kwargs):
+        with recording(args, kwargs) as call:
             given, fresh = strangers(chosen, "grad")
-            result = func(*replaced(args, argnums, given), **kwargs)
+            result = call.returned(func(*replaced(args, argnums, given), **kwargs))
         settle(chosen, given, fresh)
         output, aux = unpacked(result, has_aux, "grad")
         check_scalar(output)

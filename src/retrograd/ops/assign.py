@@ -10,12 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, modes
+from .. import dtypes
 from ..engine.dispatch import about_to_write, check_broadcast
-from ..engine.inplace import check_writable, must_run, overwritten, write
+from ..engine.graph import Kind, Node, new_node
+from ..engine.inplace import (
+    check_tracked,
+    check_writable,
+    is_tracked,
+    must_run,
+    overwritten,
+    rebase,
+    write,
+)
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method, new_tensor, wrote
-from ..engine.views import live_views, sever
+from ..engine.tensor import Tensor, method, new_tensor, node_of, wrote
+from ..engine.views import live_views, resized, sever
 from ..quiet import Quiet, copyto
 from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
@@ -302,13 +311,17 @@ def check_values(values: Tensor, region: tuple[int, ...]) -> None:
 
 
 def resize_(self: Tensor, *sizes: Any) -> Tensor:
-    """Give the tensor another shape, with more elements (uninitialised) or fewer.
+    """Give the tensor another shape, with more elements (the new ones are zeros) or fewer.
 
-    Raises RuntimeError where it requires grad or is a view. Source: PyTorch's `Tensor.resize_`.
+    It stays where it is as long as there is room, in row-major order from its first element on; the
+    room is the memory of its base, or that which it had before it was made smaller. Raises
+    RuntimeError where it requires grad, or needs more room while others look at what it has.
+    Source: PyTorch's `Tensor.resize_`.
 
     >>> import retrograd as rg
-    >>> rg.tensor([1, 2, 3, 4]).resize_(2, 2).shape
-    retrograd.Size([2, 2])
+    >>> rg.tensor([1, 2, 3, 4]).resize_(2).resize_(2, 2)
+    tensor([[1, 2],
+            [3, 4]])
     """
     shape = shape_of(sizes, "resize_")
     about_to_write(self)
@@ -316,12 +329,15 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == self._array.shape:
         return self
-    if self._view_of is not None or live_views(self):
-        raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
-    flat = np.ravel(self._array)
-    array = allocate(np.zeros, shape, flat.dtype)
-    kept = min(flat.size, array.size)
-    array.reshape(-1)[:kept] = flat[:kept]
+    array = resized(self, shape)
+    if array is None:
+        if self._view_of is not None or live_views(self):
+            raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
+        flat = self._array.ravel("K")
+        array = allocate(np.zeros, shape, flat.dtype)
+        kept = min(flat.size, array.size)
+        array.reshape(-1)[:kept] = flat[:kept]
+    sever(self, array)
     self._array = array
     wrote(self, "resize_")
     return self
@@ -332,11 +348,35 @@ def resize_as_(self: Tensor, other: Tensor) -> Tensor:
     return resize_(self, other._array.shape)
 
 
-def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Let the tensor share the memory of `source`, or have no elements; its history is dropped.
+class NotImplementedNode(Node):
+    """The node of an op that has no derivative; PyTorch's name for it is `NotImplemented`."""
 
-    Each of the two goes on counting its own writes, as in PyTorch.
-    Raises RuntimeError for a dtype that differs and for a tensor that requires grad. Source:
+    __slots__ = ()
+
+
+NotImplementedNode.__name__ = "NotImplemented"
+
+
+class Underivable(Kind):
+    """The kind of such nodes."""
+
+    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """Raise, for there is nothing to contribute."""
+        raise RuntimeError(
+            f"derivative for {self.name} is not implemented. Give it detached tensors: "
+            f"x.detach().{self.name}(y.detach())"
+        )
+
+
+SET = Underivable("set_", NotImplementedNode)
+
+
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Let the tensor share the memory of `source`, or have no elements.
+
+    Each of the two goes on counting its own writes, as in PyTorch. A recorded `set_`, of or from a
+    tensor that requires grad, has no derivative: a backward pass through it raises.
+    Raises RuntimeError for a dtype that differs and for a leaf that requires grad. Source:
     PyTorch's `Tensor.set_`.
 
     >>> import retrograd as rg
@@ -344,22 +384,24 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     tensor([1., 1.])
     """
     about_to_write(self)
-    if self._node is not None and (modes.state.grad or not self.is_leaf):
-        raise RuntimeError(
-            "set_() on a tensor that requires grad would lose its history. Work on x.detach(), or, "
-            "for a leaf: with retrograd.no_grad(): x.set_(...)"
-        )
+    tracked = is_tracked(self, () if source is None else (source,))
+    if tracked:
+        check_tracked(self, "set_")
     if source is None:
         source = new_tensor(np.empty(0, self._array.dtype))
     if source._array.dtype != self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
         )
+    node = new_node(SET, (node_of(self), node_of(source))) if tracked else None
     sever(self, source._array)
     self._array = source._array
-    if self._node is not None:
-        self._node.shape = source._array.shape
     wrote(self, "set_")
+    if node is not None:
+        node.shape, node.dtype, node._cell = self._array.shape, self._array.dtype, self._cell
+        rebase(self, node)
+    elif self._node is not None:
+        self._node.shape = self._array.shape
     return self
 
 

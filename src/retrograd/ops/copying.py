@@ -34,7 +34,7 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = ("_view_of", "_views", "_outdated", "_inference", "_gradient", "_parked")
+INTERNAL = ("_view_of", "_views", "_outdated", "_inference", "_gradient", "_parked", "_room")
 
 
 def attributes(tensor: Tensor) -> dict[str, Any]:

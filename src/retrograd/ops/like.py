@@ -23,7 +23,7 @@ def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Any
     if isinstance(array, Interpreted):
         made = make(np.empty(array.shape, array.dtype), target)
         return finish(array.alike(new_tensor(made)), requires_grad)
-    made = make(array, target)
+    made = make(array, target, "C" if 0 in array.strides else "K")
     if memory_format is not None:
         made = arranged(made, memory_format)
     return finish(made, requires_grad)
@@ -101,8 +101,8 @@ def full_like(
     tensor([7., 7.])
     """
 
-    def make(array: Any, target: Any) -> Any:
-        return np.full_like(array, constant(fill_value, target, "full_like"), target)
+    def make(array: Any, target: Any, order: Any = "K") -> Any:
+        return np.full_like(array, constant(fill_value, target, "full_like"), target, order)
 
     settings = (dtype, device, requires_grad, memory_format)
     return _like(make, input, settings, "full_like")  # type: ignore[no-any-return]

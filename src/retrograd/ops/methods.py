@@ -112,11 +112,20 @@ def nbytes(self: Tensor) -> int:
 
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """The steps in memory, in elements, along each dimension or along `dim`."""
+    """The steps in memory, in elements, along each dimension or along `dim`.
+
+    Along a dimension of size 1, in which nobody steps, it is the extent of the next one, as in
+    PyTorch; those of a tensor without elements are as if it were contiguous.
+    """
     array = self._array
-    if dim is not None:
-        return array.strides[_place(self, dim)] // array.itemsize
-    return tuple(step // array.itemsize for step in array.strides)
+    found: list[int] = []
+    extent = 1
+    for size, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        unknown = not array.size or (size == 1 and step == 0)
+        found.append(extent if unknown else step // array.itemsize)
+        extent = max(size, 1) * found[-1]
+    found.reverse()
+    return tuple(found) if dim is None else found[_place(self, dim)]
 
 
 def storage_offset(self: Tensor) -> int:

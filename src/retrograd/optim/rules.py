@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import modes
 from ..dtypes import default_numpy, real_of, scalar_array
+from ..engine.dispatch import check_memory
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..quiet import QUIET, Quiet, quieten, restore
 
@@ -45,10 +46,19 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
 
 
 def quiet_step(step: F) -> F:
-    """An optimizer's `step(self, closure)`, quiet but for the closure: NOTE [Quiet] in `quiet`."""
+    """An optimizer's `step(self, closure)`, quiet but for the closure: NOTE [Quiet] in `quiet`.
+
+    Raises RuntimeError, before anything is written, for a parameter that cannot be: one that was
+    expanded or is read-only.
+    """
+    name = step.__qualname__
 
     @functools.wraps(step)
     def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p._gradient is not None or closure is not None:
+                    check_memory(p._array, name)
         if closure is not None:
             with Quiet() as calm:
                 return step(self, partial(calm.aloud, closure))
