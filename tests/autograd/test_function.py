@@ -367,10 +367,56 @@ def test_keyword_arguments_go_to_forward():
 
         @staticmethod
         def backward(ctx, g):
-            return ctx.factor * g
+            return ctx.factor * g, None
 
     x = leaf(1)
     assert autograd.grad(Scale.apply(x, factor=7), x)[0].tolist() == [7]
+    assert autograd.grad(Scale.apply(factor=7, x=x), x)[0].tolist() == [7]
+
+
+def test_tensors_given_by_keyword_get_gradients():
+    x, y = leaf(2), leaf(5)
+    assert [g.tolist() for g in autograd.grad(Mul.apply(y=y, x=x), (x, y))] == [[5], [2]]
+
+
+class Scaled(Function):
+    @staticmethod
+    def forward(ctx, x, by=2, *, plus=0):
+        ctx.by = by
+        return x * by + plus
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.by
+
+
+def test_defaults_that_were_not_given_need_no_gradient():
+    x = leaf(1)
+    assert autograd.grad(Scaled.apply(x=x, plus=3), x)[0].tolist() == [2]
+
+
+def test_a_tensor_that_forward_takes_by_keyword_only_may_not_require_grad():
+    with pytest.raises(TypeError, match="takes the tensor 'plus' by keyword only"):
+        Scaled.apply(leaf(1), plus=leaf(1))
+
+
+def test_arguments_taken_by_keyword_only_reach_forward_with_setup_context():
+    class Plus(Function):
+        @staticmethod
+        def forward(x, *, plus=1):
+            return x + plus
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.inputs = len(inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    y = Plus.apply(leaf(1), plus=5)
+    assert y.tolist() == [6]
+    assert y.grad_fn.inputs == 1
 
 
 def test_user_attributes_of_any_name_do_not_disturb_the_engine():

@@ -246,10 +246,8 @@ def test_accumulation_hooks_are_for_leaves_and_return_none():
         RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
     ):
         rg.ones(1).register_post_accumulate_grad_hook(lambda t: None)
-    x.register_post_accumulate_grad_hook(lambda t: t.grad)
-    with pytest.raises(
-        RuntimeError, match=r"hooks should return None|must return None|expected.*None"
-    ):
+    x.register_post_accumulate_grad_hook(lambda t: 1)
+    with pytest.raises(TypeError, match="hooks should return None"):
         y.backward()
 
 

@@ -155,8 +155,40 @@ def test_a_post_accumulate_hook_may_update_its_leaf_and_drop_the_gradient():
 def test_a_post_accumulate_hook_must_return_none():
     x = leaf(1)
     x.register_post_accumulate_grad_hook(lambda t: t)
-    with pytest.raises(RuntimeError, match="should return None"):
-        (x * 1).backward()
+    (x * 1).backward()
+    assert x.grad.tolist() == [1]
+    for value, error in ((x * 2, RuntimeError), (1, TypeError)):
+        with (
+            x.register_post_accumulate_grad_hook(lambda t, value=value: value),
+            pytest.raises(error, match="should return None"),
+        ):
+            (x * 1).backward()
+
+
+def test_hooks_of_a_leaf_outlast_detach_():
+    x = leaf(1)
+    x.register_hook(lambda g: g * 2)
+    x.detach_().requires_grad_()
+    (x * 1).backward()
+    assert x.grad.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: setattr(x, "data", rg.ones(3, dtype=rg.float32)),
+        lambda x: x.resize_(3).fill_(1),
+        lambda x: x.unsqueeze_(0),
+        lambda x: x.set_(rg.ones(3, dtype=x.dtype)),
+    ],
+)
+def test_a_leaf_changed_while_it_is_frozen_has_gradients_of_its_new_layout(change):
+    x = leaf(1).requires_grad_(False)
+    change(x)
+    x.requires_grad_()
+    (x * 2).sum().backward()
+    assert (x.grad.shape, x.grad.dtype) == (x.shape, x.dtype)
+    assert set(x.grad.flatten().tolist()) == {2}
 
 
 def test_hooks_need_a_gradient_and_accumulation_hooks_a_leaf():

@@ -26,6 +26,35 @@ def test_sequential_applies_modules_in_order_and_edits_like_a_list():
         net[9]
 
 
+def test_sequentials_are_added_and_repeated_like_lists():
+    net = nn.Sequential(nn.ReLU(), nn.Tanh())
+    same = net
+    net += nn.Sequential(nn.Sigmoid())
+    net *= 2
+    assert net is same
+    assert [type(m).__name__ for m in net] == ["ReLU", "Tanh", "Sigmoid"] * 2
+    assert len(net * 2) == len(2 * net) == 12
+    with pytest.raises(ValueError, match="Non-positive multiplication factor 0"):
+        net * 0
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \*"):
+        net * 1.5
+    with pytest.raises(ValueError, match="only objects of Sequential class"):
+        net += [nn.ReLU()]
+
+
+def test_parameter_dicts_are_joined_like_dictionaries():
+    left = nn.ParameterDict({"a": rg.ones(1), "b": rg.ones(1)})
+    joined = left | {"b": rg.zeros(1), "c": rg.ones(2)}
+    assert list(joined) == ["a", "b", "c"]
+    assert joined["b"].tolist() == [0]
+    assert left["b"].tolist() == [1]
+    assert list({"z": rg.ones(1)} | left) == ["z", "a", "b"]
+    same = left
+    left |= {"c": rg.ones(1)}
+    assert left is same
+    assert [type(p) for p in left.values()] == [nn.Parameter] * 3
+
+
 def test_sequential_takes_names():
     net = nn.Sequential(OrderedDict(a=nn.ReLU(), b=nn.Linear(1, 1)))
     assert net.a is net[0]

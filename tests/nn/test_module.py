@@ -254,6 +254,15 @@ def test_a_parameter_shares_memory_and_shows_itself():
     assert not nn.Parameter(rg.arange(3), requires_grad=False).requires_grad
 
 
+def test_conversion_keeps_the_gradient_objects():
+    layer = nn.Linear(2, 2)
+    layer(rg.ones(1, 2)).sum().backward()
+    grad = layer.weight.grad
+    layer.double()
+    assert layer.weight.grad is grad
+    assert grad.dtype is rg.float64
+
+
 def test_a_deep_copied_parameter_leaves_its_gradient_behind():
     parameter = nn.Parameter(rg.ones(1))
     parameter.grad = rg.ones(1)

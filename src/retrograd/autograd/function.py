@@ -313,13 +313,14 @@ class Function(FunctionCtx):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it.
 
-        Gradients flow to the tensors among the positional arguments, not to tensors inside lists
-        or other containers. Keyword arguments go to `forward`; with `setup_context` they count as
-        positional ones.
+        Gradients flow to the tensors among the arguments, not to tensors inside lists or other
+        containers. Arguments given by keyword count as positional ones, and with `setup_context`
+        so do the defaults of the others; what `forward` takes by keyword only is handed to it, and
+        a tensor that requires grad is a TypeError there.
         """
         with_setup = cls.setup_context is not Function.setup_context
-        if with_setup and (kwargs or _has_defaults(cls.forward)):
-            args, kwargs = bind(cls.forward, args, kwargs), {}
+        if kwargs or (with_setup and _has_defaults(cls.forward)):
+            args, kwargs = bind(cls, args, kwargs, with_setup)
         levels = modes.state.levels
         if modes.special and is_batched(args):
             return on_batches(cls, args)
@@ -385,12 +386,29 @@ def _has_defaults(forward: Callable[..., Any]) -> bool:
 
 
 def bind(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
-    """All arguments of `forward` by position, defaults filled in."""
-    bound = inspect.signature(forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+    cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], with_setup: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of `forward` by position, as far as it takes them so, and the others by name.
+
+    Without `setup_context`, defaults are filled in only before arguments that were given.
+    """
+    signature = inspect.signature(cls.forward)
+    if with_setup:
+        bound, first, last = signature.bind(*args, **kwargs), 0, None
+        bound.apply_defaults()
+    else:
+        bound, first = signature.bind(None, *args, **kwargs), 1
+        given = set(bound.arguments)
+        bound.apply_defaults()
+        named = [i for i, name in enumerate(bound.arguments) if name in given]
+        last = max(1 + len(args), *(i + 1 for i in named if i < len(bound.args)))
+    for name, value in bound.kwargs.items():
+        if isinstance(value, Tensor) and value.requires_grad:
+            raise TypeError(
+                f"{cls.__name__}.forward takes the tensor {name!r} by keyword only, and no "
+                "gradient can be returned for it. Let forward take it by position"
+            )
+    return bound.args[first:last], bound.kwargs
 
 
 class DelayedError(Kind):

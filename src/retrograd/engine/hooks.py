@@ -159,15 +159,18 @@ class NodeHooks:
         return _like(shares, inputs, task.create_graph)
 
     def after_accumulation(self, leaf: Tensor, task: Any) -> None:
-        """Run the leaf's post-accumulate hooks."""
+        """Run the leaf's post-accumulate hooks, which return None, or the leaf itself."""
         if not self.accumulated:
             return
         with Running(task):
             for hook in list(self.accumulated.values()):
-                if run_hook("post-accumulate-grad hook", hook, leaf) is not None:
-                    raise RuntimeError(
-                        "Tensor post accumulate grad hooks should return None. To change the "
-                        "gradient, write to tensor.grad in the hook."
+                result = run_hook("post-accumulate-grad hook", hook, leaf)
+                if result is not None and result is not leaf:
+                    kind = RuntimeError if isinstance(result, Tensor) else TypeError
+                    raise kind(
+                        "Tensor post accumulate grad hooks should return None, but this one "
+                        f"returned '{type(result).__name__}'. To change the gradient, write to "
+                        "tensor.grad in the hook."
                     )
 
 

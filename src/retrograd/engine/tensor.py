@@ -492,7 +492,9 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     elif tensor._node is not None:
         tensor._node.inherited = False
     elif tensor._parked is not None:
-        tensor._node, tensor._parked = tensor._parked, None
+        node, array = tensor._parked, tensor._array
+        node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
+        tensor._node, tensor._parked = node, None
         inherit(tensor)
     else:
         if not dtypes.is_differentiable(tensor._array.dtype):

@@ -124,6 +124,27 @@ class Sequential(_Listed):
             )
         return Sequential(*self, *other)
 
+    def __iadd__(self, other: Any) -> Any:
+        if not isinstance(other, Sequential):
+            return self + other
+        return self.extend(list(other))
+
+    def __mul__(self, times: Any) -> Any:
+        return Sequential(*_repeated(self, times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Any:
+        return self.extend(_repeated(self, times)[len(self) :])
+
+
+def _repeated(modules: Sequential, times: Any) -> list[Module]:
+    if not isinstance(times, int):
+        raise TypeError(f"unsupported operand type(s) for *: Sequential and {type(times).__name__}")
+    if times <= 0:
+        raise ValueError(f"Non-positive multiplication factor {times} for Sequential")
+    return list(modules) * times
+
 
 class ModuleList(_Listed):
     """A list of modules that registers them; it computes nothing itself.
@@ -379,6 +400,18 @@ class ParameterDict(Module):
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
         for key, value in pairs:
             self[key] = value
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        joined = ParameterDict(self)
+        joined.update(other)
+        return joined
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        return ParameterDict(other) | self
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
 
     def extra_repr(self) -> str:
         """One line per value."""

@@ -98,7 +98,8 @@ class Module(Tree):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Replace parameters, their gradients and buffers by what `fn` makes of them.
 
-        Parameters stay the same objects, so an optimizer that holds them goes on working.
+        Parameters and gradients stay the same objects, so an optimizer that holds them goes on
+        working.
         """
         if recurse:
             for child in self.children():
@@ -110,7 +111,8 @@ class Module(Tree):
             param.grad = None
             param.data = fn(alias(param, None))
             if grad is not None:
-                param.grad = fn(grad)
+                grad.data = fn(grad.data)
+                param.grad = grad
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engine.graph import LEAF
 from ..engine.op import declare, example
 from ..engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
 from ..engine.views import live_views
@@ -267,8 +268,9 @@ def detach_(self: Tensor) -> Tensor:
             view._node = None
         elif view._view_of.origin == "plain":  # type: ignore[union-attr]
             node_of(view)  # its history, while there is one to derive it from
+    if self._node is not None:
+        self._parked = self._node if self._node.op is LEAF else None
     self._node = None
-    self._parked = None
     self._tangents = None
     if isinstance(self._array, Interpreted):
         self._array = self._array.detached()
