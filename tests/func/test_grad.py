@@ -251,3 +251,23 @@ def test_misuse_raises_what_pytorch_raises(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda x: grad(lambda y: (y**3).sum())(x),
+        lambda x: vjp(lambda y: y**3, x)[1](rg.ones_like(x))[0],
+        lambda x: linearize(lambda y: y**3, x)[1](rg.ones_like(x)),
+        lambda x: vmap(grad(lambda y: y**3))(x),
+        lambda x: grad(lambda y: vmap(lambda z: z**3)(y).sum())(x),
+        lambda x: jacrev(lambda y: y**3)(x).diag(),
+        lambda x: hessian(lambda y: (y**4).sum() / 4)(x).diag(),
+    ],
+)
+@pytest.mark.parametrize("made_inside", [True, False])
+def test_inference_mode_does_not_stop_a_derivative(derive, made_inside):
+    x = rg.tensor([1.0, 2.0])
+    with rg.inference_mode():
+        found = derive(rg.tensor([1.0, 2.0]) if made_inside else x)
+    assert found.tolist() == [3.0, 12.0]
