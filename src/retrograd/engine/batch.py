@@ -10,9 +10,12 @@ out into a batch again.
    tensors themselves, shaped like one example; what was there before, by the tensors they hold. To
    keep the two apart, a variable of an inside transform is a batch too, even if all examples share
    it: `shared`. So every other tensor belongs outside. The same holds for tangents, by level.
-3. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules].
+3. A tensor made inside from nothing (`zeros(3)`) may be written with what all examples share, as
+   the variable of an inside transform is: it is a shared batch then, as long as the call lasts
+   (`BatchLevel.lend`). So it must have no history of its own, and no room for other values.
+4. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules].
    Where nothing is said, the op runs once per example.
-4. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
+5. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
    `UnbatchableError`, and the whole function then runs once per example. So every function can be
    batched; some only slowly.
 
@@ -35,7 +38,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from .inplace import exchange
+from ..quiet import copyto
+from .inplace import exchange, renew
 from .op import recorded
 from .record import finish
 from .tensor import Interpreted, Tensor, alias, concrete, new_tensor
@@ -105,6 +109,7 @@ class BatchLevel:
         self.recorded = False  # whether a tensor in one of its batches has history
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
+        self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
 
     def __enter__(self) -> BatchLevel:
         self.before = modes.change(batches=(*modes.state.batches, self))
@@ -112,6 +117,20 @@ class BatchLevel:
 
     def __exit__(self, *exc: object) -> None:
         modes.restore(self.before)
+        for tensor, array in self.lent.values():
+            if self.holds(tensor):
+                tensor._node = tensor._array.value._node
+                renew(tensor, array)
+        self.lent.clear()
+
+    def lend(self, tensor: Tensor) -> None:
+        """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
+        self.lent[id(tensor)] = tensor, tensor._array
+
+    def keep_memory(self, tensor: Tensor) -> None:
+        """Write the values of a tensor that is a batch for now into its own memory."""
+        if id(tensor) in self.lent:
+            copyto(self.lent[id(tensor)][1], concrete(tensor._array))
 
     def draw(self, source: Any) -> None:
         """Called before the generator `source` is used: refuse, or leave it to each example."""
@@ -174,9 +193,22 @@ class Batch(Interpreted):
         return not mine.size or bool(np.may_share_memory(mine, its))
 
     def check_room(self, target: Tensor) -> None:
-        """Raise unless `target` is a batch of this level, or of a newer one."""
-        if not isinstance(target._array, Batch) or target._array.level.depth < self.level.depth:
+        """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
+        held = target._array
+        if not isinstance(held, Batch):
+            if target._node is not None or target._tangents or not self.is_constant:
+                raise RuntimeError(NO_ROOM)
+            self.level.lend(target)
+        elif held.level.depth < self.level.depth or (
+            id(target) in held.level.lent and not self.is_constant
+        ):
             raise RuntimeError(NO_ROOM)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one value for all examples of all levels."""
+        held = self.value._array
+        return self.shared and (not isinstance(held, Batch) or held.is_constant)
 
     def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
         raise UnbatchableError("a batch has no single value", self.level)

@@ -205,7 +205,13 @@ def exchange(target: Tensor, array: Any) -> None:
         value = OPS["cast"].call(value, dtype=target._array.dtype)
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
-    base._array = value._array
+    renew(base, value._array)
+    value._array.level.keep_memory(base)
+
+
+def renew(base: Tensor, array: Any) -> None:
+    """Give `base` another array, and all its views their parts of it."""
+    base._array = array
     for each in live_views(base):
         path = each._view_of.path  # type: ignore[union-attr]
         each._array = walk(new_tensor(base._array), path)._array
