@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import copy
 import gc
 import threading
 
@@ -271,3 +273,23 @@ def test_inference_mode_does_not_stop_a_derivative(derive, made_inside):
     with rg.inference_mode():
         found = derive(rg.tensor([1.0, 2.0]) if made_inside else x)
     assert found.tolist() == [3.0, 12.0]
+
+
+def test_dictionaries_of_every_class_come_back_as_they_were():
+    given = collections.defaultdict(int, a=rg.tensor(2.0))
+    found = grad(lambda p: p["a"] ** 2)(given)
+    assert type(found) is collections.defaultdict
+    assert found["a"].item() == 4.0
+    assert found["b"] == 0
+
+
+def test_outputs_that_have_no_derivative_are_refused():
+    with pytest.raises(RuntimeError, match="must be floating-point or complex"):
+        jacrev(lambda x: x > 0)(rg.ones(2))
+    with pytest.raises(RuntimeError, match="return only tensors"):
+        linearize(lambda x: 3, rg.ones(2))
+
+
+def test_copy_of_what_is_differentiated_is_refused():
+    with pytest.raises(NotImplementedError, match="derivative lost"):
+        grad(lambda x: copy.copy(x).sum())(rg.ones(2))

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.op import recorded
-from ..engine.tensor import Tensor, alias, new_tensor, set_requires_grad
+from ..engine.tensor import Tensor, new_tensor, set_requires_grad, twin
 from .grad import grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from ..engine.graph import Node
 
 __all__ = ["as_tuple", "check_history", "check_v", "filled", "outputs_of", "plain",
            "pulled", "single", "strangers", "unpack", "zeros"]  # fmt: skip
@@ -90,16 +88,9 @@ def strangers(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...
 def _stranger(x: Tensor, create_graph: bool) -> Tensor:
     if create_graph and x._node is not None:
         return recorded.clone(x)  # type: ignore[no-any-return]
-    fresh = with_node(x, None)
+    fresh = twin(x, None)
     set_requires_grad(fresh, True)
     return fresh
-
-
-def with_node(x: Tensor, node: Node | None) -> Tensor:
-    """Another tensor on the memory of `x`, with its tangents, and `node` for its history."""
-    made = alias(x, node)
-    made._tangents = x._tangents
-    return made
 
 
 def outputs_of(
@@ -109,7 +100,7 @@ def outputs_of(
 
     It gets other tensors with the same histories, so that those of `inputs` stay if it writes.
     """
-    given = [with_node(x, x._node) for x in inputs]
+    given = [twin(x, x._node) for x in inputs]
     several, outputs = as_tuple(func(*given), "outputs of the user-provided function", caller)
     if strict:
         for place, output in enumerate(outputs):
@@ -170,7 +161,7 @@ def filled(
         if g is None and strict:
             raise RuntimeError(strict.format(place=place))
         known = recorded.zeros_like(x) if g is None else g
-        made.append(known if create_graph else with_node(known, None))
+        made.append(known if create_graph else twin(known, None))
     return tuple(made)
 
 
@@ -183,7 +174,7 @@ def check_history(tensors: Sequence[Tensor], text: str) -> None:
 
 def plain(tensors: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     """The tensors, without history unless `create_graph`."""
-    return tuple([t if create_graph else with_node(t, None) for t in tensors])
+    return tuple([t if create_graph else twin(t, None) for t in tensors])
 
 
 def unpack(values: tuple[Any, ...], several: bool) -> Any:

@@ -42,7 +42,7 @@ from ..quiet import copyto
 from .inplace import exchange, renew
 from .op import recorded
 from .record import finish
-from .tensor import Interpreted, Tensor, alias, concrete, new_tensor
+from .tensor import Interpreted, Tensor, alias, concrete, new_tensor, twin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +77,10 @@ NO_ROOM = (
     "x.add_(v)), or make the tensor that is written from a batched one, for example by v.clone(), "
     "zeros_like(v) or v.new_zeros(shape)"
 )
+ESCAPED = (
+    "{name}(): a Tensor escaped from inside a function being vmapped: it stands for one example of "
+    "a batched call that is over. Return it from the function to have all examples"
+)
 LAYOUT = {"flags", "itemsize", "nbytes", "strides"}  # what the memory of an example tells
 _looped: set[str] = set()
 
@@ -107,16 +111,19 @@ class BatchLevel:
         self.outer = modes.state.levels
         self.depth = len(modes.state.batches)
         self.recorded = False  # whether a tensor in one of its batches has history
+        self.left = False  # whether the call is over
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
         self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
 
     def __enter__(self) -> BatchLevel:
         self.before = modes.change(batches=(*modes.state.batches, self))
+        self.left = False
         return self
 
     def __exit__(self, *exc: object) -> None:
         modes.restore(self.before)
+        self.left = True
         for tensor, array in self.lent.values():
             if self.holds(tensor):
                 tensor._node = tensor._array.value._node
@@ -243,6 +250,8 @@ class Batch(Interpreted):
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""
         level = max((t._array.level for t in inputs if is_batch(t)), key=lambda each: each.depth)
+        if level.left:
+            raise RuntimeError(ESCAPED.format(name=op.name))
         if any(is_batch(value) for value in params.values()):
             raise UnbatchableError("a parameter is a batch")
         flags = [level.holds(t) and not t._array.shared for t in inputs]
@@ -293,10 +302,9 @@ def variable(tensor: Tensor) -> Tensor:
     """
     levels = [level for level in modes.state.batches if not level.singly]
     if not levels or levels[-1].holds(tensor):
-        made = alias(tensor, None)
-    else:
-        value = tensor if is_batch(tensor) else recorded.clone(tensor)
-        made = new_tensor(Batch(value, levels[-1], shared=True))
+        return twin(tensor, None)
+    value = tensor if is_batch(tensor) else recorded.clone(tensor)
+    made = new_tensor(Batch(value, levels[-1], shared=True))
     made._tangents = tensor._tangents
     return made
 

@@ -31,7 +31,7 @@ from .hooks import hooks_of
 from .op import OPS
 from .record import STALE, derived, make_node, walk
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, alias, method, new_tensor, node_of, wrote
+from .tensor import Interpreted, Tensor, method, new_tensor, node_of, twin, wrote
 from .views import References, live_views
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ def write(
         if result._array is not target._array:
             store(target, result)
         return overwritten(target, name)
-    old = alias(target, history_of(target))
-    old._tangents = target._tangents
+    old = twin(target, history_of(target))
     args = tuple(_apart(a, target, old) for a in args)
     kwargs = {key: _apart(a, target, old) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
@@ -154,8 +153,7 @@ def write(
     check_store(target, result)
     readers = [weakref.ref(old), *(old._views or ())]
     if result is old:  # nothing was recorded
-        result = alias(old, old._node)
-        result._tangents = old._tangents
+        result = twin(old, old._node)
     del old, args, kwargs, others
     for reader in readers:
         kept = reader()
@@ -259,8 +257,7 @@ def turn(
     if tracked:
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
-    before = alias(target, node_of(target))
-    before._tangents = target._tangents
+    before = twin(target, node_of(target))
     turned = op.call(before, **params)
     wrote(target, name)
     target._array = turned._array

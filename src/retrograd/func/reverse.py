@@ -182,6 +182,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported "
                 f"type {type(out)}"
             )
+        if out._array.dtype.kind not in "fc":
+            raise RuntimeError(
+                "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {out.dtype}. Return it beside the output: has_aux=True"
+            )
     if not outs:
         raise RuntimeError(
             "vjp(f, *primals): Expected f to be a function that has non-empty output (got output "

@@ -10,6 +10,7 @@ import copy
 import warnings
 from typing import Any
 
+from .. import modes
 from ..backends.memory import memory, moved, root
 from ..engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 
@@ -24,6 +25,11 @@ NO_DUAL = (
     "A Tensor that has a tangent, in a forward derivative in progress, cannot be {done}: the copy "
     "would be without, and the derivative lost. Write x.clone(), or for a constant: "
     "x.detach().clone()"
+)
+
+NO_COPY = (
+    "A Tensor that a transform of retrograd.func differentiates cannot be copied by copy.copy: the "
+    "copy would be a leaf, and the derivative lost. Write x.clone(), or for a constant: x.detach()"
 )
 
 HOOK_LOST = (
@@ -58,7 +64,9 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def _copy(self: Tensor) -> Tensor:
-    """A leaf on the same memory and version."""
+    """A leaf on the same memory and version; refused where its derivative would be lost."""
+    if modes.state.nested and not self.is_leaf:
+        raise NotImplementedError(NO_COPY)
     made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
     if not self._inference:
         made._inference = False
