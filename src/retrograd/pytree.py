@@ -5,6 +5,7 @@ Lists, tuples, named tuples and dictionaries are containers; everything else is 
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def _build(like: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(like, (list, tuple)):
         return type(like)([_build(part, leaves) for part in like])
     if isinstance(like, dict):
-        return type(like)((key, _build(part, leaves)) for key, part in like.items())
+        built = copy.copy(like)  # of its class, whatever that is made from
+        built.update((key, _build(part, leaves)) for key, part in like.items())
+        return built
     return next(leaves)
 
 

@@ -221,3 +221,21 @@ def test_a_dual_shows_its_tangent():
     with forward_ad.dual_level():
         x = forward_ad.make_dual(rg.tensor([2.0]), rg.tensor([1.0]))
         assert repr(x) == "tensor([2.], tangent=tensor([1.]))"
+
+
+def test_a_transform_needs_no_view_where_the_input_is_returned():
+    class Tripled(rg.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 3
+
+    x = rg.ones(2)
+    assert rg.func.jvp(Tripled.apply, (x,), (x,))[1].tolist() == [3.0, 3.0]

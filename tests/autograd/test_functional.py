@@ -168,3 +168,38 @@ def test_wrong_functions_and_inputs_raise():
         functional.hessian(lambda x: (x, x), tensor(1))
     with pytest.raises(RuntimeError, match="should contain a single element"):
         functional.vhp(lambda x: x * x, tensor(*X), tensor(*V))
+
+
+def cube(x):
+    return (x**3).sum()
+
+
+def test_hessian_by_columns_is_the_hessian_by_rows():
+    x = rg.tensor([1.0, 2.0])
+    found = functional.hessian(cube, x, vectorize=True, outer_jacobian_strategy="forward-mode")
+    assert found.tolist() == [[6.0, 0.0], [0.0, 12.0]]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, how: functional.vjp(lambda y: y**3, x, rg.ones(2), **how)[1],
+        lambda x, how: functional.jvp(lambda y: y**3, x, rg.ones(2), **how)[1],
+        lambda x, how: functional.jacobian(lambda y: y**3, x, **how).sum(0),
+    ],
+)
+def test_forward_derivatives_pass_through(product, create_graph):
+    x, t = rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0])
+    how = {"create_graph": create_graph}
+    value, tangent = rg.func.jvp(lambda x: product(x, how), (x,), (t,))
+    assert value.tolist() == [3.0, 12.0]
+    assert tangent.tolist() == [6.0, 0.0]
+
+
+def test_second_order_products_pass_tangents_on():
+    x, t = rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0])
+    for name in ("hvp", "vhp"):
+        product = getattr(functional, name)
+        _, tangent = rg.func.jvp(lambda x: product(cube, x, rg.ones(2))[1], (x,), (t,))
+        assert tangent.tolist() == [6.0, 0.0]

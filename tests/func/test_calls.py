@@ -181,3 +181,26 @@ def test_misuse_raises_what_pytorch_raises(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_functional_call_refuses_what_is_no_tensor():
+    line = rg.nn.Linear(2, 1)
+    with pytest.raises(TypeError, match="is not an instance of Tensor"):
+        functional_call(line, {"weight": 3}, rg.ones(2))
+    assert isinstance(line.weight, rg.nn.Parameter)
+
+
+def test_a_module_with_backward_hooks_passes_tangents_on():
+    line = rg.nn.Linear(2, 2)
+    line.register_full_backward_hook(lambda module, given, found: None)
+    x, t = rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0])
+    assert rg.func.jvp(line, (x,), (t,))[1].tolist() == line.weight[:, 0].tolist()
+    assert rg.func.jacfwd(line)(x).tolist() == line.weight.tolist()
+
+
+def test_functionalize_does_what_the_function_does():
+    x = rg.tensor([1.0, 2.0])
+    assert rg.func.functionalize(lambda x: x.add_(1))(x).tolist() == [2.0, 3.0]
+    assert x.tolist() == [2.0, 3.0]
+    with pytest.raises(RuntimeError, match="remove"):
+        rg.func.functionalize(lambda x: x, remove="views")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import copy
 import gc
 import threading
 
@@ -251,3 +253,43 @@ def test_misuse_raises_what_pytorch_raises(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda x: grad(lambda y: (y**3).sum())(x),
+        lambda x: vjp(lambda y: y**3, x)[1](rg.ones_like(x))[0],
+        lambda x: linearize(lambda y: y**3, x)[1](rg.ones_like(x)),
+        lambda x: vmap(grad(lambda y: y**3))(x),
+        lambda x: grad(lambda y: vmap(lambda z: z**3)(y).sum())(x),
+        lambda x: jacrev(lambda y: y**3)(x).diag(),
+        lambda x: hessian(lambda y: (y**4).sum() / 4)(x).diag(),
+    ],
+)
+@pytest.mark.parametrize("made_inside", [True, False])
+def test_inference_mode_does_not_stop_a_derivative(derive, made_inside):
+    x = rg.tensor([1.0, 2.0])
+    with rg.inference_mode():
+        found = derive(rg.tensor([1.0, 2.0]) if made_inside else x)
+    assert found.tolist() == [3.0, 12.0]
+
+
+def test_dictionaries_of_every_class_come_back_as_they_were():
+    given = collections.defaultdict(int, a=rg.tensor(2.0))
+    found = grad(lambda p: p["a"] ** 2)(given)
+    assert type(found) is collections.defaultdict
+    assert found["a"].item() == 4.0
+    assert found["b"] == 0
+
+
+def test_outputs_that_have_no_derivative_are_refused():
+    with pytest.raises(RuntimeError, match="must be floating-point or complex"):
+        jacrev(lambda x: x > 0)(rg.ones(2))
+    with pytest.raises(RuntimeError, match="return only tensors"):
+        linearize(lambda x: 3, rg.ones(2))
+
+
+def test_copy_of_what_is_differentiated_is_refused():
+    with pytest.raises(NotImplementedError, match="derivative lost"):
+        grad(lambda x: copy.copy(x).sum())(rg.ones(2))

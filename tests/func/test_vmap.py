@@ -502,3 +502,15 @@ def test_a_write_that_was_undone_leaves_no_history():
         out = vmap(added)(rows)  # w, then 2 · 2 w
     out.sum().backward()
     assert w.grad.item() == 5.0
+
+
+def test_what_escapes_from_a_batched_call_cannot_be_used():
+    kept = []
+
+    def keep(x):
+        kept.append(x)
+        return x
+
+    vmap(keep)(rg.ones(2, 3))
+    with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
+        kept[0] * 2

@@ -342,3 +342,53 @@ def test_a_captured_tensor_that_an_inner_transform_writes_is_followed_by_the_out
 
     assert grad(outer)(values()).tolist() == pytest.approx([6 * x * x for x in X])
     assert not captured.requires_grad
+
+
+def filled(x):
+    """A function that writes its argument into tensors made from nothing."""
+    made = rg.zeros(3, dtype=rg.float64)
+    part = made[1:]
+    part.copy_(x)
+    part.mul_(x)
+    made[0] = x[0] ** 3
+    return (made**2).sum()
+
+
+@pytest.mark.parametrize(
+    "second",
+    [hessian, lambda f: jacfwd(jacfwd(f)), lambda f: jacrev(jacrev(f)), lambda f: jacfwd(grad(f))],
+)
+def test_second_derivatives_of_writes_into_tensors_made_inside(second):
+    x = rg.tensor([1.0, 2.0], dtype=rg.float64)
+    assert second(filled)(x).tolist() == [[42.0, 0.0], [0.0, 48.0]]
+
+
+def test_what_is_written_into_a_captured_tensor_in_a_batch_is_seen_outside():
+    kept = rg.zeros(2)
+    seen = kept.detach()
+    part = kept[:1]
+
+    def through(x):
+        kept.copy_(x)
+        return (kept * x).sum()
+
+    assert jacfwd(grad(through))(rg.tensor([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert kept.tolist() == seen.tolist() == [1.0, 2.0]
+    assert part.tolist() == [1.0]
+    assert not kept.requires_grad
+
+
+def test_a_captured_tensor_has_no_room_for_a_value_per_example():
+    kept = rg.zeros(2)
+
+    def through(a):
+        def inner(x):
+            kept.copy_(x)
+            kept.mul_(a)
+            return kept.sum()
+
+        return grad(inner)(rg.ones(2))
+
+    with pytest.raises(RuntimeError, match="inplace arithmetic"):
+        vmap(through)(rg.tensor([1.0, 2.0]))
+    assert type(kept.numpy()) is np.ndarray

@@ -270,3 +270,10 @@ def test_relu_is_a_method_and_a_function_of_the_package():
     assert rg.relu(x).tolist() == x.relu().tolist() == [0.0, 2.0]
     assert x.relu().grad_fn.name() == "ReluBackward0"
     assert x.sigmoid().grad_fn.name() == "SigmoidBackward0"
+
+
+def test_second_derivative_of_relu_is_zero():
+    x = rg.tensor([-1.0, 2.0], requires_grad=True)
+    (slope,) = rg.autograd.grad(F.relu(x).sum(), x, create_graph=True)
+    (second,) = rg.autograd.grad(slope.sum(), x)
+    assert second.tolist() == [0.0, 0.0]

@@ -168,3 +168,17 @@ def test_in_place_power_differentiates():
     y.pow_(2)
     assert y.tolist() == [81.0]
     assert rg.autograd.grad(y, x)[0].tolist() == [108.0]
+
+
+@pytest.mark.parametrize("exponent", [1, 2, 3, 4])
+def test_derivatives_of_a_power_end_in_a_zero_with_none(exponent):
+    x = rg.tensor([1.5, -2.0], dtype=rg.float64, requires_grad=True)
+    y = x**exponent
+    for order in range(1, exponent + 1):
+        (y,) = rg.autograd.grad(y.sum(), x, create_graph=True)
+        factor = np.prod(np.arange(exponent, exponent - order, -1.0))
+        assert y.requires_grad
+        assert y.tolist() == (factor * x.detach().numpy() ** (exponent - order)).tolist()
+    (y,) = rg.autograd.grad(y.sum(), x, create_graph=True)
+    assert y.tolist() == [0.0, 0.0]
+    assert not y.requires_grad

@@ -1,7 +1,8 @@
 """What the functions of `functional` share: their checks, their inputs, their passes.
 
 NOTE [Strangers] The inputs are replaced by fresh tensors before the function is called, so that a
-tensor given as input and the same tensor used inside the function are different variables.
+tensor given as input and the same tensor used inside the function are different variables. They
+keep their tangents, as results do, for a forward derivative in progress asks for no history.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.op import recorded
-from ..engine.tensor import Tensor, alias, new_tensor, set_requires_grad
+from ..engine.tensor import Tensor, new_tensor, set_requires_grad, twin
 from .grad import grad
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def strangers(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...
 def _stranger(x: Tensor, create_graph: bool) -> Tensor:
     if create_graph and x._node is not None:
         return recorded.clone(x)  # type: ignore[no-any-return]
-    fresh = alias(x, None)
+    fresh = twin(x, None)
     set_requires_grad(fresh, True)
     return fresh
 
@@ -99,7 +100,7 @@ def outputs_of(
 
     It gets other tensors with the same histories, so that those of `inputs` stay if it writes.
     """
-    given = [alias(x, x._node) for x in inputs]
+    given = [twin(x, x._node) for x in inputs]
     several, outputs = as_tuple(func(*given), "outputs of the user-provided function", caller)
     if strict:
         for place, output in enumerate(outputs):
@@ -160,7 +161,7 @@ def filled(
         if g is None and strict:
             raise RuntimeError(strict.format(place=place))
         known = recorded.zeros_like(x) if g is None else g
-        made.append(known if create_graph else alias(known, None))
+        made.append(known if create_graph else twin(known, None))
     return tuple(made)
 
 
@@ -173,7 +174,7 @@ def check_history(tensors: Sequence[Tensor], text: str) -> None:
 
 def plain(tensors: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     """The tensors, without history unless `create_graph`."""
-    return tuple([t if create_graph else alias(t, None) for t in tensors])
+    return tuple([t if create_graph else twin(t, None) for t in tensors])
 
 
 def unpack(values: tuple[Any, ...], several: bool) -> Any:

@@ -10,9 +10,12 @@ out into a batch again.
    tensors themselves, shaped like one example; what was there before, by the tensors they hold. To
    keep the two apart, a variable of an inside transform is a batch too, even if all examples share
    it: `shared`. So every other tensor belongs outside. The same holds for tangents, by level.
-3. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules].
+3. A tensor made inside from nothing (`zeros(3)`) may be written with what all examples share, as
+   the variable of an inside transform is: it is a shared batch then, as long as the call lasts
+   (`BatchLevel.lend`). So it must have no history of its own, and no room for other values.
+4. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules].
    Where nothing is said, the op runs once per example.
-4. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
+5. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
    `UnbatchableError`, and the whole function then runs once per example. So every function can be
    batched; some only slowly.
 
@@ -35,10 +38,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from .inplace import exchange
+from ..quiet import copyto
+from .inplace import exchange, renew
 from .op import recorded
 from .record import finish
-from .tensor import Interpreted, Tensor, alias, concrete, new_tensor
+from .tensor import Interpreted, Tensor, alias, concrete, new_tensor, twin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +77,10 @@ NO_ROOM = (
     "x.add_(v)), or make the tensor that is written from a batched one, for example by v.clone(), "
     "zeros_like(v) or v.new_zeros(shape)"
 )
+ESCAPED = (
+    "{name}(): a Tensor escaped from inside a function being vmapped: it stands for one example of "
+    "a batched call that is over. Return it from the function to have all examples"
+)
 LAYOUT = {"flags", "itemsize", "nbytes", "strides"}  # what the memory of an example tells
 _looped: set[str] = set()
 
@@ -103,15 +111,33 @@ class BatchLevel:
         self.outer = modes.state.levels
         self.depth = len(modes.state.batches)
         self.recorded = False  # whether a tensor in one of its batches has history
+        self.left = False  # whether the call is over
         self.singly = False  # whether the function runs once per example after all
         self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
+        self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
 
     def __enter__(self) -> BatchLevel:
         self.before = modes.change(batches=(*modes.state.batches, self))
+        self.left = False
         return self
 
     def __exit__(self, *exc: object) -> None:
         modes.restore(self.before)
+        self.left = True
+        for tensor, array in self.lent.values():
+            if self.holds(tensor):
+                tensor._node = tensor._array.value._node
+                renew(tensor, array)
+        self.lent.clear()
+
+    def lend(self, tensor: Tensor) -> None:
+        """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
+        self.lent[id(tensor)] = tensor, tensor._array
+
+    def keep_memory(self, tensor: Tensor) -> None:
+        """Write the values of a tensor that is a batch for now into its own memory."""
+        if id(tensor) in self.lent:
+            copyto(self.lent[id(tensor)][1], concrete(tensor._array))
 
     def draw(self, source: Any) -> None:
         """Called before the generator `source` is used: refuse, or leave it to each example."""
@@ -174,9 +200,22 @@ class Batch(Interpreted):
         return not mine.size or bool(np.may_share_memory(mine, its))
 
     def check_room(self, target: Tensor) -> None:
-        """Raise unless `target` is a batch of this level, or of a newer one."""
-        if not isinstance(target._array, Batch) or target._array.level.depth < self.level.depth:
+        """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
+        held = target._array
+        if not isinstance(held, Batch):
+            if target._node is not None or target._tangents or not self.is_constant:
+                raise RuntimeError(NO_ROOM)
+            self.level.lend(target)
+        elif held.level.depth < self.level.depth or (
+            id(target) in held.level.lent and not self.is_constant
+        ):
             raise RuntimeError(NO_ROOM)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one value for all examples of all levels."""
+        held = self.value._array
+        return self.shared and (not isinstance(held, Batch) or held.is_constant)
 
     def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
         raise UnbatchableError("a batch has no single value", self.level)
@@ -211,6 +250,8 @@ class Batch(Interpreted):
     def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run `op` on all examples of the newest level among its inputs."""
         level = max((t._array.level for t in inputs if is_batch(t)), key=lambda each: each.depth)
+        if level.left:
+            raise RuntimeError(ESCAPED.format(name=op.name))
         if any(is_batch(value) for value in params.values()):
             raise UnbatchableError("a parameter is a batch")
         flags = [level.holds(t) and not t._array.shared for t in inputs]
@@ -261,10 +302,9 @@ def variable(tensor: Tensor) -> Tensor:
     """
     levels = [level for level in modes.state.batches if not level.singly]
     if not levels or levels[-1].holds(tensor):
-        made = alias(tensor, None)
-    else:
-        value = tensor if is_batch(tensor) else recorded.clone(tensor)
-        made = new_tensor(Batch(value, levels[-1], shared=True))
+        return twin(tensor, None)
+    value = tensor if is_batch(tensor) else recorded.clone(tensor)
+    made = new_tensor(Batch(value, levels[-1], shared=True))
     made._tangents = tensor._tangents
     return made
 

@@ -42,7 +42,7 @@ from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
 from .op import parameters_of, recorded
 from .record import walk
-from .tensor import Tensor, alias, new_tensor, node_of, set_requires_grad
+from .tensor import Tensor, new_tensor, node_of, set_requires_grad, twin
 from .views import live_views
 
 if TYPE_CHECKING:
@@ -190,9 +190,7 @@ def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Te
 
 def _seen(out: Tensor) -> Tensor:
     """An output for its own tangent's formula, which may save it: another object, so no cycle."""
-    seen = alias(out, node_of(out))
-    seen._tangents = out._tangents
-    return seen
+    return twin(out, node_of(out))
 
 
 def jvp(

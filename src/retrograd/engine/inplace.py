@@ -32,7 +32,7 @@ from .hooks import hooks_of
 from .op import OPS
 from .record import STALE, derived, make_node, walk
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, alias, method, new_tensor, node_of, wrote
+from .tensor import Interpreted, Tensor, method, new_tensor, node_of, twin, wrote
 from .views import References, base_of, live_views
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def write(
         if result._array is not target._array:
             store(target, result)
         return overwritten(target, name)
-    old = alias(target, history_of(target))
-    old._tangents = target._tangents
+    old = twin(target, history_of(target))
     args = tuple(_apart(a, target, old) for a in args)
     kwargs = {key: _apart(a, target, old) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
@@ -162,8 +161,7 @@ def write(
     check_store(target, result)
     readers = [weakref.ref(old), *(old._views or ())]
     if result is old:  # nothing was recorded
-        result = alias(old, old._node)
-        result._tangents = old._tangents
+        result = twin(old, old._node)
     del old, args, kwargs, others
     for reader in readers:
         kept = reader()
@@ -213,7 +211,13 @@ def exchange(target: Tensor, array: Any) -> None:
         value = OPS["cast"].call(value, dtype=target._array.dtype)
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
-    base._array = value._array
+    renew(base, value._array)
+    value._array.level.keep_memory(base)
+
+
+def renew(base: Tensor, array: Any) -> None:
+    """Give `base` another array, and all its views their parts of it."""
+    base._array = array
     for each in live_views(base):
         path = each._view_of.path  # type: ignore[union-attr]
         each._array = walk(new_tensor(base._array), path)._array
@@ -261,8 +265,7 @@ def turn(
     if tracked:
         check_tracked(target, name)
     op, params = OPS[step[0]], step[1]
-    before = alias(target, node_of(target))
-    before._tangents = target._tangents
+    before = twin(target, node_of(target))
     turned = op.call(before, **params)
     wrote(target, name)
     target._array = turned._array

@@ -21,7 +21,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Interpreted, Tensor, alias, new_tensor
+from .tensor import Interpreted, Tensor, new_tensor, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -267,9 +267,7 @@ def tensor_at(node: Any, place: int, array: Any, held: Any) -> Tensor | None:
         outside = node.level is not None and not node.level.holds(value)
         if value._node is history or outside:
             return value
-        shown = alias(value, history)
-        shown._tangents = value._tangents
-        return shown
+        return twin(value, history)
     shown = new_tensor(array)
     shown._node = history
     if value.__class__ is not Packed:

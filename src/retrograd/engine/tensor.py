@@ -41,6 +41,7 @@ __all__ = [
     "method",
     "new_tensor",
     "node_of",
+    "twin",
     "wrap",
     "wrote",
 ]
@@ -384,6 +385,14 @@ def alias(source: Tensor, node: Node | None) -> Tensor:
     tensor._node = node
     if not source._inference:
         tensor._cell = cell_of(source)
+    return tensor
+
+
+def twin(source: Tensor, node: Node | None) -> Tensor:
+    """An alias that has the tangents of `source`, too."""
+    tensor = alias(source, node)
+    if source._tangents is not None:
+        tensor._tangents = source._tangents
     return tensor
 
 

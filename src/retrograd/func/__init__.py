@@ -6,13 +6,14 @@ They nest to any depth. What they stand on is in `engine.forward` (levels of dua
 
 from .batch_norm import replace_all_batch_norm_modules_
 from .batching import vmap
-from .calls import functional_call, stack_module_state
+from .calls import functional_call, functionalize, stack_module_state
 from .forward import jvp, linearize
 from .jacobian import hessian, jacfwd, jacrev
 from .reverse import grad, grad_and_value, vjp
 
 __all__ = [
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

@@ -107,7 +107,7 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
     """The batch dimension of each leaf of the arguments."""
     name = _name(func)
     start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
-    if not isinstance(in_dims, (int, list, tuple)):
+    if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the "
             f"structure of inputs, got: {type(in_dims)}."
@@ -117,7 +117,7 @@ def dims_of(in_dims: Any, args: tuple[Any, ...], func: Any) -> list[int | None]:
                          "or you are trying to vmap over a function with no inputs. The latter is "
                          "unsupported.")  # fmt: skip
     try:
-        dims = pytree.broadcast(in_dims if isinstance(in_dims, int) else tuple(in_dims), args)
+        dims = pytree.broadcast(in_dims, args)
     except ValueError as error:
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`: {error}. `in_dims` "

@@ -5,14 +5,16 @@ Modules are known only by their methods (`named_parameters`, `named_buffers`, `g
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from ..engine.op import recorded
+from ..engine.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "functionalize", "stack_module_state"]
 
 
 def functional_call(
@@ -57,6 +59,31 @@ def functional_call(
         return module(*args, **(kwargs or {}))
     finally:
         _exchange(module, before)
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """A function that does what `func` does.
+
+    PyTorch's takes writes in place (remove="mutations") and views, too ("mutations_and_views"), out
+    of the operations that a compiler gets to see, and changes no result. Nothing is traced here, so
+    there is nothing to take out: this is for programs that call it. Raises RuntimeError for another
+    `remove`. Source: PyTorch's `func.functionalize`.
+
+    >>> import retrograd as rg
+    >>> rg.func.functionalize(lambda x: x.clone().add_(1))(rg.tensor([1.0]))
+    tensor([2.])
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            "functionalize(f, remove='mutations'): Valid options for inputs to the remove argument "
+            f"are: remove='mutations' or remove='mutations_and_views'. Got {remove!r}"
+        )
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return wrapped
 
 
 def _merged(dicts: Any) -> dict[str, Any]:
@@ -106,6 +133,10 @@ def _exchange(module: Any, values: Mapping[str, Any]) -> dict[str, Any]:
         path, _, last = name.rpartition(".")
         owner = module.get_submodule(path)
         table = owner._parameters if last in owner._parameters else owner._buffers
+        if not (value is None or isinstance(value, Tensor)):
+            raise TypeError(
+                f"functional_call: {value!r}, given for {name!r}, is not an instance of Tensor"
+            )
         before[name] = table[last]
         table[last] = value
     return before

@@ -63,18 +63,21 @@ def jvp(
         duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
         result = func(*pytree.unflatten(primals, duals))
         output, aux = unpacked(result, has_aux, "jvp")
-        pairs = [parts(checked(out), level) for out in pytree.flatten(output)]
+        pairs = [
+            parts(checked(out, "jvp(f, primals, tangents)"), level)
+            for out in pytree.flatten(output)
+        ]
     values = pytree.unflatten(output, [value for value, _ in pairs])
     moved = pytree.unflatten(output, [_filled(*pair, strict) for pair in pairs])
     return (values, moved, aux) if has_aux else (values, moved)
 
 
-def checked(out: Any) -> Tensor:
+def checked(out: Any, caller: str) -> Tensor:
     """An output, which must be a tensor."""
     if not isinstance(out, Tensor):
         raise RuntimeError(
-            "jvp(f, primals, tangents): expected f(*primals) to return only tensors, got "
-            f"unsupported type {type(out)}"
+            f"{caller}: expected f(*primals) to return only tensors, got unsupported type "
+            f"{type(out)}"
         )
     return out
 
@@ -104,7 +107,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with recording(primals) as call:
         args, fresh = strangers(primals, "linearize")
         output = call.returned(func(*args))
-        outs = pytree.flatten(output)
+        outs = [checked(out, "linearize(f, *primals)") for out in pytree.flatten(output)]
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
         cotangents = [stranger(recorded.zeros_like(out)) for out in outs]
         pulled = pull_back(outs, cotangents, fresh, retain=True)

@@ -43,14 +43,15 @@ __all__ = ["grad", "grad_and_value", "vjp"]
 class recording(modes.Changed):  # noqa: N801 (it reads as a function)
     """A context in which the function of a reverse-mode transform runs on `arguments`.
 
-    When it is left, tensors that were written have a history only if someone may use that:
+    It is recorded in inference mode, too: a derivative is what was asked for. When the context is
+    left, tensors that were written have a history only if someone may use that:
     NOTE [Written arguments], 3. What the function returns is to go through `returned`.
     """
 
     __slots__ = ("histories",)
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(grad=True, nested=modes.state.nested + 1, given=[])
+        super().__init__(grad=True, inference=False, nested=modes.state.nested + 1, given=[])
         tensors = [leaf for leaf in pytree.flatten(arguments) if isinstance(leaf, Tensor)]
         bases = {id(base): base for base in map(base_of, tensors)}.values()
         self.histories = [(t, t._node) for base in bases for t in (base, *live_views(base))]
@@ -90,6 +91,7 @@ def kept(value: Any, written: set[int]) -> Any:
 def stranger(x: Tensor) -> Tensor:
     """`x` as another variable: NOTE [Strangers]."""
     fresh = variable(x)
+    fresh._inference = False  # the derivative may need its values
     before = node_of(x) if fresh._array is x._array else None  # else the history goes on outside
     fresh._node = node = new_node(OPS["clone"], (before,))
     node.shape, node.dtype = x._array.shape, x._array.dtype
@@ -205,6 +207,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported "
                 f"type {type(out)}"
             )
+        if out._array.dtype.kind not in "fc":
+            raise RuntimeError(
+                "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {out.dtype}. Return it beside the output: has_aux=True"
+            )
     if not outs:
         raise RuntimeError(
             "vjp(f, *primals): Expected f to be a function that has non-empty output (got output "
@@ -228,7 +235,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                     f"Mismatch in shape: grad_output[{place}] has a shape of {g.shape} and "
                     f"output[{place}] has a shape of {out.shape}."
                 )
-        with modes.Changed(grad=modes.state.grad if create_graph is None else create_graph):
+        record = modes.state.grad if create_graph is None else create_graph
+        with modes.Changed(grad=record, inference=False):
             found = pull_back(outs, given, fresh, retain_graph)
         return pytree.unflatten(primals, found)
 

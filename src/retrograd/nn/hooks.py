@@ -20,7 +20,7 @@ from .. import modes
 from ..engine.graph import Kind, Node, new_node
 from ..engine.hooks import HookTable, hooks_of
 from ..engine.record import attach, set_outputs
-from ..engine.tensor import Tensor, alias, node_of
+from ..engine.tensor import Tensor, node_of, twin
 from ..engine.views import add_view
 
 __all__ = ["ModuleHooks", "call_hooked"]
@@ -166,7 +166,7 @@ def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], A
     if kind is None:
         kind = _passages[len(places)] = Passage(len(places))
     node = new_node(kind, tuple(node_of(values[i]) for i in places))
-    outputs = [alias(values[i], None) for i in places]
+    outputs = [twin(values[i], None) for i in places]
     set_outputs(node, outputs)
     for place, output in zip(places, outputs, strict=True):
         source = values[place]

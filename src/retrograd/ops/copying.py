@@ -29,6 +29,11 @@ NO_DUAL = (
     "x.detach().clone()"
 )
 
+NO_COPY = (
+    "A Tensor that a transform of retrograd.func differentiates cannot be copied by copy.copy: the "
+    "copy would be a leaf, and the derivative lost. Write x.clone(), or for a constant: x.detach()"
+)
+
 HOOK_LOST = (
     "backward hook {hook} on tensor will not be serialized. If this is expected, you can decorate "
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
@@ -81,7 +86,9 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def _copy(self: Tensor) -> Tensor:
-    """A leaf on the same memory and version."""
+    """A leaf on the same memory and version; refused where its derivative would be lost."""
+    if modes.state.nested and not self.is_leaf:
+        raise NotImplementedError(NO_COPY)
     made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
     if not self._inference:
         made._inference = False

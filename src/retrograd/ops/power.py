@@ -72,13 +72,38 @@ def _pow_number(input: Any, *, exponent: Any) -> Any:
     return _power(x, e)
 
 
-def _pow_number_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
-    if exponent == 0:
+def _pow_slope(input: Any, *, exponent: Any, order: int) -> Any:
+    factor = math.prod(exponent - k for k in range(order))
+    left = exponent - order
+    return factor * (input if left == 1 else _pow_number(input, exponent=left))
+
+
+def _next_slope(xp: Any, g: Any, input: Any, exponent: Any, order: int = 0) -> Any:
+    if exponent == order:
         return xp.zeros_like(input)
-    if exponent == 1:
-        return g
-    less = input if exponent == 2 else xp.pow(input, exponent=exponent - 1)
-    return g * xp.conj(less * exponent)
+    return g * xp.conj(xp.pow_slope(input, exponent=exponent, order=order + 1))
+
+
+declare(
+    "pow_slope(input, *, exponent, order)",
+    _pow_slope,
+    input=_next_slope,
+    elementwise=True,
+    inplace=False,
+    examples=[
+        example("3x4", exponent=2, order=1),
+        example("3x4", exponent=2, order=2),
+        example("3x4", exponent=2.5, order=1),
+        example("", exponent=2 - 1j, order=2),
+        example("0", exponent=-1, order=1),
+    ],
+    domain=(0.5, 2.0),
+    doc="""The derivative of that order of `input ** exponent`; for formulas.""",
+)
+
+
+def _pow_number_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
+    return _next_slope(xp, g, input, exponent)
 
 
 _pow = declare(
