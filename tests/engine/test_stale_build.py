@@ -23,10 +23,10 @@ vars(built).update(vars(real))
 sys.modules[spec.name] = built
 
 import retrograd as rg
-from retrograd.engine import backward, graph, native, views
+from retrograd.engine import accumulation, backward, graph, native, views
 assert native.native is None
-for thing in (backward.start, backward.advance, backward.add_to_leaf, views.enlist, graph.Cell.bump,
-              rg.mul, rg.exp):
+for thing in (backward.start, backward.advance, accumulation.add_to_leaf, views.enlist,
+              graph.Cell.bump, rg.mul, rg.exp):
     assert isinstance(thing, types.FunctionType), thing
 x = rg.tensor([1.0, 2.0], requires_grad=True)
 for _ in range(2):

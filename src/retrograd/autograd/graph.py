@@ -20,7 +20,8 @@ from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
 from ..engine.op import arrays, recorded
-from ..engine.tensor import CPU, Size, Tensor, new_tensor, node_of, wrote
+from ..engine.placement import CPU
+from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 

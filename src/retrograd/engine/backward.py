@@ -29,14 +29,15 @@ import numpy as np
 
 from .. import modes
 from ..locks import counter
-from ..quiet import QUIET, Quiet, quieten, quietly, restore
-from . import native, saved, watch
+from ..quiet import QUIET, Quiet, quieten, restore
+from . import accumulation, native, saved, watch
+from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
 from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from .op import ALONE, arrays, reals, recorded
 from .search import last_contributors, needed_for, reachable
-from .tensor import Tensor, add_grad, as_array, fit_leaf, new_tensor, wrote
+from .tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ def start(node: Node, g: Any, free: bool) -> Any:
         return grads, borrowed, heap, leaves, stop
     for leaf in leaves:
         try:
-            add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+            accumulation.add_to_leaf(leaf, grads[leaf], leaf in borrowed)
         except Exception as error:
             noted(error, leaf)
             raise
@@ -254,7 +255,7 @@ class Pass:
                 if careful or leaf.hooks is not None:
                     self.leaf(leaf)
                 else:
-                    add_to_leaf(leaf, g, leaf in borrowed)
+                    accumulation.add_to_leaf(leaf, g, leaf in borrowed)
             except Exception as error:
                 noted(error, leaf)
                 raise
@@ -386,10 +387,10 @@ class Pass:
         if hooks is not None:
             g = hooks.before_node(g, self)
         if g is not None and modes.special and modes.state.watchers:
-            store = partial(accumulate_leaf, node, g, node in self.borrowed, self.create_graph)
+            store = partial(accumulate, node, g, node in self.borrowed, self.create_graph)
             watch.differentiate(node, g, store)
         elif g is not None:
-            accumulate_leaf(node, g, node in self.borrowed, self.create_graph)
+            accumulate(node, g, node in self.borrowed, self.create_graph)
         if hooks is not None:
             leaf = node.saved.tensor()
             if leaf is not None:
@@ -482,43 +483,6 @@ def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
     return formula(xp, g) if place == ALONE else formula(xp, g, values)
 
 
-def accumulate_leaf(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
-    """Add a complete cotangent to the leaf's `.grad`."""
-    if not create_graph:
-        add_to_leaf(node, g, borrowed)
-        return
-    leaf = node.saved.tensor()
-    if leaf is not None and leaf._node is node:
-        add_grad(leaf, g, node.saved.lock)
-
-
-@quietly
-def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
-    """Add a complete cotangent, an array, to the leaf's `.grad`, under the leaf's own lock."""
-    leaf = node.saved.tensor()
-    if leaf is None or leaf._node is not node:
-        return
-    if g.shape != leaf._array.shape or g.dtype is not leaf._array.dtype:
-        g = fit_leaf(leaf, g)
-    lock = node.saved.lock
-    lock.acquire()  # twice as fast as `with`
-    try:
-        before = leaf._gradient
-        if before is None:
-            if borrowed or g.base is not None or g.__class__ is not ndarray:
-                g = np.array(g)  # a copy; or a formula gave a NumPy scalar
-            leaf._gradient = new_tensor(g)
-        else:
-            try:
-                add(before._array, g, before._array)
-            except ValueError:  # the user's own .grad, read-only (an expanded view)
-                leaf._gradient = new_tensor(as_array(before._array + fit_leaf(leaf, g)))
-            else:
-                wrote(before, "backward()")
-    finally:
-        lock.release()
-
-
 built = native.native
 if built is not None:
-    start, advance, add_to_leaf = built.start, built.advance, built.add_to_leaf
+    start, advance = built.start, built.advance

@@ -22,9 +22,10 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..locks import counter, structure
+from .accumulation import add_grad
 from .anomaly import run_hook
 from .graph import Node, node_method
-from .tensor import Tensor, add_grad, new_tensor
+from .tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

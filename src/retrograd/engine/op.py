@@ -39,7 +39,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import CALM
-from . import callers, graph, native, overriding, views
+from . import accumulation, callers, graph, native, overriding, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
@@ -59,7 +59,7 @@ from .graph import (
 )
 from .record import INFERENCE_SAVED, STALE
 from .saved import saved_properties
-from .tensor import Tensor, as_array, fit_leaf, method, new_tensor, wrote
+from .tensor import Tensor, as_array, method, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,7 +91,7 @@ _bump = native.set_up(
     noted=noted,
     calm=CALM,
     fit=fit,
-    fit_leaf=fit_leaf,
+    fit_leaf=accumulation.fit_leaf,
     freed=FREED,
     arrays=arrays,
     reals=reals,
@@ -102,6 +102,7 @@ _bump = native.set_up(
 )
 if _bump is not None:  # all or nothing: who counts writes and lists views in C does so everywhere
     Cell.bump, views.enlist = _bump, native.native.enlist  # type: ignore[method-assign]
+    accumulation.add_to_leaf = native.native.add_to_leaf
 
 OPS: dict[str, Op] = {}
 

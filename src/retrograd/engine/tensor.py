@@ -22,6 +22,7 @@ from ..locks import structure
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
 from .overriding import IGNORED, TENSOR, names, never, public
+from .placement import CPU, Size, device
 from .views import live_views, sever
 
 if TYPE_CHECKING:
@@ -31,12 +32,10 @@ __all__ = [
     "Interpreted",
     "Size",
     "Tensor",
-    "add_grad",
     "alias",
     "cell_of",
     "concrete",
     "device",
-    "fit_leaf",
     "has_tangent",
     "method",
     "new_tensor",
@@ -55,91 +54,6 @@ NO_LEAF = (
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
-
-LEAF_CHANGED = (
-    "Function AccumulateGrad was given an invalid gradient at index 0 - got {} but expected "
-    "shape compatible with {}. The leaf, or its .grad, was changed after the forward pass: "
-    "by an assignment to .data, or in place under no_grad(). Change it before the forward pass, "
-    "and set x.grad = None where its shape changes"
-)
-
-
-class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of integers.
-
-    >>> import retrograd as rg
-    >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
-    (retrograd.Size([2, 3]), 6)
-    """
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """The product of all sizes."""
-        n = 1
-        for size in self:
-            n *= size
-        return n
-
-    def __repr__(self) -> str:
-        return f"retrograd.Size({list(self)})"
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple(self) + tuple(other))
-
-
-class device:  # noqa: N801 (PyTorch's name)
-    """Where a tensor's memory lies; here always "cpu".
-
-    Raises RuntimeError for a name that is no device, AssertionError for one that is absent.
-
-    >>> import retrograd as rg
-    >>> rg.device("cpu"), rg.ones(1).device.type
-    (device(type='cpu'), 'cpu')
-    """
-
-    __slots__ = ("index", "type")
-
-    type: str
-    index: int | None
-
-    def __init__(self, spec: Any = "cpu", index: int | None = None) -> None:
-        kind: Any = spec.type if isinstance(spec, device) else spec
-        if not isinstance(kind, str):
-            raise TypeError(f"device must be a string or a device, not {type(spec).__name__}")
-        kind, _, number = kind.partition(":")
-        if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
-            raise RuntimeError(
-                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
-                f"string: {kind}"
-            )
-        if kind != "cpu":
-            raise AssertionError(
-                f"Retrograd is not compiled with {kind.upper()} enabled: tensors live on the cpu. "
-                f"Leave the device argument out, or write device='cpu'."
-            )
-        self.type = kind
-        self.index = int(number) if number else index
-
-    def __repr__(self) -> str:
-        index = "" if self.index is None else f", index={self.index}"
-        return f"device(type={self.type!r}{index})"
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
-
-
-CPU = device("cpu")
 
 
 class Tensor:
@@ -438,44 +352,6 @@ def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
             cell.bump(by)
         else:
             cell.note(by)
-
-
-def fit_leaf(leaf: Tensor, g: Any) -> Any:
-    """The cotangent `g`, an array or a tensor, as it may be added to the leaf's `.grad`.
-
-    By the graph it fits already, unless the leaf itself has changed since: by an assignment to
-    `.data`, or by `t_()` and the like under no_grad. Another dtype is cast, as for any edge. Raises
-    RuntimeError for another shape, and for a `.grad` that cannot be added to.
-    """
-    found, before = g._array if isinstance(g, Tensor) else g, leaf._gradient
-    for each in (leaf, before):
-        if each is not None and found.shape != each._array.shape:
-            raise RuntimeError(LEAF_CHANGED.format(list(found.shape), list(each.shape)))
-    if before is not None and before.is_complex() is not leaf.is_complex():
-        raise RuntimeError(LEAF_CHANGED.format(leaf.dtype, before.dtype))
-    if found.dtype == leaf._array.dtype:
-        return g
-    if found.dtype.kind == "c" and not leaf.is_complex():
-        g, found = g.real, found.real
-    return g.to(leaf.dtype) if isinstance(g, Tensor) else found.astype(leaf._array.dtype)
-
-
-def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
-    """Add `g` to the tensor's `.grad`, which keeps no memory of `g`: it may be written later.
-
-    The sum is an op, which code of the user's may watch: `lock` is not held meanwhile, and if
-    another thread has replaced or written the gradient since, the sum is made again.
-    """
-    g = fit_leaf(tensor, g)
-    while True:
-        before: Any = tensor._gradient
-        version = None if before is None else cell_of(before).version
-        total = g.clone() if before is None else before + g  # who made `g` may need it as it is
-        with lock:
-            seen = None if before is None else before._cell.version
-            if tensor._gradient is before and seen == version:
-                tensor._gradient = total
-                return
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes, modes
 from ..engine.graph import Kind, Node, new_node
+from ..engine.placement import CPU
 from ..engine.record import attach
 from ..engine.saved import tensors
-from ..engine.tensor import CPU, Size, Tensor, node_of
+from ..engine.tensor import Size, Tensor, node_of
 from ..engine.watch import Watcher
 
 if TYPE_CHECKING:

@@ -1,0 +1,85 @@
+"""How large a tensor is and where it lies: `Size` and `device`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["CPU", "Size", "device"]
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple of integers.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
+    (retrograd.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of all sizes."""
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self) -> str:
+        return f"retrograd.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+
+class device:  # noqa: N801 (PyTorch's name)
+    """Where a tensor's memory lies; here always "cpu".
+
+    Raises RuntimeError for a name that is no device, AssertionError for one that is absent.
+
+    >>> import retrograd as rg
+    >>> rg.device("cpu"), rg.ones(1).device.type
+    (device(type='cpu'), 'cpu')
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, spec: Any = "cpu", index: int | None = None) -> None:
+        kind: Any = spec.type if isinstance(spec, device) else spec
+        if not isinstance(kind, str):
+            raise TypeError(f"device must be a string or a device, not {type(spec).__name__}")
+        kind, _, number = kind.partition(":")
+        if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
+            raise RuntimeError(
+                f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
+                f"string: {kind}"
+            )
+        if kind != "cpu":
+            raise AssertionError(
+                f"Retrograd is not compiled with {kind.upper()} enabled: tensors live on the cpu. "
+                f"Leave the device argument out, or write device='cpu'."
+            )
+        self.type = kind
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = device("cpu")
