@@ -594,3 +594,13 @@ def test_a_view_that_kept_its_history_is_not_written_when_its_base_is_a_leaf_aga
     for view in (v, w):
         with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
             view.mul_(2)
+
+
+@pytest.mark.parametrize("turn", [lambda y: y.unsqueeze_(0), lambda y: y.unsqueeze_(1).t_()])
+def test_a_retained_gradient_has_the_shape_that_the_tensor_was_given(turn):
+    x = rg.ones(3, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    (turn(y) * rg.arange(3.0)).sum().backward()
+    assert y.grad.tolist() == [[0, 1, 2]]
+    assert x.grad.tolist() == [0, 2, 4]

@@ -52,7 +52,7 @@ __complex__ __dlpack__ __dlpack_device__ __eq__ __float__ __floordiv__ __ge__ __
 __index__ __int__ __invert__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__
 __or__ __pos__ __pow__ __rshift__ __setitem__ __sub__ __truediv__ __xor__ to_device __iadd__
 __radd__ __isub__ __rsub__ __imul__ __rmul__ __itruediv__ __rtruediv__ __ifloordiv__
-__rfloordiv__ __ipow__ __rpow__ __imod__ __rmod__ __imatmul__ __rmatmul__ __iand__ __rand__
+__rfloordiv__ __ipow__ __rpow__ __imod__ __rmod__ __rmatmul__ __iand__ __rand__
 __ior__ __ror__ __ixor__ __rxor__ __ilshift__ __rlshift__ __irshift__ __rrshift__
 """)
 

@@ -271,6 +271,7 @@ def turn(
     target._array = turned._array
     target._tangents = turned._tangents
     if tracked:
+        _move_retained(target, turned._node)
         target._node = turned._node
         if turned._node is not None:
             turned._node._cell = target._cell

@@ -13,7 +13,6 @@ from ..engine.dispatch import write_out
 from ..engine.tensor import Tensor, method
 from . import products
 from .arithmetic import add, mul
-from .operators import attach_in_place
 
 __all__ = [
     "bmm",
@@ -248,7 +247,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 method(_matmul_operator, "__matmul__")
 method(_rmatmul_operator, "__rmatmul__")
-attach_in_place(matmul, "__imatmul__", "matmul_")
 method(outer, "outer", "ger")
 for function in (matmul, mm, bmm, mv, dot, vdot, inner):
     method(function)
