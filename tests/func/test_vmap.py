@@ -502,3 +502,13 @@ def test_a_write_that_was_undone_leaves_no_history():
         out = vmap(added)(rows)  # w, then 2 · 2 w
     out.sum().backward()
     assert w.grad.item() == 5.0
+
+
+def test_of_an_empty_batch_nothing_is_known_where_examples_run_by_themselves():
+    choose = vmap(lambda x: x.masked_select(x > 0).sum())
+    with (
+        pytest.warns(UserWarning, match="once per example"),
+        pytest.raises(RuntimeError, match="there is none that says what it returns"),
+    ):
+        choose(rg.ones(0, 2))
+    assert vmap(rg.sin)(rg.ones(0, 2)).shape == (0, 2)

@@ -297,7 +297,9 @@ def check_tracked(target: Tensor, name: str) -> None:
     if view is not None:
         if view.origin != "plain":
             raise RuntimeError(refusal(target, "is being", plain))
-        if view.base._node is not None and view.base._node.op is LEAF:
+        base, own = view.base._node, target._node
+        between = base is None and own is not None and own.op is not LEAF  # a view that is a leaf
+        if between or (base is not None and base.op is LEAF):
             trace = TRACE.format(view.trace) if view.trace else ""
             raise RuntimeError(VIEW_OF_LEAF_WRITTEN.format(name=name, trace=trace))
     if target._node is not None and target._node.op is LEAF:
