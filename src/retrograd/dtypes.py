@@ -15,6 +15,7 @@ bfloat16: it comes from the package ml_dtypes when it is first asked for, and it
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from typing import Any
 
@@ -132,6 +133,8 @@ float64 = dtype("float64", np.float64, ("double",))
 complex64 = dtype("complex64", np.complex64, ("cfloat",))
 complex128 = dtype("complex128", np.complex128, ("cdouble",))
 
+OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
+MOST_HALF = 65504.0  # what every floating dtype holds
 NO_COMPLEX32 = (
     "retrograd.complex32 is not supported: there is no complex dtype of two half floats that NumPy "
     "would treat as complex. Use complex64: x.cfloat()"
@@ -292,11 +295,21 @@ def _make_scalar(value: Any, like: np.dtype[Any]) -> Any:
     try:
         array = np.array(value, target)
     except OverflowError:
-        raise RuntimeError(
-            f"value cannot be converted to type {of_numpy(target).name} without overflow: {value}"
-        ) from None
+        raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value)) from None
     array.flags.writeable = False
     return array
+
+
+def check_scalar(value: Any, target: np.dtype[Any]) -> None:
+    """Raise RuntimeError for a finite number beyond those of a floating or complex dtype."""
+    if value.__class__ is not complex and -MOST_HALF <= value <= MOST_HALF:  # the usual numbers
+        return
+    if category(target) < 2:
+        return
+    most = finfo(of_numpy(target)).max
+    for part in (value.real, value.imag):
+        if most < abs(part) != math.inf:
+            raise RuntimeError(OVERFLOW.format(dtype=of_numpy(target).name, value=value))
 
 
 def wrapped(value: int, like: np.dtype[Any]) -> Any:

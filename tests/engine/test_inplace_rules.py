@@ -39,6 +39,21 @@ def test_leaves_that_require_grad_and_their_views_are_not_written():
         x.fill_(1)
 
 
+def test_a_leaf_that_is_a_view_is_not_written_through_its_own_views():
+    for leaf in (rg.arange(6.0).reshape(2, 3), rg.arange(6.0)[2:].view(2, 2)):
+        leaf.requires_grad_()
+        for write in (
+            lambda x: x[0].mul_(2),
+            lambda x: x.__setitem__(0, 1.0),
+            lambda x: x[0][1:].zero_(),
+        ):
+            with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+                write(leaf)
+        assert leaf.is_leaf
+        (leaf * leaf).sum().backward()
+        assert leaf.grad.equal(2 * leaf.detach())
+
+
 def test_a_write_under_no_grad_is_counted():
     x = leaf(1, 2)
     y = x * 1

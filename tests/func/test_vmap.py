@@ -514,3 +514,13 @@ def test_what_escapes_from_a_batched_call_cannot_be_used():
     vmap(keep)(rg.ones(2, 3))
     with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
         kept[0] * 2
+
+
+def test_of_an_empty_batch_nothing_is_known_where_examples_run_by_themselves():
+    choose = vmap(lambda x: x.masked_select(x > 0).sum())
+    with (
+        pytest.warns(UserWarning, match="once per example"),
+        pytest.raises(RuntimeError, match="there is none that says what it returns"),
+    ):
+        choose(rg.ones(0, 2))
+    assert vmap(rg.sin)(rg.ones(0, 2)).shape == (0, 2)

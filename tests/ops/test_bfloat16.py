@@ -9,6 +9,7 @@ import pytest
 import retrograd as rg
 from retrograd import dtypes
 from retrograd.autograd import grad
+from retrograd.nn import functional as F
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="it has the dtype")
 
@@ -109,3 +110,56 @@ def test_factories_and_losses_know_it():
     loss = rg.nn.functional.cross_entropy(ones, rg.tensor([0, 1]))
     assert loss.dtype is rg.bfloat16
     assert loss.item() == pytest.approx(1.0986, rel=2**-7)
+
+
+X, HALF = rg.tensor([[1.0, 2.0], [3.0, 5.0]]), rg.tensor([[0.25, 0.5], [0.5, 0.75]])
+KEEPERS = {
+    "dropout": lambda x, p: F.dropout(x, 1.0),
+    "bmm": lambda x, p: x[None] @ x[None],
+    "attention": lambda x, p: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "binary_cross_entropy": lambda x, p: F.binary_cross_entropy(p, p),
+    "gaussian_nll_loss": lambda x, p: F.gaussian_nll_loss(x, x, p),
+    "addcdiv": lambda x, p: rg.addcdiv(x, x, p),
+    "layer_norm": lambda x, p: F.layer_norm(x, (2,)),
+    "rms_norm": lambda x, p: F.rms_norm(x, (2,)),
+    "group_norm": lambda x, p: F.group_norm(x[None], 1),
+    "instance_norm": lambda x, p: F.instance_norm(x[None]),
+    "batch_norm": lambda x, p: F.batch_norm(x, None, None, training=True),
+    "batch_norm_running": lambda x, p: F.batch_norm(x, rg.zeros(2), rg.ones(2)),
+    "max_pool1d": lambda x, p: F.max_pool1d(x[None], 2),
+    "cosine_similarity": lambda x, p: F.cosine_similarity(x, p),
+    "cross_entropy": lambda x, p: F.cross_entropy(x, p),
+    "huber_loss": lambda x, p: F.huber_loss(x, p),
+    "floor": lambda x, p: (x * p).floor(),
+    "custom": lambda x, p: Doubled.apply(x),
+}
+
+
+class Doubled(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+def test_function_and_gradient_have_the_dtype_and_the_digits_of_bfloat16(name):
+    x, p = X.bfloat16().requires_grad_(), HALF.bfloat16()
+    exact = X.clone().requires_grad_()
+    y, wanted = KEEPERS[name](x, p), KEEPERS[name](exact, HALF)
+    assert y.dtype is rg.bfloat16
+    assert rg.allclose(y.float(), wanted, rtol=0.02, atol=0.01)
+    if y.requires_grad:
+        y.sum().backward()
+        wanted.sum().backward()
+        assert x.grad.dtype is rg.bfloat16
+        assert rg.allclose(x.grad.float(), exact.grad, rtol=0.03, atol=0.07)
+
+
+def test_infinities_become_the_largest_numbers_of_bfloat16():
+    x = rg.tensor([float("inf"), -float("inf"), float("nan")], dtype=rg.bfloat16)
+    most = rg.finfo(rg.bfloat16).max
+    assert x.nan_to_num().tolist() == [most, -most, 0.0]

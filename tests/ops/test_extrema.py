@@ -142,3 +142,14 @@ def test_a_pair_is_written_to_out():
     found = rg.max(x, 1, out=out)
     assert found.values is out[0]
     np.testing.assert_array_equal(out[1]._array, [1, 0])
+
+
+@pytest.mark.parametrize("function", [rg.max, rg.median, rg.mode, rg.cummax, rg.sort, rg.topk])
+def test_out_of_a_pair_is_a_pair_of_tensors(function):
+    x = rg.ones(2, 3)
+    given = (1, 0) if function is rg.topk else (0,)
+    for out in (rg.empty(2, 3), (rg.empty(3), None)):
+        with pytest.raises(TypeError, match="argument 'out' must be tuple of Tensors"):
+            function(x, *given, out=out)
+    with pytest.raises(RuntimeError, match="expected out= to hold 2 tensors, got 3"):
+        function(x, *given, out=(rg.empty(3), rg.empty(3, dtype=rg.int64), rg.empty(3)))

@@ -214,3 +214,53 @@ def test_masks_of_bytes_are_deprecated():
     x = rg.arange(4.0)
     with pytest.warns(UserWarning, match="indexing with dtype retrograd.uint8 is now deprecated"):
         assert x[rg.tensor([1, 0, 0, 1], dtype=rg.uint8)].tolist() == [0.0, 3.0]
+
+
+def test_a_short_list_of_more_than_numbers_is_a_tuple_of_indices():
+    x = rg.arange(9.0).reshape(3, 3)
+    assert x[[rg.tensor(0), rg.tensor(1)]].item() == 1.0
+    assert x[[[0], [1]]].tolist() == [1.0]
+    assert x[[None, 0]].shape == (1, 3)
+    assert x[[[True, False, True]]].shape == (2, 3)
+    assert x[[[0, 2]] * 2].tolist() == [0.0, 8.0]
+    assert x[[0, 2]].shape == (2, 3)
+
+
+def test_small_integers_index_only_as_numbers():
+    x = rg.arange(3.0)
+    assert x[rg.tensor(1, dtype=rg.int16)].item() == 1.0
+    for dtype in (rg.int8, rg.int16):
+        with pytest.raises(IndexError, match="must be long, int, byte or bool tensors"):
+            x[rg.tensor([1], dtype=dtype)]
+
+
+@pytest.mark.parametrize("key", ["a", b"a", "", (0, "a")])
+def test_text_is_no_index(key):
+    with pytest.raises(TypeError, match="invalid data type"):
+        rg.ones(3, 3)[key]
+
+
+@pytest.mark.parametrize("key", [[0], rg.tensor([0]), (rg.tensor([True, False, False]), 0)])
+def test_values_of_another_dtype_are_not_stored_at_index_tensors(key):
+    x = rg.zeros(3, 3)
+    with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+        x[key] = rg.ones(1, 2, dtype=rg.float64)
+    assert not x.any()
+
+
+def test_one_value_of_another_dtype_is_stored_at_a_mask():
+    x = rg.zeros(3)
+    x[rg.tensor([True, False, True])] = rg.tensor([2])
+    assert x.tolist() == [2.0, 0.0, 2.0]
+    with pytest.raises(RuntimeError, match="it is complex"):
+        x[x > 0] = rg.tensor(1j)
+
+
+def test_index_put_takes_a_mask_of_no_dimensions():
+    value = rg.tensor(2.0, requires_grad=True)
+    x = rg.zeros(3).index_put((rg.tensor(True),), value)
+    x.sum().backward()
+    assert (x.tolist(), value.grad.item()) == ([2.0] * 3, 3.0)
+    y = rg.zeros(3)
+    assert y.index_put_((rg.tensor(True),), rg.tensor(2.0)) is y
+    assert y.index_put_((rg.tensor(False),), rg.tensor(5.0)).tolist() == [2.0] * 3

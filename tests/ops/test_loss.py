@@ -225,3 +225,12 @@ def ones(*shape):
 def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_huber_loss_has_the_dtype_of_its_input():
+    x, target = rg.tensor([1.0], requires_grad=True), rg.tensor([3.0], dtype=rg.float64)
+    loss = F.huber_loss(x, target)
+    loss.backward()
+    assert (loss.dtype, loss.item(), x.grad.item()) == (rg.float32, 1.5, -1.0)
+    with pytest.raises(RuntimeError, match="result type ComplexFloat can't be cast"):
+        F.huber_loss(x, rg.tensor([1j]))

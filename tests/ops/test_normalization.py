@@ -208,3 +208,20 @@ def test_half_floats_whose_sums_overflow_are_normalised(normalize):
 def test_a_squared_error_of_half_floats_whose_sum_overflows_is_finite():
     x = rg.full((1000,), 100.0, dtype=rg.float16)
     assert F.mse_loss(x, x * 0).tolist() == 10000.0
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_rms_norm_of_half_floats_squares_in_single_precision(dtype):
+    for value in (300.0, 60000.0):
+        out = F.rms_norm(rg.full((4,), value, dtype=dtype), (4,))
+        assert (out.dtype, out.tolist()) == (dtype, [1.0] * 4)
+    small = F.rms_norm(rg.full((4,), 1e-5, dtype=rg.float16), (4,))
+    assert abs(small[0].item() - 0.029) < 1e-4  # eps is that of float32
+
+
+def test_half_floats_are_normalised_by_single_parameters():
+    x, weight = rg.tensor([[1.0, 3.0]]).half(), rg.tensor([2.0, 2.0], requires_grad=True)
+    y = F.layer_norm(x, (2,), weight, rg.zeros(2))
+    y.sum().backward()
+    assert (y.dtype, weight.grad.dtype) == (rg.float16, rg.float32)
+    assert F.batch_norm(x, rg.zeros(2), rg.ones(2)).dtype is rg.float16

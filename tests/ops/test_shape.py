@@ -167,3 +167,8 @@ def test_pieces_of_tensor_split_may_be_written(cut):
     assert second.tolist() == rg.ones(second.shape).tolist()
     base.sum().backward()
     assert x.grad.sum() == 4 * 3 + 4
+
+
+def test_block_diag_takes_its_blocks_one_by_one():
+    with pytest.raises(TypeError, match=r"expected Tensor as element 0, but got list.*\*blocks"):
+        rg.block_diag([rg.ones(1)])

@@ -254,7 +254,7 @@ def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:
 def _wants_history(tensor: Any, ctx: FunctionCtx) -> bool:
     return (
         isinstance(tensor, Tensor)
-        and tensor._array.dtype.kind in "fc"
+        and tensor._array.dtype.kind in "fcV"
         and not _among(tensor, ctx.non_differentiable)
     )
 

@@ -57,7 +57,7 @@ def differentiable_outputs(result: Any) -> list[Tensor]:
 
 def floating_outputs(result: Any) -> list[Tensor]:
     """The real and complex tensors that a function returned."""
-    return [t for t in as_outputs(result) if t._array.dtype.kind in "fc"]
+    return [t for t in as_outputs(result) if t._array.dtype.kind in "fcV"]
 
 
 def directions(array: Any) -> list[complex]:

@@ -99,7 +99,7 @@ def max_pool(
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
     if kernel == size and math.prod(out) == 1 and not any(padding):
         return whole_max(x, dims)
-    floating = x.dtype.kind == "f"
+    floating = x.dtype.kind in "fV"
     lowest = x.dtype.type(-math.inf) if floating else np.iinfo(x.dtype).min
     source = padded(x, kernel, stride, padding, dilation, out, lowest)
     values: Any = None

@@ -55,6 +55,13 @@ TOO_MANY_DIMS = (
     "first: x.flatten(0, 1)"
 )
 
+REFUSED = {  # what NumPy says of booleans, and what PyTorch does
+    "boolean subtract": "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+    "boolean negative": "Negation, the `-` operator, on a bool tensor is not supported. To invert "
+    "a mask, use the `~` or `logical_not()` operator instead.",
+}
+
 INTEGERS = (int, np.integer)
 NUMBERS = (int, float, complex, np.generic)
 OPERANDS = (Tensor, *NUMBERS, np.ndarray)
@@ -118,6 +125,8 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     """
     dtype = input._array.dtype
     if dtype.kind not in "iu" or not isinstance(value, INTEGERS) or holds(dtype, value):
+        if type(error) in _TRANSLATED:
+            explain(op, (input, as_tensor(value, dtype)), error)
         raise error
     one = np.ones(1, dtype)
     kind = op.forward(one, one).dtype.kind
@@ -140,6 +149,9 @@ def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     if "dimension" in str(error) and f"{MOST_DIMS}" in str(error):
         raise RuntimeError(TOO_MANY_DIMS.format(name=op.name)) from None
     shapes = [t._array.shape for t in inputs if t is not None]
+    for phrase, meaning in REFUSED.items():
+        if phrase in str(error):
+            raise RuntimeError(meaning) from None
     if op.elementwise:
         for a, b in itertools.combinations(shapes, 2):
             check_broadcast(a, b, op.name)

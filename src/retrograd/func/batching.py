@@ -238,6 +238,11 @@ def _singly(
     size: int,
 ) -> tuple[list[Any], list[bool], Any]:
     """The same, by a call for each example."""
+    if not size:
+        raise RuntimeError(
+            f"vmap({_name(func)}, ...): `{_name(func)}` runs for each example by itself, and of no "
+            "examples there is none that says what it returns. Leave empty batches out"
+        )
     level = BatchLevel(size, randomness)
     level.singly = True
     rows: list[Any] = []

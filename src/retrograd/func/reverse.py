@@ -113,7 +113,7 @@ def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
                 f"{caller}: Thing passed to transform API must be Tensor, got {type(leaf)}. Name "
                 "the arguments to differentiate with argnums."
             )
-        if leaf._array.dtype.kind not in "fc":
+        if leaf._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 f"{caller}: only Tensors of floating point and complex dtype can be "
                 f"differentiated, got {leaf.dtype}. Convert it first: x.float()"
@@ -299,7 +299,7 @@ def check_scalar(output: Any) -> None:
             f"with {output._array.ndim} dims. Did you mean f(*args).sum()? Maybe you wanted to use "
             "the vjp or jacrev APIs instead?"
         )
-    if output._array.dtype.kind != "f":
+    if output._array.dtype.kind not in "fV":
         raise RuntimeError(
             f"grad_and_value(f)(*args): Expected f(*args) to be real and floating, got "
             f"{output.dtype}. Take .abs() or .real of it, or all derivatives: jacrev(f)"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import dtypes
 from ..engine.inplace import in_place, write
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
@@ -79,7 +80,12 @@ def _plain(input: Tensor, call: Callable[..., Tensor], params: dict[str, Any]) -
 
 
 def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor:
-    """Apply a real op, to each part of a complex tensor; into `input` itself if `inplace`."""
+    """Apply a real op, to each part of a complex tensor; into `input` itself if `inplace`.
+
+    Raises RuntimeError for a parameter that is finite, but not in the dtype of `input`.
+    """
+    for value in params.values():
+        dtypes.check_scalar(value, input._array.dtype)
     if inplace:
         return write(input, f"{call.__name__}_", _plain, (call, params), {})
     return _plain(input, call, params)

@@ -137,6 +137,36 @@ neg = declare(
 )
 
 
+def scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """`alpha * other`, to add to `input`; RuntimeError for an `alpha` above the sum's dtype."""
+    if isinstance(alpha, Tensor):
+        alpha = alpha.item()
+    like = (input if isinstance(input, Tensor) else other)._array.dtype
+    arrays = [
+        t._array if isinstance(t, Tensor) else dtypes.scalar_array(t, like) for t in (input, other)
+    ]
+    dtype = dtypes.common(*arrays)
+    check_alpha(alpha, dtype)
+    return other & bool(alpha) if dtype == np.bool_ else other * alpha
+
+
+def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
+    """Raise RuntimeError for a factor that a result of `dtype` does not take."""
+    if isinstance(alpha, bool) and dtype != np.bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Write int(alpha)")
+    if isinstance(alpha, float) and dtypes.category(dtype) < 2:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number. "
+            "Convert the tensor first: x.float()"
+        )
+    if isinstance(alpha, complex) and dtype.kind != "c":
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number. Convert "
+            "the tensor first: x.cfloat()"
+        )
+    dtypes.check_scalar(alpha, dtype)
+
+
 def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """Sum `input + alpha * other`, elementwise.
 
@@ -149,7 +179,8 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
     """
     if out is not None:
         return write_out(add, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
-    return _add(input, other if alpha == 1 else other * alpha)  # type: ignore[no-any-return]
+    once = alpha.__class__ is int and alpha == 1
+    return _add(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
 
 
 def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
@@ -161,7 +192,8 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
     """
     if out is not None:
         return write_out(sub, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
-    return _sub(input, other if alpha == 1 else other * alpha)  # type: ignore[no-any-return]
+    once = alpha.__class__ is int and alpha == 1
+    return _sub(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
 
 
 def div(
@@ -210,8 +242,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([8., 6.])
     """
-    scaled = input if alpha == 1 else mul(input, alpha)
-    return _sub(operand(other, input._array.dtype), scaled)  # type: ignore[no-any-return]
+    factor = input if alpha.__class__ is int and alpha == 1 else scaled(other, input, alpha)
+    return _sub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
 
 
 def _divided(self: Tensor, other: Any) -> Any:

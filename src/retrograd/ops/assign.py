@@ -35,6 +35,7 @@ from .index import (
     check_bounds,
     combine,
     index_put_op,
+    only_masks,
     parse,
     places,
     read_indices,
@@ -178,8 +179,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     """`x[key] = value`: `value`, a number or a tensor, broadcasts to the region and is cast.
 
     The gradient of the old values there is 0, that of `value` is what arrives there. Raises
-    IndexError for an index out of bounds, RuntimeError where the shapes do not fit and for a leaf
-    that requires grad. Source: PyTorch's `Tensor.__setitem__`.
+    IndexError for an index out of bounds, RuntimeError where the shapes do not fit, for a leaf that
+    requires grad, and for a tensor of another dtype where tensors or lists index (one element for
+    a mask is cast). Source: PyTorch's `Tensor.__setitem__`.
 
     >>> import retrograd as rg
     >>> x = rg.zeros(2, 2)
@@ -191,6 +193,11 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     source = _value(self, value)
     region = self if covers(basics, self._array.shape) else basic_view(self, basics)
     if tensors:
+        if isinstance(value, Tensor):
+            if value._array.size == 1 and only_masks(key):
+                _scalar(self, value.reshape(()), "setitem")  # for its error
+            else:
+                check_same(self, value)
         found, dims = combine(tensors)
         ndim = len(region_shape(region._array.shape, found, dims))
         _put(region, _strip(source, ndim), found, dims, False)
@@ -269,28 +276,35 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     >>> rg.index_put(rg.zeros(3), (rg.tensor([0, 0]),), rg.tensor([1.0, 2.0]), accumulate=True)
     tensor([3., 0., 0.])
     """
-    found, dims = _checked(input, indices, values, "index_put")
-    return index_put_op(input, values, found, dims=dims, accumulate=accumulate)  # type: ignore[no-any-return]
+    region, found, dims = _checked(input, indices, values, "index_put")
+    changed = index_put_op(region, values, found, dims=dims, accumulate=accumulate)
+    return changed if region is input else changed.reshape(input._array.shape)  # type: ignore[no-any-return]
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place form of `index_put`. Source: PyTorch's `Tensor.index_put_`."""
-    found, dims = _checked(self, indices, values, "index_put_")
-    return _put(self, values, found, dims, accumulate)
+    region, found, dims = _checked(self, indices, values, "index_put_")
+    _put(region, values, found, dims, accumulate)
+    return self
 
 
 def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
     if not isinstance(values, Tensor):
         raise TypeError(f"{name}(): argument 'values' must be Tensor, not {type(values).__name__}")
+    check_same(input, values)
+    region, found, dims = read_indices(input, indices, name)
+    check_bounds(region._array.shape, found, dims)
+    check_values(values, region_shape(region._array.shape, found, dims))
+    return region, found, dims
+
+
+def check_same(input: Tensor, values: Tensor) -> None:
+    """Raise unless `values`, to be stored at index tensors, has the dtype of `input`."""
     if values._array.dtype != input._array.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {input.dtype} for "
-            f"the destination and {values.dtype} for the source."
+            f"the destination and {values.dtype} for the source. Convert first: values.to(x.dtype)"
         )
-    found, dims = read_indices(input._array.shape, indices, name)
-    check_bounds(input._array.shape, found, dims)
-    check_values(values, region_shape(input._array.shape, found, dims))
-    return found, dims
 
 
 def check_values(values: Tensor, region: tuple[int, ...]) -> None:

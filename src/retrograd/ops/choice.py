@@ -19,6 +19,7 @@ from ..engine.dispatch import as_tensor, write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
 from .complex import by_parts
+from .create import filler
 from .pointwise import (
     attach,
     binary,
@@ -132,7 +133,7 @@ def _clip(x: Any, min: Any, max: Any) -> Any:
 def _clamp_numbers(input: Any, *, min: Any, max: Any) -> Any:
     if input.dtype.kind == "f":
         return _clip(input, min, max)
-    bounds = [None if b is None else dtypes.scalar_array(b, input.dtype) for b in (min, max)]
+    bounds = [None if b is None else as_tensor(b, input.dtype)._array for b in (min, max)]
     x, *_ = promoted(input, *[b for b in bounds if b is not None])
     return _clip(x, *[None if b is None else b.astype(x.dtype) for b in bounds])
 
@@ -217,9 +218,12 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise unsupported("clamp", np.result_type(input._array, np.complex64), NO_ORDER)
     if holds_complex(input):
         return by_parts(clamp, input, min, max)
+    dtype = input._array.dtype
+    for bound in (min, max):
+        if dtype.kind == "f" and bound is not None and not isinstance(bound, Tensor):
+            dtypes.check_scalar(bound, dtype)
     if not tensors:
         return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
-    dtype = input._array.dtype
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
     return _clamp_by_tensors(input, *bounds)  # type: ignore[no-any-return]
 
@@ -286,7 +290,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
         condition = condition.bool()
     first = next((t for t in (input, other) if isinstance(t, Tensor)), condition)
     like = first._array.dtype
-    return where_op(condition, as_tensor(input, like), as_tensor(other, like))
+    return where_op(condition, filler(input, like), filler(other, like))
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
@@ -335,6 +339,10 @@ def nan_to_num(
         return write_out(nan_to_num, out, (input, nan, posinf, neginf), {})  # type: ignore[no-any-return]
     if holds_complex(input):
         return by_parts(nan_to_num, input, nan, posinf, neginf)
+    if input._array.dtype.kind == "V":  # the op computes in another dtype, with other limits
+        most = dtypes.finfo(input.dtype).max
+        posinf = most if posinf is None else posinf
+        neginf = -most if neginf is None else neginf
     filled = 0.0 if nan is None else nan
     return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)  # type: ignore[no-any-return]
 

@@ -237,7 +237,7 @@ def cross_entropy(
 
 def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
     """Cross-entropy for targets whose values cannot be looked at: they are a batch."""
-    if target._array.dtype.kind == "f":
+    if target._array.dtype.kind in "fV":
         return _soft_targets(input, target, None, ignore_index, reduction, 0.0)
     _check_sizes(input, target)
     log_p = input.log_softmax(min(1, input._array.ndim - 1))
@@ -280,7 +280,7 @@ def _soft_targets(
     label_smoothing: float,
 ) -> Tensor:
     """Cross-entropy where the target has a probability for each class."""
-    if target._array.dtype.kind != "f":
+    if target._array.dtype.kind not in "fV":
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got "
             f"{legacy(target)}"

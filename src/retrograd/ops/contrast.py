@@ -33,7 +33,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     for t in (x1, x2):
-        if t._array.dtype.kind not in "fc":
+        if t._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 f"expected common dtype to be floating point, yet common dtype is {t.dtype}"
             )

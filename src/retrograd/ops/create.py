@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.dispatch import MOST_DIMS
+from ..engine.dispatch import as_tensor as beside
 from ..engine.tensor import Tensor, new_tensor, set_requires_grad
 from ..engine.tensor import device as Device
 from ..quiet import QUIET, Quiet, quieten, quietly, restore
@@ -227,7 +228,11 @@ def check_lengths(data: Any) -> None:
         level, dim = [element for item in level for element in item], dim + 1
     for item in level:
         if isinstance(item, SEQUENCES):
-            raise ValueError(f"too many dimensions: a {type(item).__name__} beside a number")
+            kind = type(item).__name__
+            raise TypeError(
+                f"'{kind}' object cannot be interpreted as an integer, nor as any number: it "
+                f"stands beside numbers, at dim {dim - 1}"
+            )
 
 
 def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
@@ -408,16 +413,37 @@ def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if target is None:
-        return from_numbers(value, None)
-    name = dtypes.of_numpy(target).name
-    if isinstance(value, complex) and target.kind != "c":
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {value}")
-    if target == np.uint64 and isinstance(value, int) and -(2**64) < value < 0:
+        target = natural_dtype(value)
+    kind = target.kind
+    most = 2**64 if target == np.uint64 else 2**63
+    wide = kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most
+    if wide or (isinstance(value, complex) and kind != "c"):
+        name = dtypes.of_numpy(target).name
+        raise RuntimeError(dtypes.OVERFLOW.format(dtype=name, value=value))
+    if target == np.uint64 and isinstance(value, int) and value < 0:
         value += 2**64  # it wraps, as the other unsigned dtypes do
-    made = from_numbers(value, target)
-    if target.kind in "fcV" and not np.isfinite(made) and np.isfinite(complex(value)):
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {value}")
-    return made
+    dtypes.check_scalar(value, target)
+    return from_numbers(value, target)
+
+
+def natural_dtype(number: Any) -> np.dtype[Any]:
+    """The dtype of a tensor of one Python number: NOTE [Inference], 1."""
+    natural, default = NATURAL[NUMBERS.index(kind_of(number))], dtypes.default_numpy()
+    return {"f": default, "c": dtypes.complex_of(default)}.get(natural.kind, natural)
+
+
+def filler(value: Any, like: np.dtype[Any]) -> Tensor:
+    """A tensor itself, a number as a 0-d one of the dtype it takes beside `like`.
+
+    Raises RuntimeError for a finite number that would become infinite.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(f"expected a Tensor or a Number, not {type(value).__name__}")
+    found = beside(value, like)
+    dtypes.check_scalar(value, found._array.dtype)
+    return found
 
 
 def scalar_tensor(

@@ -73,7 +73,7 @@ def cdist(
             [4.]])
     """
     for name, x in (("X1", x1), ("X2", x2)):
-        if x._array.dtype.kind not in "fc":
+        if x._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: {x.dtype}. Convert first: "
                 f"x = x.float()"
@@ -104,7 +104,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """
     if input._array.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._array.ndim}D")
-    if input._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV":
         raise RuntimeError(
             f"pdist only supports floating-point dtypes, got: {input.dtype}. Convert first: "
             "x = x.float()"

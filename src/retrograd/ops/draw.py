@@ -245,7 +245,7 @@ def random_(
 
 
 def _continuous(t: Tensor, name: str) -> None:
-    if t._array.dtype.kind != "f":
+    if t._array.dtype.kind not in "fV":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {t.dtype.name}"

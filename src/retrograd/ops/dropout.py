@@ -30,7 +30,7 @@ ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of
 def _masked_scale(input: Any, mask: Any, *, scale: float) -> Any:
     out = input * mask
     out *= scale
-    return out
+    return out if out.dtype is input.dtype else out.astype(input.dtype, copy=False)
 
 
 masked_scale = declare(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
@@ -233,11 +234,13 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
             )
     if isinstance(weight, Tensor):
         return _lerp(input, end, weight)  # type: ignore[no-any-return]
+    dtypes.check_scalar(weight, input._array.dtype)
     return _lerp_number(input, end, weight=weight)  # type: ignore[no-any-return]
 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
+    dtypes.check_scalar(value, input.dtype)
     product = tensor1 * tensor2
     return input + (product if value == 1 else product * input.dtype.type(value))
 
@@ -275,7 +278,8 @@ def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> An
     if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
         raise unsupported("addcdiv", tensor1.dtype, ADDCDIV)
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
-    return input + tensor1 / tensor2 * value
+    dtypes.check_scalar(value, input.dtype)
+    return input + tensor1 / tensor2 * input.dtype.type(value)
 
 
 ADDCDIV = (

@@ -19,7 +19,7 @@ from . import returns, rules
 from .along import pick
 from .axes import wrap_dim, wrap_dims
 from .names import renamed
-from .outs import write_each
+from .outs import check_outs, write_each
 from .pointwise import shared
 from .reduce import ALL, DIMS
 
@@ -113,7 +113,7 @@ def extremes(ufunc: Any, name: str) -> Any:
 def _median(x: Any) -> Any:
     flat = ordered(x, "median").reshape(-1)
     if flat.size == 0:
-        return np.array(np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min, x.dtype)
+        return np.array(np.nan if x.dtype.kind in "fV" else np.iinfo(x.dtype).min, x.dtype)
     bad = np.isnan(flat)
     if bad.any():
         return flat[bad.argmax()]
@@ -258,6 +258,7 @@ def _pair(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
 
 def write_pair(name: str, input: Tensor, dims: Any, keepdim: bool, out: Any) -> tuple[Any, Any]:
     """The out= form of a choice: each result is written as a function of its own would be."""
+    check_outs(name, out, 2)
 
     def part(index: int) -> Any:
         def compute(t: Tensor) -> Any:

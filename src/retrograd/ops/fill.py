@@ -324,6 +324,9 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if target.kind in "iu":
         first, last, by = int(first), int(last), int(by)
+        for bound in (first, last, by):
+            if not -(2**63) <= bound < 2**63:
+                raise RuntimeError(dtypes.OVERFLOW.format(dtype="int64", value=bound))
         return np.arange(first, last, by, dtype=np.int64).astype(target, copy=False)
     size = math.ceil((last - first) / by)
     return (first + by * np.arange(size, dtype=np.float64)).astype(target)

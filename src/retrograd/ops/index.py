@@ -199,7 +199,7 @@ _index_select = declare(
 
 def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
     """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions."""
-    items = list(key) if isinstance(key, tuple) else [key]
+    items = list(key) if isinstance(key, tuple) or lists_items(key) else [key]
     items = [item if item.__class__ in PLAIN else read_item(item) for item in items]
     used = sum(item.ndim if is_mask(item) else takes_dim(item) for item in items)
     if used > len(shape):
@@ -240,12 +240,32 @@ def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple
     return tuple(basics), tensors
 
 
+def lists_items(key: Any) -> bool:
+    """Whether a list stands for a tuple: a short one that holds more than numbers, as in PyTorch.
+
+    `x[[[0], [1]]]` is `x[[0], [1]]`, the element at (0, 1).
+    """
+    return (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(item is None or item is Ellipsis or isinstance(item, PARTS) for item in key)
+    )
+
+
+PARTS = (Tensor, list, tuple, range, slice, np.ndarray)
 PLAIN = frozenset({int, slice, bool, type(None), type(Ellipsis)})
 
 
 def is_mask(item: Any) -> bool:
     """Whether an item of an index is a tensor of truth values."""
     return isinstance(item, Tensor) and item._array.dtype.kind == "b"
+
+
+def only_masks(key: Any) -> bool:
+    """Whether all tensors and lists in an index are masks."""
+    items = key if isinstance(key, tuple) or lists_items(key) else (key,)
+    others = [read_item(item) for item in items if item.__class__ not in PLAIN]
+    return all(is_mask(item) or not isinstance(item, Tensor) for item in others)
 
 
 def takes_dim(item: Any) -> bool:
@@ -272,12 +292,15 @@ def read_item(item: Any) -> Any:
             warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
             array = array.astype(np.bool_)
             item = new_tensor(array)
-        if array.dtype.kind not in "bi" or array.dtype.itemsize == 2:
+        small = array.dtype.kind == "i" and array.dtype.itemsize < 4
+        if array.dtype.kind not in "bi" or (small and array.ndim):
             raise IndexError(
                 "tensors used as indices must be long, int, byte or bool tensors, got "
                 f"{item.dtype}. Convert first: index.long()"
             )
         return item if array.ndim or isinstance(array, Interpreted) else array.item()
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
     try:
         return bool(item) if isinstance(item, np.bool_) else operator.index(item)
     except TypeError:
@@ -383,14 +406,21 @@ def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Any:
         raise
 
 
-def read_indices(shape: tuple[int, ...], indices: Any, name: str) -> Any:
-    """What `combine` gives, for the tuple of index tensors (None to skip) of `index_put`."""
+def read_indices(x: Tensor, indices: Any, name: str) -> Any:
+    """For the tuple of index tensors (None to skip) of `index_put`: the view to index, `combine`'s.
+
+    The view is `x` itself, unless a 0-d mask adds a dimension.
+    """
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"{name}(): argument 'indices' must be tuple of Tensors")
-    key = [slice(None) if item is None else item for item in indices]
-    if any(isinstance(item, Tensor) and item._array.ndim == 0 for item in key):
-        key = [item.reshape(1) if isinstance(item, Tensor) else item for item in key]
-    return combine(parse(shape, tuple(key))[1])
+    key = [
+        slice(None) if item is None
+        else item.reshape(1) if isinstance(item, Tensor) and not (is_mask(item) or item._array.ndim)
+        else item
+        for item in indices
+    ]  # fmt: skip
+    basics, tensors = parse(x._array.shape, tuple(key))
+    return basic_view(x, basics) if None in basics else x, *combine(tensors)
 
 
 def check_vector(found: Any, name: str) -> None:

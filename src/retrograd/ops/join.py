@@ -463,6 +463,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
+    for place, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"block_diag(): expected Tensor as element {place}, but got {type(x).__name__}. "
+                "Unpack a sequence: block_diag(*blocks)"
+            )
     blocks = [atleast_2d(x) for x in tensors]
     if any(x._array.ndim > 2 for x in blocks):
         raise RuntimeError("block_diag: Input tensors must have 2 or fewer dimensions")

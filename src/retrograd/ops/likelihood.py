@@ -109,6 +109,6 @@ def gaussian_nll_loss(
     if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
-    bounded = var + new_tensor(np.maximum(var._array, eps) - var._array)
+    bounded = var + new_tensor(np.maximum(var._array, var._array.dtype.type(eps)) - var._array)
     loss = 0.5 * (bounded.log() + squared_distance(input, target, reduction="none") / bounded)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends import sums
-from ..engine.dispatch import LEGACY, check_broadcast
+from ..engine.dispatch import LEGACY, check_broadcast, check_cast
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, new_tensor
 from . import rules
@@ -177,7 +177,7 @@ def mse_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("mse_loss", input=input, target=target)
-    if input._array.dtype.kind not in "fc" and target._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV" and target._array.dtype.kind not in "fc":
         check_floating("mse_loss", input)
     warn_size("mse_loss", input, target)
     if weight is not None:
@@ -229,6 +229,7 @@ def huber_loss(
 ) -> Tensor:
     """|d|^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target; reduced.
 
+    The result has the dtype of `input`, real for a complex one; that of `target` is no higher.
     Raises RuntimeError unless delta > 0. Source: PyTorch's `huber_loss`; Huber, 1964.
 
     >>> import retrograd as rg
@@ -241,7 +242,9 @@ def huber_loss(
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     check_floating("huber_loss", input)
     warn_size("huber_loss", input, target)
-    loss = _huber(input - target, delta)
+    difference = input - target
+    check_cast(difference._array.dtype, input._array.dtype)
+    loss = _huber(difference, delta).to(dtypes.of_numpy(dtypes.real_of(input._array.dtype)))
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -276,11 +279,13 @@ def smooth_l1_loss(
 
 
 def _log_at_least(x: Any) -> Any:
-    return np.maximum(np.log(x), -100.0)
+    return np.maximum(np.log(x), x.dtype.type(-100))
 
 
 def _bce_forward(input: Any, target: Any) -> Any:
-    return (target - 1) * np.maximum(np.log1p(-input), -100) - target * _log_at_least(input)
+    return (target - 1) * np.maximum(
+        np.log1p(-input), input.dtype.type(-100)
+    ) - target * _log_at_least(input)
 
 
 _bce = declare(

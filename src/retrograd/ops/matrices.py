@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import dtypes
 from ..engine.dispatch import LEGACY, check_broadcast, write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
@@ -61,6 +62,8 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
         )
     if product.dtype.category < 2:
         beta, alpha = int(beta), int(alpha)
+    for scale in (beta, alpha):
+        dtypes.check_scalar(scale, product._array.dtype)
     if alpha != 1:
         product = mul(product, alpha)
     if beta == 0:

@@ -41,16 +41,19 @@ UNBATCHED = (
 
 
 def _check_floating(name: str, input: Tensor) -> None:
-    if input._array.dtype.kind not in "fc":
+    if input._array.dtype.kind not in "fcV":
         raise NotImplementedError(
             f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
         )
 
 
 def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
-    """Raise where a parameter has another precision than the input."""
+    """Raise where a parameter has another precision than the input; half floats take float32."""
+    width = dtypes.real_of(input._array.dtype)
     for t in parameters:
-        if t is not None and dtypes.real_of(t._array.dtype) != dtypes.real_of(input._array.dtype):
+        if t is None or (width.itemsize == 2 and t._array.dtype == np.float32):
+            continue
+        if dtypes.real_of(t._array.dtype) != width:
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype}, but got"
                 f" {t.dtype}"
@@ -98,12 +101,13 @@ def _normalized(op: Any, input: Tensor, *parameters: Tensor | None, **params: An
     kind = input._array.dtype
     if kind.itemsize > 2:
         return op(input, *parameters, **params)
-    wide = [
-        None if t is None else recorded.cast(t, dtype=np.dtype(np.float32))
-        for t in (input, *parameters)
-    ]
-    out, mean, var = op(*wide, **params)
+    out, mean, var = op(*[_single(t) for t in (input, *parameters)], **params)
     return recorded.cast(out, dtype=kind), mean, var
+
+
+def _single(t: Tensor | None) -> Any:
+    """A tensor, if there is one, in single precision."""
+    return None if t is None else recorded.cast(t, dtype=np.dtype(np.float32))
 
 
 def is_batched(*tensors: Tensor) -> bool:
@@ -165,7 +169,11 @@ def _with_running(
     input: Tensor, mean: Any, var: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
     """`input * scale + shift` per channel, by given statistics."""
-    ndim = input._array.ndim
+    ndim, kind = input._array.ndim, input._array.dtype
+    if kind.itemsize == 2:  # in single precision
+        single = [_single(t) for t in (mean, var, weight, bias)]
+        out = _with_running(_single(input), single[0], single[1], single[2], single[3], eps)
+        return recorded.cast(out, dtype=kind)  # type: ignore[no-any-return]
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
@@ -288,16 +296,20 @@ def rms_norm(
 ) -> Tensor:
     """Divide by the root mean square over the last dims, those of `normalized_shape`, then scale.
 
-    The mean is of x^2, also for complex x as in PyTorch, and `eps` (default: the dtype's) is added
-    to it. Raises RuntimeError for other shapes. Source: PyTorch's `rms_norm`; Zhang and Sennrich,
-    2019.
+    The mean is of x^2, also for complex x as in PyTorch, and `eps` is added to it: by default that
+    of the dtype in which it is computed, float32 for half floats. Raises RuntimeError for other
+    shapes. Source: PyTorch's `rms_norm`; Zhang and Sennrich, 2019.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.rms_norm(rg.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
     """
     dim = _trailing("rms_norm", input, normalized_shape, weight=weight)
-    eps = float(np.finfo(input._array.dtype).eps) if eps is None else eps
+    kind = input._array.dtype
+    if kind.itemsize == 2:  # in single precision, lest squares overflow
+        out = rms_norm(_single(input), normalized_shape, _single(weight), eps)
+        return recorded.cast(out, dtype=kind)  # type: ignore[no-any-return]
+    eps = float(np.finfo(kind).eps) if eps is None else eps
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
     return out if weight is None else out * weight  # type: ignore[no-any-return]
@@ -379,7 +391,7 @@ def local_response_norm(
     channel = np.arange(shape[1])
     offset = channel[None, :] - channel[:, None] + size // 2
     near = (offset >= 0) & (offset < size)
-    if input._array.dtype.kind in "fc":
+    if input._array.dtype.kind in "fcV":
         window = new_tensor(near.astype(dtypes.real_of(input._array.dtype)) / size)
         means = window @ squared_modulus(input).reshape(shape[0], shape[1], -1)
     else:  # means of integers are cut off, as those of pooling are

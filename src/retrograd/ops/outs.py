@@ -23,6 +23,16 @@ def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
     return write_out(result, out, (value,), {})  # type: ignore[no-any-return]
 
 
+def check_outs(name: str, outs: Any, number: int) -> None:
+    """Raise unless `outs` is a sequence of as many tensors as the function called `name` gives."""
+    if not isinstance(outs, (tuple, list)) or not all(isinstance(t, Tensor) for t in outs):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(outs).__name__}"
+        )
+    if len(outs) != number:
+        raise RuntimeError(f"{name}(): expected out= to hold {number} tensors, got {len(outs)}")
+
+
 def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: Any) -> Any:
     """Compute a function with several results into the tensors `outs`; its named tuple of those.
 
@@ -33,13 +43,11 @@ def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: 
     def first(*inputs: Any, **params: Any) -> Any:
         nonlocal found
         found = function(*inputs, **params)
-        if len(outs) != len(found):
-            raise RuntimeError(
-                f"{first.__name__}(): expected out= to hold {len(found)} tensors, got {len(outs)}"
-            )
+        check_outs(first.__name__, outs, len(found))
         return found[0]
 
     first.__name__ = function.__name__
+    check_outs(function.__name__, outs, len(outs))
     write_out(first, outs[0], inputs, params)
     for value, out in zip(found[1:], outs[1:], strict=True):
         write_value(value, out, function.__name__)

@@ -98,9 +98,10 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
         a, b = (LEGACY[name_of(v)] for v in (x, y))
         raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
     try:
-        return np.matmul(x, y)
+        out = np.matmul(x, y)
     except ValueError:
         raise stacks_error(x, y) from None
+    return out if out.dtype is x.dtype else out.astype(x.dtype, copy=False)  # NumPy widens bfloat16
 
 
 def rows_times(x: Any, y: Any) -> Any:

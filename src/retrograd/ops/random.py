@@ -429,7 +429,7 @@ def multinomial(
     tensor([1])
     """
     weights = check_tensor(input, "multinomial")._array
-    if weights.dtype.kind != "f":
+    if weights.dtype.kind not in "fV":
         name = dtypes.of_numpy(weights.dtype).name
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {LEGACY[name]}"

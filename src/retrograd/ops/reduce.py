@@ -47,7 +47,9 @@ def converted(input: Any, dtype: Any) -> Any:
     """`input` as `dtype`, a public dtype or None: what the `dtype=` of reductions does first."""
     if dtype is None or input.dtype == dtype:
         return input
-    return recorded.cast(input, dtype=dtypes.to_numpy(dtype))
+    target = dtypes.to_numpy(dtype)
+    source = input if dtypes.is_differentiable(target) else input.detach()
+    return recorded.cast(source, dtype=target)
 
 
 def add_up(x: Any, dim: Any, keepdim: bool = False) -> Any:

@@ -38,7 +38,7 @@ NO_SIGN = "Unlike NumPy, sign is not intended to support complex numbers. Please
 
 def _rounding(name: str, function: Any) -> Any:
     def rounded(x: Any) -> Any:
-        return function(x) if x.dtype.kind == "f" else x.copy()
+        return function(x) if x.dtype.kind in "fV" else x.copy()
 
     return only(name, "fiu", rounded, "Complex numbers have no order: round real and imag apart.")
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import as_tensor, write_out
+from ..engine.dispatch import write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from . import index_rules
 from .along import lead, take_along
 from .assign import region_shape
+from .create import NUMBERS, fill_value, filler
 from .dims import broadcast_shapes, normalize_dim
 from .index import check_bounds, check_range, check_vector, index_put_op
 from .names import renamed
@@ -247,7 +248,7 @@ def scatter(
     given = isinstance(source, Tensor)
     place = check_along(input, index, dim, "scatter", source if given else None)
     if not given:
-        source = as_tensor(source, input._array.dtype)
+        source = filler(source, input._array.dtype)
         source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
@@ -415,21 +416,22 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     """`value` as a 0-d tensor that may be stored in `input`."""
-    found = as_tensor(value, input._array.dtype)
+    target = input._array.dtype
+    if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
+        raise TypeError(
+            f"{name}(): argument 'value' must be Number or Tensor, not {type(value).__name__}"
+        )
+    found = value if isinstance(value, Tensor) else new_tensor(fill_value(value, target))
     if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "
             f"{found._array.ndim} dimension(s)."
         )
-    kind, order = input._array.dtype.kind, "buifc"
-    if order.index(found._array.dtype.kind) > max(order.index(kind), 2):
-        real, bounds = found._array.real, np.iinfo(input._array.dtype) if kind in "iu" else None
-        if found._array.imag or (bounds and not bounds.min <= real <= bounds.max):  # or a NaN
-            raise RuntimeError(
-                f"value cannot be converted to type {input.dtype} without overflow: {found._array}"
-            )
-        return recorded.cast(found, dtype=input._array.dtype)  # type: ignore[no-any-return]
-    return found
+    if found._array.dtype == target:
+        return found
+    if not isinstance(found._array, Interpreted):
+        fill_value(found._array.item(), target)  # for its error
+    return recorded.cast(found, dtype=target)  # type: ignore[no-any-return]
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

@@ -247,7 +247,7 @@ def segment_reduce(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, max or min, got {reduce}"
         )
-    if data._array.dtype.kind not in "fc":
+    if data._array.dtype.kind not in "fcV":
         raise NotImplementedError(f"segment_reduce() of {data.dtype}: convert first, x.float()")
     rows, count = sizes.reshape(-1, sizes.shape[-1]), data._array.shape[axis]
     covered = rows.sum(-1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..backends import special as kernels
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
@@ -197,6 +198,8 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
+    for value in (beta, threshold):
+        dtypes.check_scalar(value, input._array.dtype)
     return _softplus(input, beta=beta, threshold=threshold)  # type: ignore[no-any-return]
 
 

@@ -1,0 +1,129 @@
+"""Python numbers where a dtype does not hold them, or where they stand for tensors."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import retrograd as rg
+from retrograd.nn import functional as F
+
+MASK, ONES = rg.tensor([True, False]), rg.ones(2)
+FIRST = rg.tensor([0])
+
+# What stores, or computes with, a number: float32 holds 3e38 and no 1e300.
+TAKERS = {
+    "full": lambda v: rg.full((2,), v),
+    "full_like": lambda v: rg.full_like(ONES, v),
+    "new_full": lambda v: ONES.new_full((2,), v),
+    "fill_": lambda v: rg.ones(2).fill_(v),
+    "where": lambda v: rg.where(MASK, ONES, v),
+    "where_first": lambda v: rg.where(MASK, v, ONES),
+    "masked_fill": lambda v: ONES.masked_fill(MASK, v),
+    "index_fill": lambda v: ONES.index_fill(0, FIRST, v),
+    "scatter": lambda v: ONES.scatter(0, FIRST, v),
+    "setitem": lambda v: rg.ones(2).__setitem__(0, v),
+    "setitem_index": lambda v: rg.ones(2).__setitem__([0], v),
+    "fill_diagonal_": lambda v: rg.ones(2, 2).fill_diagonal_(v),
+    "clamp_min": lambda v: ONES.clamp(-v),
+    "clamp_max": lambda v: ONES.clamp(max=v),
+    "pad": lambda v: F.pad(ONES, (1, 1), value=v),
+    "add": lambda v: ONES.add(ONES, alpha=v),
+    "sub": lambda v: ONES.sub(1, alpha=v),
+    "rsub": lambda v: rg.rsub(ONES, 1, alpha=v),
+    "addcmul": lambda v: rg.addcmul(ONES, ONES, ONES, value=v),
+    "addcdiv": lambda v: rg.addcdiv(ONES, ONES, ONES, value=v),
+    "addmm_beta": lambda v: rg.addmm(ONES, rg.ones(2, 2), rg.ones(2, 2), beta=v),
+    "addmm_alpha": lambda v: rg.addmm(ONES, rg.ones(2, 2), rg.ones(2, 2), alpha=v),
+    "lerp": lambda v: rg.lerp(ONES, ONES, v),
+    "leaky_relu": lambda v: F.leaky_relu(ONES, v),
+    "hardtanh": lambda v: F.hardtanh(ONES, -v, v),
+    "threshold": lambda v: F.threshold(ONES, 1.0, v),
+    "elu": lambda v: F.elu(ONES, v),
+    "celu": lambda v: F.celu(ONES, v),
+    "softplus": lambda v: F.softplus(ONES, v),
+}
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_a_number_that_float32_does_not_hold_is_refused(name):
+    TAKERS[name](3e38)
+    with pytest.raises(RuntimeError, match="cannot be converted to type float32 without overflow"):
+        TAKERS[name](1e300)
+
+
+@pytest.mark.parametrize("name", ["full", "where", "masked_fill", "clamp_max", "index_fill"])
+def test_infinity_is_a_number_that_every_floating_dtype_holds(name):
+    TAKERS[name](math.inf)
+
+
+def test_arithmetic_with_numbers_overflows_silently():
+    assert (ONES + 1e300).tolist() == [math.inf] * 2
+    assert (ONES * -1e300).tolist() == [-math.inf] * 2
+
+
+@pytest.mark.parametrize("value", [2.9, rg.tensor(2.9)])
+def test_fillers_of_integers_are_cut_off(value):
+    x = rg.tensor([7, 8])
+    assert x.masked_fill(MASK, value).tolist() == [2, 8]
+    assert x.index_fill(0, FIRST, value).tolist() == [2, 8]
+    assert x.bool().masked_fill(MASK, value).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 2**63, 1j])
+def test_fillers_that_no_integer_stands_for_are_refused(value):
+    with pytest.raises(RuntimeError, match="cannot be converted to type int64 without overflow"):
+        rg.tensor([7, 8]).masked_fill(MASK, value)
+
+
+def test_a_filler_with_history_of_another_dtype_gets_its_gradient():
+    value = rg.tensor(2.0, dtype=rg.float64, requires_grad=True)
+    ONES.masked_fill(MASK, value).sum().backward()
+    assert (value.grad.dtype, value.grad.item()) == (rg.float64, 1.0)
+
+
+def test_negative_bounds_of_unsigned_integers_wrap():
+    assert rg.tensor([1, 2], dtype=rg.uint8).clamp(-1).tolist() == [255, 255]
+
+
+def test_what_is_no_number_is_no_filler():
+    for call in (
+        lambda: rg.where(MASK, [1, 2], 1),
+        lambda: ONES.masked_fill(MASK, [1]),
+        lambda: ONES.index_fill(0, FIRST, None),
+    ):
+        with pytest.raises(TypeError, match="Number"):
+            call()
+
+
+def test_alpha_has_a_dtype_that_the_sum_has():
+    x, mask = rg.tensor([1, 2]), rg.tensor([True, False])
+    assert x.add(x, alpha=2).tolist() == [3, 6]
+    assert mask.add(True, alpha=2).tolist() == [True, True]
+    assert mask.add(mask, alpha=0).tolist() == [True, False]
+    for alpha, text in ((1.5, "floating point number"), (True, "Boolean alpha")):
+        with pytest.raises(RuntimeError, match=text):
+            x.add(1, alpha=alpha)
+    with pytest.raises(RuntimeError, match="complex number"):
+        ONES.sub(1, alpha=1j)
+
+
+@pytest.mark.parametrize("other", [True, rg.tensor([True])])
+def test_booleans_are_not_subtracted(other):
+    with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with two bool tensors"):
+        rg.tensor([True]) - other
+    with pytest.raises(RuntimeError, match="Negation, the `-` operator, on a bool tensor"):
+        -rg.tensor([True])
+
+
+def test_ranges_of_integers_end_where_int64_does():
+    assert rg.arange(2**63 - 2, 2**63 - 1).tolist() == [2**63 - 2]
+    with pytest.raises(RuntimeError, match="cannot be converted to type int64 without overflow"):
+        rg.arange(2**63, 2**63 + 2)
+
+
+def test_a_sum_as_integers_has_no_history():
+    x = rg.tensor([1.5, 2.0], requires_grad=True)
+    for total in (x.sum(dtype=rg.int64), x.prod(dtype=rg.int64), x.cumsum(0, dtype=rg.int64)):
+        assert not total.requires_grad
