@@ -208,3 +208,9 @@ def test_half_floats_whose_sums_overflow_are_normalised(normalize):
 def test_a_squared_error_of_half_floats_whose_sum_overflows_is_finite():
     x = rg.full((1000,), 100.0, dtype=rg.float16)
     assert F.mse_loss(x, x * 0).tolist() == 10000.0
+
+
+def test_batch_norm_needs_both_running_statistics_or_neither():
+    for mean, var in ((rg.zeros(2), None), (None, rg.ones(2))):
+        with pytest.raises(ValueError, match="must either both be None or neither be None"):
+            rg.nn.functional.batch_norm(rg.ones(3, 2), mean, var, training=True)
