@@ -20,6 +20,18 @@ add_in_place(PyObject *before, PyObject *array, PyObject *g)
     return 1;
 }
 
+/* A new gradient around an array, whose reference it takes; inference mode marks it. */
+static PyObject *
+new_grad(PyObject *array)
+{
+    if (array == NULL || PyDict_GetItemWithError(modes, text_special) == zero) {
+        return new_tensor(array);
+    }
+    PyObject *made = PyObject_CallOneArg(new_in_python, array);
+    Py_DECREF(array);
+    return made;
+}
+
 /* Add a complete cotangent to the leaf's `.grad`; the leaf's lock is held. */
 static int
 add_grad(PyObject *leaf, PyObject *g, bool borrowed)
@@ -35,7 +47,7 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
         PyObject *fitted =
             failed > 0 ? PyObject_CallFunctionObjArgs(fit_leaf, leaf, g, NULL) : NULL;
         PyObject *sum = fitted == NULL ? NULL : PyNumber_Add(array, fitted);
-        made = sum == NULL ? NULL : new_tensor(PyObject_CallOneArg(as_array, sum));
+        made = sum == NULL ? NULL : new_grad(PyObject_CallOneArg(as_array, sum));
         Py_XDECREF(sum);
         Py_XDECREF(fitted);
         if (failed <= 0) {
@@ -43,11 +55,11 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
         }
     }
     else if (borrowed || !PyArray_CheckExact(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
-        made = new_tensor(
+        made = new_grad(
             PyArray_FromAny(g, NULL, 0, 0, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY, NULL));
     }
     else {
-        made = new_tensor(Py_NewRef(g));
+        made = new_grad(Py_NewRef(g));
     }
     failed = made == NULL ? -1 : PyObject_SetAttr(leaf, text_grad, made);
 done:

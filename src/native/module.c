@@ -93,6 +93,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&as_array, "as_array"},
         {&scalar_array, "scalar_array"},
         {&wrote_in_python, "wrote"},
+        {&new_in_python, "new_tensor"},
         {&noted, "noted"},
         {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},

@@ -220,3 +220,14 @@ def test_what_is_computed_is_not_asked_to_require_grad():
     with pytest.raises(RuntimeError, match=r"use var_no_grad = var.detach"):
         y.requires_grad = False
     assert y.requires_grad_() is y
+
+
+def test_what_a_called_node_computes_is_recorded():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    node = (x**3).grad_fn
+    share = node(rg.ones(2))
+    assert autograd.grad(share.sum(), x)[0].tolist() == [6, 12]
+    with rg.no_grad():
+        assert not node(rg.ones(2)).requires_grad
+    with pytest.raises(TypeError, match="expected Variable or None"):
+        node("text")

@@ -529,6 +529,15 @@ def test_accumulation_is_a_write():
         z.backward()
 
 
+def test_a_gradient_made_in_inference_mode_is_an_inference_tensor():
+    x = leaf()
+    y = x.sum()
+    with rg.inference_mode():
+        y.backward()
+    assert x.grad.is_inference()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
 def test_accumulation_into_a_gradient_of_inference_mode_counts_nothing():
     x = leaf()
     with rg.inference_mode():

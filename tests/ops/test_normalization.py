@@ -225,3 +225,9 @@ def test_half_floats_are_normalised_by_single_parameters():
     y.sum().backward()
     assert (y.dtype, weight.grad.dtype) == (rg.float16, rg.float32)
     assert F.batch_norm(x, rg.zeros(2), rg.ones(2)).dtype is rg.float16
+
+
+def test_batch_norm_needs_both_running_statistics_or_neither():
+    for mean, var in ((rg.zeros(2), None), (None, rg.ones(2))):
+        with pytest.raises(ValueError, match="must either both be None or neither be None"):
+            rg.nn.functional.batch_norm(rg.ones(3, 2), mean, var, training=True)

@@ -76,3 +76,29 @@ def test_two_schedules_on_one_optimizer_multiply():
     first.step()
     second.step()
     assert second.get_last_lr() == pytest.approx([0.2])
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda o, e: lr_scheduler.ExponentialLR(o, 0.5, e), [0.25, 0.125]),
+        (lambda o, e: lr_scheduler.MultiplicativeLR(o, lambda _: 0.5, e), [0.25, 0.125]),
+        (lambda o, e: lr_scheduler.LinearLR(o, 0.5, 1.0, 5, e), [0.7, 0.8]),
+        (lambda o, e: lr_scheduler.PolynomialLR(o, 4, 1.0, e), [0.5, 0.25]),
+        (lambda o, e: lr_scheduler.CosineAnnealingLR(o, 4, 0.0, e), [0.5, 0.14644661]),
+    ],
+)
+def test_a_schedule_that_resumes_keeps_the_rate_it_finds(make, expected):
+    weight = rg.ones(1, requires_grad=True)
+    first = SGD([weight], lr=1.0)
+    schedule = make(first, -1)
+    for _ in range(2):
+        first.step()
+        schedule.step()
+    second = SGD([weight], lr=1.0)
+    second.load_state_dict(first.state_dict())
+    resumed = make(second, 1)
+    found = resumed.get_last_lr()
+    second.step()
+    resumed.step()
+    assert found + resumed.get_last_lr() == pytest.approx(expected)

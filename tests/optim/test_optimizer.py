@@ -204,3 +204,20 @@ def test_a_step_to_a_read_only_parameter_is_refused():
     p.sum().backward()
     with pytest.raises(RuntimeError, match="read-only memory"):
         rg.optim.SGD([p], lr=1.0).step()
+
+
+def test_groups_are_all_with_names_or_all_without():
+    weight, other = rg.ones(1, requires_grad=True), rg.ones(1, requires_grad=True)
+    with pytest.raises(ValueError, match="cannot add param group without names"):
+        SGD([("weight", weight)], lr=0.1).add_param_group({"params": [other]})
+    with pytest.raises(ValueError, match="cannot add param group with names"):
+        SGD([weight], lr=0.1).add_param_group({"params": [("other", other)]})
+
+
+@pytest.mark.parametrize("rule", [SGD, Adam])
+def test_a_gradient_that_does_not_fit_its_parameter_is_named(rule):
+    weight = rg.ones(3, requires_grad=True)
+    weight.sum().backward()
+    weight.data = rg.ones(2)
+    with pytest.raises(RuntimeError, match=r"shape \[2\] doesn't match the broadcast shape \[3\]"):
+        rule([weight], lr=0.1).step()

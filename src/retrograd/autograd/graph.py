@@ -106,18 +106,21 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     """What the node contributes to its inputs, given the cotangents of its outputs.
 
     One tensor (or None) per input, or that tensor alone if there is only one. No hooks run, and
-    nothing is freed. Raises TypeError for another number of cotangents.
+    nothing is freed; what is computed is recorded where gradients are. Raises TypeError for another
+    number of cotangents, and for what is no tensor.
 
     >>> import retrograd as rg
     >>> x = rg.tensor(3.0, requires_grad=True)
     >>> (x ** 2).grad_fn(rg.tensor(1.0))
-    tensor(6.)
+    tensor(6., grad_fn=<MulBackward0>)
     """
     expected = 1 if self.op.grad_outputs == 1 else len(self.layout)
     if len(grad_outputs) != expected:
         raise TypeError(f"expected {expected} arguments, got {len(grad_outputs)} instead")
-    given = [g for g in grad_outputs if g is not None]
-    record = modes.state.grad and any(g._node is not None for g in given)
+    for g in grad_outputs:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"expected Variable or None (got {type(g).__name__})")
+    record = modes.state.grad
     parts = grad_outputs if record else [None if g is None else g._array for g in grad_outputs]
     task = engine.Pass({}, set(), [], [], True, record, True)
     xp = recorded if record else arrays

@@ -92,6 +92,7 @@ _bump = native.set_up(
     calm=CALM,
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
+    new_tensor=new_tensor,
     freed=FREED,
     arrays=arrays,
     reals=reals,

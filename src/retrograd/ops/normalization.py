@@ -148,6 +148,10 @@ def batch_norm(
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {list(shape)}"
         )
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "batch_norm(): running_mean and running_var must either both be None or neither be None"
+        )
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")

@@ -99,8 +99,8 @@ class MultiplicativeLR(LambdaLR):
     """
 
     def get_lr(self) -> list[Any]:
-        """The rates times the functions' values, from epoch 1 on."""
-        if self.last_epoch == 0:
+        """The rates times the functions' values, but the rates themselves at the start."""
+        if self._is_initial:
             return self._rates()
         return [
             lr * factor(self.last_epoch)
@@ -216,7 +216,7 @@ class LinearLR(LRScheduler):
         """The rates, multiplied by the ratio of this epoch's factor to the last one's."""
         if self.last_epoch == 0:
             return self._times(self.start_factor)
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
         return self._times(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
 
@@ -232,8 +232,8 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates times `gamma`, from epoch 1 on."""
-        return self._times(self.gamma) if self.last_epoch > 0 else self._rates()
+        """The rates times `gamma`, but the rates themselves at the start."""
+        return self._rates() if self._is_initial else self._times(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return self._base_times(self.gamma**self.last_epoch)
@@ -251,7 +251,7 @@ class PolynomialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates, multiplied by the ratio of this epoch's factor to the last one's."""
         epoch, total = self.last_epoch, self.total_iters
-        if epoch == 0 or epoch > total:
+        if self._is_initial or epoch > total:
             return self._rates()
         ratio = (1.0 - epoch / total) / (1.0 - (epoch - 1) / total)
         return self._times(ratio**self.power)
@@ -282,7 +282,7 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """This epoch's point of the cosine, from the last one's."""
         epoch, half, low = self.last_epoch, self.T_max, self.eta_min
-        if epoch == 0:
+        if self._is_initial:
             return self._rates()
         if (epoch - 1 - half) % (2 * half) == 0:
             rise = (1 - math.cos(math.pi / half)) / 2

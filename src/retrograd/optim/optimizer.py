@@ -118,6 +118,11 @@ class Optimizer:
         group["params"], names = self._checked_params(group["params"])
         if names:
             group["param_names"] = names
+        if any(("param_names" in other) != bool(names) for other in self.param_groups):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if names else 'without'} names to the optimizer"
+            )
         for name, value in self.defaults.items():
             if value is required and name not in group:
                 raise ValueError(

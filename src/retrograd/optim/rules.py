@@ -65,10 +65,26 @@ def quiet_step(step: F) -> F:
         token = quieten(QUIET)
         try:
             return step(self)
+        except ValueError:
+            check_shapes(self)
+            raise
         finally:
             restore(token)
 
     return call  # type: ignore[return-value]
+
+
+def check_shapes(optimizer: Any) -> None:
+    """Raise RuntimeError where a gradient has not the shape of its parameter."""
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            grad = p._gradient
+            if grad is not None and grad.shape != p.shape:
+                raise RuntimeError(
+                    f"{type(optimizer).__name__}.step(): output with shape {list(p.shape)} doesn't "
+                    f"match the broadcast shape {list(grad.shape)} of its gradient. The parameter "
+                    "got another shape since: optimizer.zero_grad()"
+                )
 
 
 def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:

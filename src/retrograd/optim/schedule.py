@@ -49,6 +49,8 @@ class LRScheduler:
     [0.5]
     """
 
+    _is_initial = False  # while the first rates are set
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -67,9 +69,9 @@ class LRScheduler:
 
     def _begin(self) -> None:
         """Set the first rates; no optimizer need have stepped before."""
-        self._started = True
+        self._started = self._is_initial = True
         self.step()
-        self._started = False
+        self._started = self._is_initial = False
 
     def get_lr(self) -> list[Any]:
         """The rate of each group for `last_epoch`."""
