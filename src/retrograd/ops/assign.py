@@ -14,7 +14,7 @@ from .. import dtypes, modes
 from ..engine.dispatch import about_to_write, check_broadcast
 from ..engine.inplace import check_writable, must_run, overwritten, write
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method, new_tensor, wrote
+from ..engine.tensor import Tensor, has_tangent, method, new_tensor, wrote
 from ..engine.views import live_views, sever
 from ..quiet import Quiet, copyto
 from . import rules
@@ -314,6 +314,10 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     about_to_write(self)
     if self._node is not None:
         raise RuntimeError("cannot resize variables that require grad")
+    if has_tangent(self):
+        raise RuntimeError(
+            "cannot resize variables that has a forward grad. Write x.new_zeros(sizes)"
+        )
     if shape == self._array.shape:
         return self
     if self._view_of is not None or live_views(self):
@@ -348,6 +352,11 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             "set_() on a tensor that requires grad would lose its history. Work on x.detach(), or, "
             "for a leaf: with retrograd.no_grad(): x.set_(...)"
+        )
+    if has_tangent(self):
+        raise NotImplementedError(
+            "set_() does not support forward AD: the tensor would keep the tangent of its old "
+            "values. Write x.copy_(source)"
         )
     if source is None:
         source = new_tensor(np.empty(0, self._array.dtype))
