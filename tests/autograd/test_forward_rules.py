@@ -198,3 +198,34 @@ def test_nested_derivatives_keep_the_roots_of_each_level():
     value, moved = rg.func.jvp(first, (d(1, 2),), (d(1, 1),))
     assert value.tolist() == [6, 4]
     assert moved.tolist() == [6, 2]
+
+
+@pytest.mark.parametrize("function", [lambda x: x**3, lambda x: x.exp(), lambda x: x * x * x])
+def test_saved_values_keep_their_tangents_beside_what_hooks_make_of_them(function):
+    x, t = rg.tensor([1.0, 2.0], requires_grad=True), rg.tensor([1.0, 0.0])
+    found = []
+    for hooked in (False, True):
+        with fw.dual_level():
+            pair = (lambda v: v.numpy(), rg.tensor)
+            hooks = rg.autograd.graph.saved_tensors_hooks(*pair) if hooked else rg.enable_grad()
+            with hooks:
+                y = function(fw.make_dual(x, t)).sum()
+            (slope,) = rg.autograd.grad(y, x, create_graph=True)
+            found.append(fw.unpack_dual(slope).tangent.tolist())
+    assert found[0] == found[1]
+    assert found[0][0] > 0.0 == found[0][1]
+
+
+@pytest.mark.parametrize("write", [lambda x: x.resize_(3), lambda x: x.set_(rg.ones(2))])
+def test_writes_that_would_leave_a_tangent_behind_are_refused(write):
+    with fw.dual_level():
+        dual = fw.make_dual(rg.ones(2), rg.ones(2)).clone()
+        with pytest.raises(RuntimeError, match="forward"):
+            write(dual)
+
+
+def test_only_tensors_have_a_dual_and_a_derivative():
+    with fw.dual_level(), pytest.raises(TypeError, match="must be a Tensor, not int"):
+        fw.unpack_dual(3)
+    with pytest.raises(RuntimeError, match="at least one Tensor"):
+        rg.func.jvp(lambda x: x, ({},), ({},))

@@ -247,6 +247,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     >>> forward_ad.unpack_dual(rg.tensor(2.0))
     UnpackedDualTensor(primal=tensor(2.), tangent=None)
     """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"unpack_dual(): the dual must be a Tensor, not {type(tensor).__name__}")
     opened = _open()
     if opened is None or level not in (None, 0):
         return UnpackedDualTensor(tensor, None)

@@ -82,9 +82,12 @@ PYTORCH_NAMES: dict[str, dict[str, Any]] = {}
 
 
 class Packed:
-    """What a pack hook made of a saved value, in that value's place in `node.saved`."""
+    """What a pack hook made of a saved value, in that value's place in `node.saved`.
 
-    __slots__ = ("content", "unpack_hook")
+    Hooks are for values: the tangents of the saved tensor, `tangents`, are kept beside.
+    """
+
+    __slots__ = ("content", "tangents", "unpack_hook")
 
     def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
         shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
@@ -96,6 +99,7 @@ class Packed:
             modes.restore(before)
         if watched.version:
             raise RuntimeError(PACK_WROTE)
+        self.tangents = bare._tangents if isinstance(bare, Tensor) else None
         self.unpack_hook = unpack_hook
 
     def unpack(self) -> Tensor:
@@ -270,9 +274,11 @@ def tensor_at(node: Any, place: int, array: Any, held: Any) -> Tensor | None:
         return twin(value, history)
     shown = new_tensor(array)
     shown._node = history
-    if value.__class__ is not Packed:
+    shown._tangents = node._tangents and node._tangents.get(place)
+    if value.__class__ is Packed:
+        shown._tangents = shown._tangents or value.tangents
+    else:
         shown._cell = node._cell if node.cells is None else node.cells[place]
-        shown._tangents = node._tangents and node._tangents.get(place)
     return shown
 
 

@@ -41,6 +41,11 @@ def jvp(
             f"Tensor, got {type(primals).__name__}. It should be valid to call f(*primals)."
         )
     xs, ts = pytree.flatten(primals), pytree.flatten(tangents)
+    if not xs:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals to contain at least one Tensor, got "
+            f"{primals}"
+        )
     if not pytree.alike(tangents, primals):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "

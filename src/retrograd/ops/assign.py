@@ -23,7 +23,7 @@ from ..engine.inplace import (
     write,
 )
 from ..engine.op import declare, example
-from ..engine.tensor import Tensor, method, new_tensor, node_of, wrote
+from ..engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, wrote
 from ..engine.views import live_views, resized, sever
 from ..quiet import Quiet, copyto
 from . import rules
@@ -341,6 +341,10 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     about_to_write(self)
     if self._node is not None:
         raise RuntimeError("cannot resize variables that require grad")
+    if has_tangent(self):
+        raise RuntimeError(
+            "cannot resize variables that has a forward grad. Write x.new_zeros(sizes)"
+        )
     if shape == self._array.shape:
         return self
     array = resized(self, shape)
@@ -401,6 +405,11 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     tracked = is_tracked(self, () if source is None else (source,))
     if tracked:
         check_tracked(self, "set_")
+    if has_tangent(self):
+        raise NotImplementedError(
+            "set_() does not support forward AD: the tensor would keep the tangent of its old "
+            "values. Write x.copy_(source)"
+        )
     if source is None:
         source = new_tensor(np.empty(0, self._array.dtype))
     if source._array.dtype != self._array.dtype:
