@@ -82,7 +82,8 @@ def show_operators() -> None:
     owned = vars(Tensor)
     known = [f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")]
     for name in (*known, *[f"__{name}__" for name in COMPARISONS]):
-        operators.add(owned[name])
+        if name in owned:  # `x @= y` makes another tensor
+            operators.add(owned[name])
     for name, shown in SHOWN.items():
         shown_as[owned[name]] = owned[shown]
 
