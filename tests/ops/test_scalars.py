@@ -127,3 +127,23 @@ def test_a_sum_as_integers_has_no_history():
     x = rg.tensor([1.5, 2.0], requires_grad=True)
     for total in (x.sum(dtype=rg.int64), x.prod(dtype=rg.int64), x.cumsum(0, dtype=rg.int64)):
         assert not total.requires_grad
+
+
+def test_whole_quotients_of_integers_keep_their_digits():
+    x = rg.tensor([2**62 + 1, -(2**62) - 1, 7, -7])
+    assert x.div(1, rounding_mode="trunc").tolist() == x.tolist()
+    assert x.div(2, rounding_mode="trunc").tolist() == [2**61, -(2**61), 3, -3]
+    assert x.div(-2, rounding_mode="floor").tolist() == [-(2**61) - 1, 2**61, -4, 3]
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+def test_integers_are_not_divided_by_zero(mode):
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        rg.tensor([5]).div(0, rounding_mode=mode)
+    assert rg.tensor([5.0]).div(0, rounding_mode=mode).item() == math.inf
+
+
+def test_nothing_is_no_tensor():
+    for function in (rg.sin, rg.linalg.det, rg.neg, F.relu):
+        with pytest.raises(TypeError, match="must be Tensor, not NoneType"):
+            function(None)

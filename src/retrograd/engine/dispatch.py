@@ -105,7 +105,7 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
-        if not isinstance(value, Tensor) and (value is not None or op.is_binary):
+        if not isinstance(value, Tensor) and (value is not None or op.is_binary or not position):
             if op.is_binary and position and isinstance(value, NUMBERS):
                 return beyond(op, inputs[0], value, error)
             raise TypeError(

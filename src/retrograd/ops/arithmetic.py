@@ -93,14 +93,28 @@ _div = declare(
 )
 
 
+def _check_divisor(x: Any) -> None:
+    """Raise for an integer 0 among divisors."""
+    if x.dtype.kind in "iu" and not np.all(x):
+        raise RuntimeError("ZeroDivisionError: div() of integers by a tensor holding 0")
+
+
+def _floor_arrays(x: Any, y: Any) -> Any:
+    _check_divisor(y)
+    return np.floor_divide(x, y)
+
+
 def _trunc_arrays(x: Any, y: Any) -> Any:
-    quotient = np.trunc(np.true_divide(x, y))
-    return quotient if x.dtype.kind == "f" else quotient.astype(x.dtype)
+    if x.dtype.kind not in "iu":
+        return np.trunc(np.true_divide(x, y)).astype(x.dtype, copy=False)
+    _check_divisor(y)
+    floor = np.floor_divide(x, y)
+    return floor + ((floor * y != x) & ((x < 0) != (y < 0)))
 
 
 _floor_div = declare(
     "floor_div(input, other)",
-    np.floor_divide,
+    _floor_arrays,
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: xp.zeros_like(g),
     elementwise=True,

@@ -225,8 +225,6 @@ def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Ten
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "c" in kinds or kinds == {"b"}:
         raise unsupported("floor_divide", input._array.dtype)
-    if kinds <= {"i", "u", "b"} and not np.all(other._array):
-        raise RuntimeError("ZeroDivisionError: floor_divide() of integers by a tensor holding 0")
     return div(input, other, rounding_mode="floor", out=out)
 
 
