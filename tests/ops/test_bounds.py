@@ -281,7 +281,7 @@ WRITERS = {
     "clip_grad_value_": lambda x: rg.nn.utils.clip_grad_value_(graded(x), 0.5),
     "eye_": lambda x: rg.nn.init.eye_(x),
     "orthogonal_": lambda x: rg.nn.init.orthogonal_(x),
-    "batch_norm": lambda x: F.batch_norm(rg.ones(3, 2), x[0], None, training=True),
+    "batch_norm": lambda x: F.batch_norm(rg.ones(3, 2), x[0], rg.ones(2), training=True),
     "embedding": lambda x: F.embedding(rg.tensor([0]), x, max_norm=0.1),
 }
 # All elements get the same value, so several of them may be one.
