@@ -245,6 +245,9 @@ add_to(PyObject *grads, PyObject *borrowed, PyObject *node, PyObject *before, Py
     if (shared < 0) {
         return -1;
     }
+    if (!shared && add_few(before, c)) {
+        return 0;
+    }
     if (!shared) {
         PyObject *stack[4] = {NULL, before, c, before};
         PyObject *sum =

@@ -222,16 +222,16 @@ are_facts(PyObject *facts, int inputs, bool variadic)
     return true;
 }
 
-/* Find the loops of a ufunc of so many inputs, for each type that all of them may have. */
-static void
-find_loops(Caller *self)
+/* Find the loops of a ufunc of so many inputs, for each type that all of them may have; false where
+   `function` is no such ufunc. */
+static bool
+find_loops(PyObject *function, int inputs, Loop *loops)
 {
-    PyUFuncObject *ufunc = (PyUFuncObject *)self->forward;
-    if (!PyObject_TypeCheck(self->forward, &PyUFunc_Type) || ufunc->core_enabled ||
-        ufunc->nin != self->inputs || ufunc->nin > 2 || ufunc->nout != 1) {
-        return;
+    PyUFuncObject *ufunc = (PyUFuncObject *)function;
+    if (!PyObject_TypeCheck(function, &PyUFunc_Type) || ufunc->core_enabled ||
+        ufunc->nin != inputs || ufunc->nin > 2 || ufunc->nout != 1) {
+        return false;
     }
-    self->is_ufunc = true;
     for (int i = ufunc->ntypes - 1; i >= 0; i--) { /* the first of a type is the one that is kept */
         const char *types = ufunc->types + i * ufunc->nargs;
         int type = types[0];
@@ -242,23 +242,24 @@ find_loops(Caller *self)
         if (one) {
             Loop loop = {ufunc->functions[i], ufunc->data == NULL ? NULL : (void *)ufunc->data[i],
                          types[ufunc->nin]};
-            self->loops[type - NPY_FLOAT] = loop;
+            loops[type - NPY_FLOAT] = loop;
         }
     }
+    return true;
 }
 
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"python",  "op",    "forward",  "inputs",       "places",
-                            "sources", "keeps", "facts",    "fits",         "several",
-                            "joined",  "view",  "variadic", "takes_scalar", NULL};
-    PyObject *python, *op, *forward, *places, *sources, *keeps, *facts;
+    static char *names[] = {"python",   "op",           "forward", "inputs",  "places", "sources",
+                            "keeps",    "facts",        "fits",    "several", "joined", "view",
+                            "variadic", "takes_scalar", "loops",   NULL};
+    PyObject *python, *op, *forward, *loops, *places, *sources, *keeps, *facts;
     int inputs, fits, several, joined, view, variadic, takes_scalar;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!ippipp", names, &python, &op,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!ippippO", names, &python, &op,
                                      &forward, &inputs, &PyTuple_Type, &places, &PyTuple_Type,
                                      &sources, &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
-                                     &several, &joined, &view, &variadic, &takes_scalar)) {
+                                     &several, &joined, &view, &variadic, &takes_scalar, &loops)) {
         return NULL;
     }
     if (Tensor == NULL) {
@@ -296,7 +297,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->view = view;
     self->variadic = variadic;
     self->takes_scalar = takes_scalar;
-    find_loops(self);
+    self->is_ufunc = find_loops(loops, inputs, self->loops);
     for (Py_ssize_t i = 0; i < edges; i++) {
         self->places[i] = (signed char)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
     }

@@ -2,11 +2,41 @@
 
 #include "shared.h"
 
+static Loop add_loops[LOOPS]; /* of `add`; found in `setup` */
+
+/* Add a few numbers in place by the loop of `add`, as `run_loop`; false where they are not plain. */
+static bool
+add_few(PyObject *sum, PyObject *term)
+{
+    PyArrayObject *to = (PyArrayObject *)sum, *from = (PyArrayObject *)term;
+    if (!PyArray_CheckExact(sum) || !PyArray_CheckExact(term)) {
+        return false;
+    }
+    int type = PyArray_TYPE(to);
+    npy_intp count = PyArray_SIZE(to), step = PyArray_ITEMSIZE(to), steps[] = {step, step, step};
+    char *data[] = {PyArray_BYTES(to), PyArray_BYTES(from), PyArray_BYTES(to)};
+    if (type < NPY_FLOAT || type > NPY_CDOUBLE || PyArray_DESCR(to) != PyArray_DESCR(from) ||
+        !PyArray_ISCARRAY(to) || !PyArray_ISCARRAY_RO(from) || !PyArray_SAMESHAPE(to, from) ||
+        count == 0 || count > FEW) {
+        return false;
+    }
+    Loop *loop = &add_loops[type - NPY_FLOAT];
+    bool apart = data[1] + count * step <= data[0] || data[0] + count * step <= data[1];
+    if (loop->function == NULL || !(apart || data[0] == data[1])) {
+        return false;
+    }
+    loop->function(data, &count, steps, loop->data);
+    return true;
+}
+
 /* Add to the gradient that is there, in place; it is a write like any other, and counted after it
    is done. 1 where the memory must not be written. */
 static int
 add_in_place(PyObject *before, PyObject *array, PyObject *g)
 {
+    if (add_few(array, g)) {
+        return wrote(before, writer);
+    }
     PyObject *stack[4] = {NULL, array, g, array};
     PyObject *sum = PyObject_Vectorcall(add, stack + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     if (sum != NULL) {

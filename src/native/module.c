@@ -169,6 +169,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
         *slots[i].offset = slots[i].found;
     }
+    find_loops(add, 2, add_loops);
     Node = (PyTypeObject *)node;
     Kind = (PyTypeObject *)kind;
     Cell = (PyTypeObject *)cell;
@@ -183,6 +184,7 @@ static PyMethodDef functions[] = {
     {"advance", (PyCFunction)(void (*)(void))advance, METH_FASTCALL, NULL},
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
+    {"wrote", (PyCFunction)(void (*)(void))count_write, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
     {"public", public, METH_O, NULL},
     {"watch", watch, METH_O, NULL},

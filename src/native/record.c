@@ -25,7 +25,7 @@ typedef struct {
     int view;          /* whether the output shares the input's memory */
     bool variadic;     /* whether there may be any number of inputs */
     bool takes_scalar; /* whether the second input may be a number */
-    bool is_ufunc;     /* whether the forward is a ufunc, whose loops may be called */
+    bool is_ufunc;     /* whether few floating numbers may be given to the loops of a ufunc */
     Loop loops[LOOPS];
     signed char places[MOST];  /* the inputs that edges lead to */
     signed char sources[MOST]; /* of each saved value: input i is i, the output is ~0 */

@@ -145,10 +145,13 @@ current_modes(void)
 /* NumPy ignores floating-point errors from here on, until what this gives is handed to `make_loud`:
    NOTE [Quiet] in `quiet.py`. NumPy keeps its state in a context variable, and another context is
    entered a third as fast as one variable is set and reset. */
+static PyObject *spare; /* a context that is left: entered again sooner than another is made */
+
 static PyObject *
 make_quiet(void)
 {
-    PyObject *context = PyContext_Copy(calm);
+    PyObject *context = spare == NULL ? PyContext_Copy(calm) : spare;
+    spare = NULL;
     if (context != NULL && PyContext_Enter(context) < 0) {
         Py_CLEAR(context);
     }
@@ -160,7 +163,12 @@ static int
 make_loud(PyObject *context)
 {
     int failed = PyContext_Exit(context);
-    Py_DECREF(context);
+    if (spare == NULL && !failed) {
+        spare = context;
+    }
+    else {
+        Py_DECREF(context);
+    }
     return failed;
 }
 

@@ -130,6 +130,20 @@ wrote(PyObject *tensor, PyObject *by)
     return counted == NULL ? -1 : 0;
 }
 
+/* `tensor.wrote(tensor, by, counted=True)`. */
+static PyObject *
+count_write(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    if (count == 2 && kwnames == NULL && is_a(args[0], Tensor)) {
+        return wrote(args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    if (wrote_in_python == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
+        return NULL;
+    }
+    return PyObject_Vectorcall(wrote_in_python, args, (size_t)count, kwnames);
+}
+
 static PyMethodDef bump_method = {"bump", bump, METH_O, "Count one write by the op called so."};
 
 /* The path of a view: that of its source, and one step, (op, parameters, number of the output). */

@@ -387,4 +387,5 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         view=MAYBE_VIEW if op.view == "maybe" else VIEW if op.view else NO_VIEW,
         variadic=op.variadic,
         takes_scalar=op.is_binary,
+        loops=getattr(op.forward, "loops", op.forward),
     )

@@ -232,7 +232,7 @@ def check_memory(array: Any, name: str, uniform: bool = False) -> None:
 
     `uniform` says that all get the same value, so that several may be one.
     """
-    if isinstance(array, Interpreted):  # it is replaced, not written
+    if isinstance(array, Interpreted) or array.flags.carray:  # the first is replaced, not written
         return
     if not uniform and 0 in array.strides and array.size > 1 and expanded(array):
         raise RuntimeError(OVERLAP)

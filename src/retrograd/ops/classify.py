@@ -189,8 +189,9 @@ def cross_entropy(
     ):
         logits, indices = input._array, target._array
         if highest(indices) < logits.shape[1] and ignore_index < 0:
-            rows = Rows(logits, indices)
-            return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=rows)  # type: ignore[no-any-return]
+            return fused_cross_entropy(  # type: ignore[no-any-return]
+                input, target, None, scale=1.0 / len(indices), rows=Rows()
+            )
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
@@ -224,7 +225,7 @@ def cross_entropy(
             found,
             None if share is None else new_tensor(share[:, None]),
             scale=scale,
-            rows=Rows(input._array, indices) if input._array.__class__ is np.ndarray else None,
+            rows=Rows() if input._array.__class__ is np.ndarray else None,
         )
     log_p = input.log_softmax(1)
     loss = nll_loss(log_p, target, weight, None, ignore_index, None, reduction)

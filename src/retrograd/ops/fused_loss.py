@@ -9,7 +9,6 @@ import numpy as np
 
 from ..backends import sums
 from ..engine.op import declare, example
-from ..quiet import quietly
 from . import rules
 from .pointwise import shared
 
@@ -24,17 +23,20 @@ total_of: Any = np.add.reduce
 class Rows:
     """What the loss and its slope both need of the logits: the rows' maxima and sums of exps.
 
-    `places` are the flat indices of the target classes.
+    `places` are the flat indices of the target classes. The forward fills it in.
     """
 
     __slots__ = ("places", "tops", "totals")
 
-    @quietly
-    def __init__(self, input: Any, target: Any) -> None:
+    def fill(self, input: Any, target: Any) -> Rows:
+        """Compute all of it, and return it."""
         self.tops = maximum_of(input, 1, None, None, True, -np.inf)
-        shifted = input - self.tops
-        self.totals = sums.total(np.exp(shifted, shifted), (1,))
+        exps = input - self.tops
+        np.exp(exps, exps)
+        small = exps.size < sums.LARGE
+        self.totals = total_of(exps, 1) if small else sums.total(exps, (1,))
         self.places = np.arange(0, input.size, input.shape[1] or 1) + target
+        return self
 
 
 def highest(indices: Any) -> Any:
@@ -46,7 +48,7 @@ def highest(indices: Any) -> Any:
 def _cross_entropy_forward(
     input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
-    rows = rows or Rows(input, target)
+    rows = (rows or Rows()).fill(input, target)
     loss = np.log(rows.totals) - (input.take(rows.places) - rows.tops.ravel())
     if share is not None:
         each = share[:, 0]
@@ -57,7 +59,7 @@ def _cross_entropy_forward(
 def _cross_entropy_slope(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
-    rows = rows or Rows(input, target)
+    rows = rows or Rows().fill(input, target)
     out = np.subtract(input, rows.tops, order="C")  # rows.places count in that order
     np.exp(out, out)
     factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]

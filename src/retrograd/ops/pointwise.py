@@ -47,7 +47,10 @@ def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImpleme
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward whose integer and bool inputs count as the default floating dtype."""
+    """A forward whose integer and bool inputs count as the default floating dtype.
+
+    That of a ufunc says in `loops` whose loops the hot path in C may call for floating numbers.
+    """
 
     def on_floats(*inputs: Any, **params: Any) -> Any:
         kind = inputs[0].dtype.kind
@@ -61,7 +64,10 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
     def on_float(x: Any) -> Any:
         return function(x if x.dtype.kind in "fcV" else x.astype(dtypes.default_numpy()))
 
-    return on_float if isinstance(function, np.ufunc) and function.nin == 1 else on_floats
+    if not isinstance(function, np.ufunc) or function.nin != 1:
+        return on_floats
+    on_float.loops = function  # type: ignore[attr-defined]
+    return on_float
 
 
 def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:

@@ -57,8 +57,10 @@ def quiet_step(step: F) -> F:
     def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
         for group in self.param_groups:
             for p in group["params"]:
-                if p._gradient is not None or closure is not None:
-                    check_memory(p._array, name)
+                array = p._array
+                plain = array.__class__ is np.ndarray and array.flags.carray
+                if not plain and (p._gradient is not None or closure is not None):
+                    check_memory(array, name)
         if closure is not None:
             with Quiet() as calm:
                 return step(self, partial(calm.aloud, closure))
