@@ -15,6 +15,7 @@ import numpy as np
 from . import dtypes
 from .engine.tensor import Tensor, new_tensor, set_requires_grad
 from .ops.random import rand
+from .quiet import Quiet
 
 __all__ = ["assert_close", "make_tensor"]
 
@@ -188,7 +189,7 @@ def arrays(
     kind = complex if "c" in actual.dtype.kind + expected.dtype.kind else float
     exact = not any(dtypes.is_differentiable(each.dtype) for each in (actual, expected))
     a, e = (actual, expected) if exact else (actual.astype(kind), expected.astype(kind))
-    with np.errstate(all="ignore"):
+    with Quiet():
         gap = np.abs(a.astype(kind) - e.astype(kind))
         close = (a == e) | (np.isfinite(gap) & (gap <= atol + rtol * np.abs(e)))
         if how["equal_nan"] and not exact:

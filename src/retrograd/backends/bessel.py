@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..quiet import Quiet
 from .library import scipy_special, widely
 
 __all__ = ["airy", "bessel_i", "bessel_ie", "bessel_j", "bessel_k", "bessel_ke", "bessel_y",
@@ -68,7 +69,7 @@ def bessel_ie(order: int, x: Any) -> Any:
     if n < 2:
         return value
     size = np.abs(x).astype(np.float64)
-    with np.errstate(all="ignore"):  # at 0, where it is not taken
+    with Quiet():  # at 0, where it is not taken
         far = np.sign(x) ** n * (1 - (4 * n * n - 1) / (8 * size)) / np.sqrt(2 * np.pi * size)
     return np.where(size > FAR, far, value).astype(x.dtype)
 

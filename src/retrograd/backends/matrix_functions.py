@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..quiet import Quiet
 from .lapack import inv
 
 __all__ = ["adjugate", "adjugate_slope", "exp", "exp_slope"]
@@ -44,7 +45,7 @@ WELL_CONDITIONED = 1e-3
 def inverses(x: Any) -> tuple[Any, Any]:
     """(inverse, which matrices are well-conditioned enough for it to be used)."""
     inverse = inv(x)[0]
-    with np.errstate(invalid="ignore", over="ignore"):
+    with Quiet():
         size = np.abs(x).sum(-1).max(-1, initial=0) * np.abs(inverse).sum(-1).max(-1, initial=0)
         return inverse, size * np.finfo(x.dtype).eps < WELL_CONDITIONED
 
@@ -124,7 +125,7 @@ def norms(x: Any) -> Any:
 
 def exp(x: Any) -> Any:
     """The exponential, by scaling to `RADIUS`, approximation and squaring."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with Quiet():
         steps = np.ceil(np.log2(norms(x) / RADIUS))
     steps = np.where(np.isfinite(steps), np.maximum(steps, 0), 0).astype(int)
     out = approximant(x * np.ldexp(x.real.dtype.type(1), -steps)[..., None, None])

@@ -30,16 +30,8 @@ from . import rules
 from .create import NUMBERS, copy_of, fill_value, kinds_in
 from .expand import expanded
 from .fill import allocate, shape_of
-from .index import (
-    basic_view,
-    check_bounds,
-    combine,
-    index_put_op,
-    only_masks,
-    parse,
-    places,
-    read_indices,
-)
+from .index import basic_view, index_put_op, places, read_indices
+from .keys import check_bounds, combine, only_masks, parse
 
 __all__ = ["fill", "index_put"]
 

@@ -112,15 +112,9 @@ _sum = declare(
 )
 
 
-def _sum_over(input: Any, *, dim: Any, keepdim: bool) -> Any:
-    if input.size < sums.LARGE and input.dtype.char in "fdFD":  # as `add_up`, in fewer calls
-        return add_reduce(input, dim, None, None, keepdim)
-    return add_up(input, dim, keepdim)
-
-
 _sum_dim = declare(
     "sum_dim(input, *, dim, keepdim)",
-    _sum_over,
+    add_up,
     input=lambda xp, g, dim, keepdim, input_shape: xp.unreduce(
         g, dim=dim, keepdim=keepdim, shape=input_shape
     ),

@@ -15,7 +15,8 @@ from .along import lead, take_along
 from .assign import region_shape
 from .create import NUMBERS, fill_value, filler
 from .dims import broadcast_shapes, normalize_dim
-from .index import check_bounds, check_range, check_vector, index_put_op
+from .index import check_range, check_vector, index_put_op
+from .keys import check_bounds
 from .names import renamed
 from .region import basic
 
