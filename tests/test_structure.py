@@ -16,7 +16,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
     ["errors", "locks", "modes", "quiet", "dtypes", "_bfloat16", "pytree"],
-    ["backends"],
+    ["kernels"],
     ["engine"],
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
@@ -84,14 +84,14 @@ def test_modules_say_what_they_do():
 
 # Who may lay an array over memory, and why it stays within it.
 OVER_MEMORY = {
-    ("ndarray", "backends/memory.py"): "`strided` checks the bounds",
-    ("ndarray", "ops/structure.py"): "one element, with strides of 0",
-    ("frombuffer", "ops/create.py"): "NumPy checks count and offset; the array keeps the owner",
-    ("frombuffer", "ops/generator.py"): "bytes made there, copied",
+    ("ndarray", "kernels/memory.py"): "`strided` checks the bounds",
+    ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
+    ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
+    ("frombuffer", "ops/random/generator.py"): "bytes made there, copied",
     ("frombuffer", "serialization.py"): "a whole block of a file, which the array keeps",
-    ("from_dlpack", "ops/dlpack.py"): "the capsule states shape and owner",
-    ("__array_interface__", "backends/memory.py"): "`Span`: from an array's first byte to its last",
-    ("__array_interface__", "ops/dlpack.py"): "the interface of an array that is kept",
+    ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
+    ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
+    ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }
 NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}
 LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__"}

@@ -89,7 +89,7 @@ def __getattr__(name):
         if name in later.__all__:
             globals()[name] = found = getattr(later, name)
             return found
-        why = importlib.import_module(f"{__name__}.ops.absent").reason(name)
+        why = importlib.import_module(f"{__name__}.ops.compat.missing").reason(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

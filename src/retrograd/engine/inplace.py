@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from ..backends.memory import overlaps
+from ..kernels.memory import overlaps
 from ..quiet import copyto
 from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, new_node, tick

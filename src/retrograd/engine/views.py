@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.memory import address, root, strided
+from ..kernels.memory import address, root, strided
 from ..locks import structure
 
 if TYPE_CHECKING:

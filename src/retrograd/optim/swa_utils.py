@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import no_grad
 from ..nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, SyncBatchNorm
-from ..ops.create import tensor
+from ..ops.creation.from_data import tensor
 from .schedule import LRScheduler, per_group
 
 if TYPE_CHECKING:
