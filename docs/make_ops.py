@@ -18,8 +18,10 @@ from typing import Any
 import retrograd as rg
 from retrograd import Tensor, ops
 from retrograd.engine.forward import linear_groups
-from retrograd.engine.op import OPS, Op, recorded
+from retrograd.engine.namespaces import recorded
+from retrograd.engine.op import Op
 from retrograd.engine.overriding import forms
+from retrograd.engine.registry import OPS
 from retrograd.ops import later
 
 HERE = Path(__file__).parent

@@ -73,7 +73,7 @@ def test_a_method_of_a_later_family_loads_it():
 def test_formulas_of_the_core_ask_for_no_later_op():
     code = """
 import ast, sys, retrograd
-from retrograd.engine.op import arrays
+from retrograd.engine.namespaces import arrays
 files = [m.__file__ for n, m in sys.modules.items() if n.startswith("retrograd.ops.")]
 files = [f for f in files if "/core/batching" not in f]  # rules run with the ops they are for
 for file in files:

@@ -73,7 +73,7 @@ bump(PyObject *cell, PyObject *name)
     PyObject *number = NULL;
     long long version, last, now;
     if (PyDict_GetItemWithError(modes, text_special) != zero || before == NULL) {
-        return PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
+        return PyObject_CallMethodOneArg(cell, text_bump, name);
     }
     Py_INCREF(before);
     Py_ssize_t length = PyTuple_GET_SIZE(before), first = length < KEPT ? 0 : length - KEPT;
@@ -103,8 +103,7 @@ done:
     Py_XDECREF(write);
     Py_XDECREF(after);
     if (more == NULL) { /* Python will say what is wrong with the cell */
-        return PyErr_Occurred() ? NULL
-                                : PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
+        return PyErr_Occurred() ? NULL : PyObject_CallMethodOneArg(cell, text_bump, name);
     }
     Py_DECREF(more);
     Py_RETURN_NONE;
@@ -130,21 +129,26 @@ wrote(PyObject *tensor, PyObject *by)
     return counted == NULL ? -1 : 0;
 }
 
+/* Call the twin in Python of a function of this module. */
+static PyObject *
+in_python(PyObject *twin, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    if (twin == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
+        return NULL;
+    }
+    return PyObject_Vectorcall(twin, args, (size_t)count, kwnames);
+}
+
 /* `tensor.wrote(tensor, by, counted=True)`. */
 static PyObject *
 count_write(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    if (count == 2 && kwnames == NULL && is_a(args[0], Tensor)) {
+    if (count == 2 && kwnames == NULL && Tensor != NULL && is_a(args[0], Tensor)) {
         return wrote(args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);
     }
-    if (wrote_in_python == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
-        return NULL;
-    }
-    return PyObject_Vectorcall(wrote_in_python, args, (size_t)count, kwnames);
+    return in_python(wrote_in_python, args, count, kwnames);
 }
-
-static PyMethodDef bump_method = {"bump", bump, METH_O, "Count one write by the op called so."};
 
 /* The path of a view: that of its source, and one step, (op, parameters, number of the output). */
 static PyObject *
@@ -304,6 +308,9 @@ link_view(PyObject *source, PyObject *tensor, PyObject *view)
 static PyObject *
 add_to_views(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    if (Tensor == NULL) {
+        return in_python(enlist_in_python, args, count, NULL);
+    }
     if (count != 2 || !is_a(args[0], Tensor) || !is_a(args[1], Tensor)) {
         PyErr_SetString(PyExc_TypeError, "enlist takes a base and a view, both tensors");
         return NULL;

@@ -3,8 +3,6 @@
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
-
 from math import e, inf, nan, pi
 
 from . import autograd
@@ -52,6 +50,7 @@ from .engine.tensor import Size, Tensor, device
 from .ops import *
 from . import interop
 from .errors import OutOfMemoryError
+from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:

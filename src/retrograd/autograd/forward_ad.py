@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.forward import Level, make_root, set_tangent, tangent_of
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels.memory import memory, moved
 

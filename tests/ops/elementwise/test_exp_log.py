@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 
 INF, NAN = math.inf, math.nan
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from retrograd.engine.op import arrays as xp
+from retrograd.engine.namespaces import arrays as xp
 
 
 def test_take_along_reads_an_index_smaller_than_the_input_in_other_dimensions():

@@ -5,7 +5,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.autograd import grad
-from retrograd.engine.op import arrays as xp
+from retrograd.engine.namespaces import arrays as xp
 
 NAN, INF = float("nan"), float("inf")
 

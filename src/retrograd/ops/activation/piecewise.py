@@ -21,7 +21,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place, write
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, unsupported
 from ..elementwise.complex import by_parts

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, unary

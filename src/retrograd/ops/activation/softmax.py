@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.arguments import renamed
 from ..core.dims import wrap_dim, wrap_dims

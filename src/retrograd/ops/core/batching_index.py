@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.batch import spread
-from ...engine.op import arrays
+from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
 
 if TYPE_CHECKING:

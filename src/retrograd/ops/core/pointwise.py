@@ -17,7 +17,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import LEGACY
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import method
 
 if TYPE_CHECKING:

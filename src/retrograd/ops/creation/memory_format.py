@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
 from ..core.structure import clone
 

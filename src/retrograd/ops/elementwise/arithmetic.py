@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import as_tensor, operand, write_out
 from ...engine.fitting import expands
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.structure import sum_to
 from ..tensor.operators import attach_in_place, attach_operator

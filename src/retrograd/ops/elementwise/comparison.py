@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.inplace import in_place
-from ...engine.op import declare, example, operator
+from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import PAIRS, legacy_name, only, unary, unsupported, with_doc
 

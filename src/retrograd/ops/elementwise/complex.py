@@ -16,7 +16,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor, write_out
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import (
     SINGLE,

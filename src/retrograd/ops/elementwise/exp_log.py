@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.pointwise import attach, binary, floating, only, promoted, unary, unsupported
 

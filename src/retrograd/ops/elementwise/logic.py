@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example, operator
+from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doc
 from ..tensor.operators import attach_in_place, attach_reflected

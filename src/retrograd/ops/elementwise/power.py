@@ -18,7 +18,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor, operand, write_out
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..core.pointwise import PAIRS, attach, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import operand, write_out
-from ...engine.op import declare, example, operator
+from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import SINGLE, attach, binary, floating, only, unary, unsupported, zero_slope
 from ..tensor.operators import attach_in_place, attach_operator, attach_reflected

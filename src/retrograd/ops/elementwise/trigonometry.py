@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ..core.pointwise import SINGLE, binary, floating, only, unary
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.structure import cast
 

@@ -22,7 +22,7 @@ from ...engine.inplace import (
     rebase,
     write,
 )
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, wrote
 from ...engine.views import live_views, resized, sever
 from ...quiet import Quiet, copyto

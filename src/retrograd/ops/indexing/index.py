@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import MOST_DIMS, check_broadcast, write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
 from ..core import batching_index

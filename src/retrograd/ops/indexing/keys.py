@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import recorded
+from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds

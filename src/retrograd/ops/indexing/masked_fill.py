@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..shape.basic_views import basic
 from ..shape.expand import broadcast_tensors

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from ..core import batching_index
 from ..core.arguments import renamed

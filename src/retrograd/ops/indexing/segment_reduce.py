@@ -17,7 +17,7 @@ import numpy as np
 
 from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div

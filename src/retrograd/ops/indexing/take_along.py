@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...kernels import sums
 
 __all__: list[str] = []

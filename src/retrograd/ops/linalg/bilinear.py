@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import LEGACY
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ..core import batching
 
 C_NAMES = {

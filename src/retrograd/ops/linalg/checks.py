@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.batch import Batch
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...errors import LinAlgError
 from ..core import batching

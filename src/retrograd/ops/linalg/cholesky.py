@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels import lapack
 from ..core import batching, return_types

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 
 __all__ = ["cdist", "pdist"]

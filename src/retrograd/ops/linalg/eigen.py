@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import return_types

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine.batch import raised, spread
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor
 from ...kernels import lapack
 from ..core import return_types

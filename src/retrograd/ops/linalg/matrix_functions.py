@@ -8,7 +8,7 @@ import numpy as np
 
 from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels import matrix_functions
 from ..core.dims import normalize_dim

@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import LEGACY, check_broadcast, write_out
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul

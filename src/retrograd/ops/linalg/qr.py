@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels import lapack
 from ..core import return_types

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels import lapack
 from ..core import batching, return_types

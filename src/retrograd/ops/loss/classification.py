@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import recorded
+from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ..activation.piecewise import logsigmoid
 from .cross_entropy import Rows, fused_cross_entropy, highest

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...kernels import sums
 from ..core import batching
 from ..core.pointwise import shared

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import LEGACY, check_broadcast, check_cast
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels import sums
 from ..core import batching

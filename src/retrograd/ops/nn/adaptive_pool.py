@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.dispatch import LEGACY
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
 from .pool import NO_ORDER, Sizes, avg_pool_record, max_pool_record, refuse_complex

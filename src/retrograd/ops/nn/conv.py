@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import LEGACY
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
 from ..core import batching

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..random.generator import default_generator, examples
 

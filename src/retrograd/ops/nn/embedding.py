@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from ..core import batching_index
 

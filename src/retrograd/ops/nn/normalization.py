@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
-from ...engine.op import recorded
+from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
 from .normalization_records import native_batch_norm, native_layer_norm
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...kernels import sums
 from ..core import batching
 from ..core.structure import _sum_to as sum_to_arrays

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import LEGACY
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import LEGACY, check_broadcast
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..creation.factories import deliver, shape_of, sized, target_of
 from ..creation.from_data import check_device

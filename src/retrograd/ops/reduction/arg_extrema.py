@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core import batching
 from ..core.arguments import renamed

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.op import recorded
+from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, method, new_tensor
 from .sum_prod import legacy
 

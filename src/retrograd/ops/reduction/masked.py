@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.op import recorded
+from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor
 from ..activation import softmax as unmasked
 from ..core.dims import wrap_dim, wrap_dims

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import write_out
-from ...engine.op import recorded
+from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core.arguments import renamed
 from ..core.dims import wrap_dim

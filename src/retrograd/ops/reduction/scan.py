@@ -18,7 +18,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core import batching, return_types
 from ..core.arguments import renamed, write_each

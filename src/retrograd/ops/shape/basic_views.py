@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.inplace import turn
-from ...engine.op import OPS, declare, example
+from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS, live_views
 from ...kernels.memory import strided

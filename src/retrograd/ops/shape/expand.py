@@ -10,7 +10,7 @@ import numpy as np
 
 from ...engine.dispatch import check_broadcast
 from ...engine.inplace import turn
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Size, Tensor, method
 from ..core.arguments import renamed
 from ..core.dims import broadcast_shapes as common_shape

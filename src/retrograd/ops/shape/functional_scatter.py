@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 from ...engine.dispatch import write_out
-from ...engine.op import OPS
+from ...engine.registry import OPS
 from ...engine.tensor import Tensor, method
 from ..core.dims import integers, normalize_dim
 from ..core.structure import splice

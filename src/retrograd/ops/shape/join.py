@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core import batching
 from ..core.arguments import renamed

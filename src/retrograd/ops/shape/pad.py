@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core import batching
 from ..core.dims import integers

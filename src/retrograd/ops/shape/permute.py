@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from ...engine.inplace import turn
-from ...engine.op import OPS, declare, example
+from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS
 from ..core import batching

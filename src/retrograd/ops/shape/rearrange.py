@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal

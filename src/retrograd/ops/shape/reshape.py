@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.graph import LEAF
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
 from ...engine.views import live_views
 from ..core import batching, structure

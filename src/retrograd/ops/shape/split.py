@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.arguments import renamed
 from ..core.dims import normalize_dim

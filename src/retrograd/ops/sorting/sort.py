@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core import return_types
 from ..core.arguments import renamed, write_each

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
 from ..core.pointwise import attach, floating, only, with_doc

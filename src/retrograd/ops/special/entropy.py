@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example, recorded
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.pointwise import PAIRS, attach, floating, unary
 from ..elementwise.clamp_where import clamp

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import normal
 from ...kernels import special as kernels

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.op import declare, example
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.orthogonal import orthogonal
 from ..core.pointwise import with_doc

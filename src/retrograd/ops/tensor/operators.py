@@ -1,7 +1,7 @@
 """Python's operators over functions that are no op of two inputs themselves.
 
 An operator gives NotImplemented for an operand that it does not know, so that Python asks the
-operand next; a function raises. A binary op's own operator is `engine.op.operator`.
+operand next; a function raises. A binary op's own operator is `engine.registry.operator`.
 """
 
 from __future__ import annotations
