@@ -15,7 +15,7 @@ from retrograd import autograd
 from retrograd.backends import convolution, lapack, pooling, special, sums
 from retrograd.engine.tensor import new_tensor
 from retrograd.ops import reduce, structure
-from retrograd.optim import rules, sgd
+from retrograd.optim import rules
 
 from .samples import like, samples
 
@@ -204,5 +204,4 @@ def test_optimizers_treat_a_large_parameter_as_many_small_ones(rule, block, monk
 
     expected = np.tile(stepped(start.copy(), slope), times)
     monkeypatch.setattr(rules, "BLOCK", block)
-    monkeypatch.setattr(sgd, "BLOCK", block)
     alike([stepped(np.tile(start, times), np.tile(slope, times))], [expected])

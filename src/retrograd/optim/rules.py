@@ -1,43 +1,217 @@
-"""The tools of update rules: constants, blocks, step counts, checks of settings.
+"""`Rule`: the one loop over parameters; and the tools of update rules: blocks, numbers, checks.
 
 NOTE [Update rules]
-1. A rule works on arrays, in place, with NumPy's functions and `out`: no graph, no grad mode.
-2. It is written for one parameter. Large arrays come to it in blocks (`pieces`): the temporaries
-   of a block stay in the cache, where whole arrays would travel to memory and back once per call.
-3. The versions of a parameter and of its state count the write (`wrote_all`), so a graph that
-   saved an old value raises.
-4. Constants are 0-d arrays of the parameter's dtype (`constants`): NumPy takes those twice as fast
-   as Python numbers.
+1. An optimizer is its settings, its state, and `rule`, a function of a parameter, the gradient, the
+   state, the numbers of the step and the group. The loop does the rest for all of them: closures,
+   checks of memory, `maximize`, `weight_decay`, blocks, complex parameters, versions.
+2. A rule writes the parameter and the state in place, with operators (`x -= g * lr`) and NumPy's
+   functions, and changes nothing else that it has computed. So the same text runs on arrays and,
+   where the group is `differentiable`, on tensors, which record it.
+3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
+   in the cache, where whole arrays would travel to memory and back once per call. A complex
+   parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
+   says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
+4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
+   Python's; to a rule that is not elementwise, as they are.
+5. Nothing is written if one of the parameters cannot be. The versions of parameters and of their
+   states count the writes, so that a graph that saved an old value raises.
 """
 
 from __future__ import annotations
 
-import functools
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import modes
-from ..dtypes import default_numpy, real_of, scalar_array
-from ..engine.dispatch import check_memory
-from ..engine.tensor import Tensor, new_tensor, wrote
-from ..quiet import QUIET, Quiet, quieten, restore
+from ..dtypes import default_numpy, real_of
+from ..engine.dispatch import about_to_write, check_memory
+from ..engine.tensor import Tensor, new_tensor, wrote_all
+from ..quiet import QUIET, quieten, restore
+from .optimizer import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-F = TypeVar("F", bound="Callable[..., Any]")
-
 __all__: list[str] = []
 
+UNRECORDED = (
+    "differentiable=True is not supported: the update is written into the parameters' arrays. "
+    "Write the step as operations: w = w - lr * g, with g from autograd.grad(..., "
+    "create_graph=True)"
+)
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
 
 
-def evaluate(closure: Callable[[], Any] | None) -> Any:
-    """What `closure` returns, run with gradients on; None without one."""
-    if closure is None:
-        return None
+class Rule(Optimizer):
+    """The base of optimizers that update one parameter like the other: NOTE [Update rules].
+
+    A subclass gives `arrays`, the names of the state's arrays, `numbers` and `rule`; and `begin`
+    and `advance` if its state is not that many zeros and a count of the steps.
+
+    >>> import retrograd as rg
+    >>> class Heavy(rg.optim.rules.Rule):
+    ...     arrays = ("speed",)
+    ...     def numbers(self, group, step):
+    ...         return group["lr"], 1 - 1 / step
+    ...     @staticmethod
+    ...     def rule(x, g, state, numbers, group):
+    ...         (lr, keep), speed = numbers, state["speed"]
+    ...         speed *= keep
+    ...         speed += g
+    ...         x -= speed * lr
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> Heavy([x], {"lr": 0.25}).step()
+    >>> x.detach()
+    tensor([0.5000])
+    """
+
+    arrays: tuple[str, ...] = ()
+    elementwise = True
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if defaults.get("differentiable"):
+            raise ValueError(UNRECORDED)
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        super().__init__(params, defaults)
+
+    # -- what a rule may say -------------------------------------------------------------------
+
+    def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the state's arrays in this group; with none, there is no state."""
+        return self.arrays
+
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The new state of the parameter whose array is `x`."""
+        return {"step": scalar(0), **{name: zeros(x) for name in self.state_names(group)}}
+
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Count a step in a parameter's state; what its `numbers` depend on, here the count."""
+        array = own["step"]._array
+        np.add(array, 1, array)
+        return array.item()
+
+    def numbers(self, group: dict[str, Any], step: Any) -> tuple[Any, ...]:
+        """The numbers of one step, the same for all parameters at which `advance` gave `step`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+        """Update the parameter `x` and its `state` in place from the gradient `g`."""
+        raise NotImplementedError
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what `closure`, if given, returns.
+
+        Raises RuntimeError, before anything is written, for a parameter that cannot be: one that
+        was expanded or is read-only.
+        """
+        loss = None if closure is None else evaluate(closure)
+        name = f"{type(self).__name__}.step"
+        check_writable(self, name)
+        written: list[Any] = []
+        token = quieten(QUIET)
+        try:
+            for group in self.param_groups:
+                self._update(group, written)
+        except ValueError:
+            check_shapes(self, name)
+            raise
+        finally:
+            restore(token)
+            wrote_all(written, name)
+        return loss
+
+    def _update(self, group: dict[str, Any], written: list[Any]) -> None:
+        """One loop over the parameters with everything constant outside it: it is timed."""
+        if isinstance(group["lr"], Tensor):
+            group = {**group, "lr": float(group["lr"])}
+        names, advance = self.state_names(group), self.advance
+        run, more = directed(self, group)
+        dtype = last = first = None
+        for p in group["params"]:
+            grad = p._gradient
+            if grad is None:
+                continue
+            x, g, state = p._array, grad._array, {}
+            written.append(p)
+            if names:
+                own = self.state[p]
+                first = not own
+                if first:
+                    own.update(self.begin(x, group))
+                for name in names:
+                    if name in own:
+                        state[name] = own[name]._array
+                written += own.values()
+            step = advance(own, group) if advance else first
+            if x.dtype is not dtype or step != last:
+                dtype, last = x.dtype, step
+                numbers = (*more, *self.numbers(group, step))
+                if self.elementwise:
+                    numbers = as_arrays(real_of(dtype), tuple(map(float, numbers)))
+                at_once = not self.elementwise or dtype.kind != "c"
+            if at_once and x.size <= BLOCK:
+                run(x, g, state, numbers, group)
+            else:
+                for part in pieces(x, g, state):
+                    run(*part, numbers, group)
+
+
+def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """The rule after `maximize` and `weight_decay`; and the numbers it takes before the rule's."""
+    rule, maximize = optimizer.rule, group.get("maximize")
+    decay = group.get("weight_decay", 0) if optimizer.elementwise else 0
+    decoupled = decay and group.get("decoupled_weight_decay")
+    if not (maximize or decay):
+        return rule, ()
+
+    def run(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+        shrink, *numbers = numbers
+        if maximize:
+            g = -g
+        if decoupled:
+            x *= shrink
+        elif decay:
+            g = g + x * shrink
+        rule(x, g, state, numbers, group)
+
+    return run, (1 - group["lr"] * decay if decoupled else decay,)
+
+
+def pieces(x: Any, g: Any, state: dict[str, Any]) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+    """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
+
+    What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
+    """
+    arrays = [x, np.ascontiguousarray(g), *state.values()]
+    if any(array.shape != x.shape for array in (g, *arrays[2:])):
+        yield x, g, state
+        return
+    if not all(array.flags.c_contiguous for array in arrays):
+        parts = ("real", "imag") if x.dtype.kind == "c" else ("real",)
+        cuts = [[getattr(array, part) for array in arrays] for part in parts]
+    else:
+        flat = [array.reshape(-1).view(real_of(array.dtype)) for array in arrays]
+        starts = range(0, flat[0].size, BLOCK)
+        cuts = ([array[start : start + BLOCK] for array in flat] for start in starts)
+    for x_part, g_part, *rest in cuts:
+        yield x_part, g_part, dict(zip(state, rest, strict=True))
+
+
+@lru_cache(256)
+def as_arrays(dtype: np.dtype[Any], numbers: tuple[float, ...]) -> list[Any]:
+    """Numbers as 0-d arrays: NOTE [Update rules], 4."""
+    return [np.array(number, dtype) for number in numbers]
+
+
+def evaluate(closure: Callable[[], Any]) -> Any:
+    """What `closure` returns, run with gradients on."""
     before = modes.change(grad=True)
     try:
         return closure()
@@ -45,121 +219,62 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
         modes.restore(before)
 
 
-def quiet_step(step: F) -> F:
-    """An optimizer's `step(self, closure)`, quiet but for the closure: NOTE [Quiet] in `quiet`.
+def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None:
+    """Raise RuntimeError where a parameter with a gradient, or `every` one, cannot be written.
 
-    Raises RuntimeError, before anything is written, for a parameter that cannot be: one that was
-    expanded or is read-only.
+    Whoever keeps what is about to be overwritten is told.
     """
-    name = step.__qualname__
-
-    @functools.wraps(step)
-    def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
-        for group in self.param_groups:
-            for p in group["params"]:
+    watched = modes.special or modes.inference_seen
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            if every or p._gradient is not None:
                 array = p._array
-                plain = array.__class__ is np.ndarray and array.flags.carray
-                if not plain and (p._gradient is not None or closure is not None):
+                if array.__class__ is not np.ndarray or not array.flags.carray:
                     check_memory(array, name)
-        if closure is not None:
-            with Quiet() as calm:
-                return step(self, partial(calm.aloud, closure))
-        token = quieten(QUIET)
-        try:
-            return step(self)
-        except ValueError:
-            check_shapes(self)
-            raise
-        finally:
-            restore(token)
-
-    return call  # type: ignore[return-value]
+                if watched:
+                    for tensor in (p, *optimizer.state.get(p, {}).values()):
+                        if isinstance(tensor, Tensor):
+                            about_to_write(tensor)
 
 
-def check_shapes(optimizer: Any) -> None:
-    """Raise RuntimeError where a gradient has not the shape of its parameter."""
+def check_shapes(optimizer: Optimizer, name: str) -> None:
+    """Raise RuntimeError where a gradient or a state has not the shape of its parameter."""
     for group in optimizer.param_groups:
         for p in group["params"]:
             grad = p._gradient
             if grad is not None and grad.shape != p.shape:
                 raise RuntimeError(
-                    f"{type(optimizer).__name__}.step(): output with shape {list(p.shape)} doesn't "
-                    f"match the broadcast shape {list(grad.shape)} of its gradient. The parameter "
-                    "got another shape since: optimizer.zero_grad()"
+                    f"{name}(): output with shape {list(p.shape)} doesn't match the broadcast "
+                    f"shape {list(grad.shape)} of its gradient. The parameter got another shape "
+                    "since: optimizer.zero_grad()"
                 )
 
 
-def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
-    """Numbers that stay the same from step to step, as 0-d arrays of the components' dtype."""
-    real = dtype if dtype.kind == "f" else real_of(dtype)
-    return [scalar_array(float(value), real) for value in values]
+def zeros(x: Any) -> Tensor:
+    """New state of the shape and dtype of the array `x`."""
+    return new_tensor(np.zeros(x.shape, x.dtype))
 
 
-def zeros_for(x: Any, *names: str) -> dict[str, Any]:
-    """The new state of the parameter `x`: "step", and zeros under each of `names`."""
-    return {"step": first_step(), **{n: new_tensor(np.zeros(x.shape, x.dtype)) for n in names}}
+def filled(x: Any, value: float) -> Tensor:
+    """The same with a number everywhere, for the imaginary parts, too."""
+    every = complex(value, value) if x.dtype.kind == "c" else value
+    return new_tensor(np.full(x.shape, every, x.dtype))
 
 
-def passing(dtype: np.dtype[Any], *values: float) -> list[Any]:
-    """Numbers that belong to one step; like `constants`, but not remembered."""
-    real = real_of(dtype)
-    return [np.array(value, real) for value in values]
+def scalar(value: float) -> Tensor:
+    """A number in a state, such as the count of the steps."""
+    return new_tensor(np.full((), value, default_numpy()))
 
 
-def is_small(array: Any) -> bool:
-    """Whether a rule may run on the whole array at once: NOTE [Update rules], 2."""
-    return array.ndim > 0 and array.size <= BLOCK
+def settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The defaults of the groups: the arguments of an `__init__`, its `locals()` when it begins."""
+    return {n: value for n, value in arguments.items() if n not in ("self", "params", "__class__")}
 
 
-def pieces(*arrays: Any) -> Iterator[Any]:
-    """Arrays of one shape, in blocks; the results of 0-d arithmetic would be no arrays."""
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]  # the gradient
-    if not all(a.flags.c_contiguous for a in whole):
-        yield arrays
-        return
-    flat = [a.reshape(-1) for a in whole]
-    for start in range(0, flat[0].size, BLOCK):
-        yield [a[start : start + BLOCK] for a in flat]
-
-
-def real_pieces(*arrays: Any) -> Iterator[Any]:
-    """The same for a rule that treats real and imaginary parts as separate real numbers."""
-    if arrays[0].dtype.kind != "c":
-        yield from pieces(*arrays)
-        return
-    real = real_of(arrays[0].dtype)
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]
-    if all(a.flags.c_contiguous for a in whole):
-        yield from pieces(*[a.reshape(-1).view(real) for a in whole])
-        return
-    for part in ("real", "imag"):
-        yield from pieces(*[np.atleast_1d(getattr(a, part)) for a in arrays])
-
-
-def count_step(state: dict[str, Any]) -> float:
-    """Add one to a parameter's "step", and return it as a number."""
-    array = state["step"]._array
-    np.add(array, 1, array)
-    return array.item()  # type: ignore[no-any-return]
-
-
-def first_step() -> Tensor:
-    """The "step" of a new state: 0."""
-    return new_tensor(np.zeros((), default_numpy()))
-
-
-def wrote_all(p: Tensor, own: dict[str, Any], by: str) -> None:
-    """Count a write to a parameter and to all tensors of its state."""
-    wrote(p, by)
-    for value in own.values():
-        if isinstance(value, Tensor):
-            wrote(value, by)
-
-
-def check_settings(**settings: Any) -> None:
+def check_settings(**values: Any) -> None:
     """Raise ValueError for a negative setting, as PyTorch words it."""
     names = {"lr": "learning rate", "eps": "epsilon value"}
-    for name, value in settings.items():
+    for name, value in values.items():
         if isinstance(value, Tensor) and value._array.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
         if not value >= 0.0:
@@ -172,19 +287,3 @@ def check_betas(betas: Any) -> tuple[Any, ...]:
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
     return tuple(float(b) if isinstance(b, Tensor) else b for b in betas)
-
-
-def check_implementation(differentiable: bool, **choices: Any) -> None:
-    """Raise for settings that ask for another way of updating than in place on arrays.
-
-    `foreach`, `fused` and `capturable` choose among PyTorch's implementations; here there is one,
-    and they are kept in the groups only so that states can be exchanged.
-    """
-    if differentiable:
-        raise ValueError(
-            "differentiable=True is not supported: the update is written into the parameters' "
-            "arrays. Write the step as operations: w = w - lr * g, with g from autograd.grad(..., "
-            "create_graph=True)"
-        )
-    if choices.get("fused") and choices.get("foreach"):
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
