@@ -39,7 +39,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import CALM
-from . import accumulation, callers, graph, native, overriding, tensor, views
+from . import accumulation, callers, graph, native, overriding, tensor, updates, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
@@ -104,6 +104,8 @@ _bump = native.set_up(
 if _bump is not None:  # all or nothing: who counts writes and lists views in C does so everywhere
     Cell.bump, views.enlist = _bump, native.native.enlist  # type: ignore[method-assign]
     accumulation.add_to_leaf, tensor.wrote = native.native.add_to_leaf, native.native.wrote
+    for name in updates.__all__:
+        setattr(updates, name, getattr(native.native, name))
 
 OPS: dict[str, Op] = {}
 

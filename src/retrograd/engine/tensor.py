@@ -43,7 +43,6 @@ __all__ = [
     "twin",
     "wrap",
     "wrote",
-    "wrote_all",
 ]
 
 F = TypeVar("F")
@@ -353,13 +352,6 @@ def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
             cell.bump(by)
         else:
             cell.note(by)
-
-
-def wrote_all(tensors: list[Any], by: str) -> None:
-    """Count a write to each of the tensors in a list, in which other things may be, too."""
-    for each in tensors:
-        if isinstance(each, Tensor):
-            wrote(each, by)
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:

@@ -54,10 +54,10 @@ class Adadelta(Rule):
         return group["lr"], group["rho"], 1 - group["rho"], group["eps"]
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         lr, keep, take, eps = numbers
-        v, u = state["square_avg"], state["acc_delta"]
+        v, u = state
         v *= keep
         v += g * g * take
         s = np.sqrt(u + eps) / np.sqrt(v + eps) * g

@@ -81,7 +81,7 @@ class Adafactor(Rule):
         return step ** group["beta2_decay"], min(group["lr"], step**-0.5), keep
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         if not x.size:
             return
@@ -91,12 +91,12 @@ class Adafactor(Rule):
         x *= keep
         squares = (g * g.conj()).real
         if x.ndim > 1:
-            row, column = state["row_var"], state["col_var"]
+            row, column = state
             row += (squares.mean(-1, keepdims=True) - row) * take
             column += (squares.mean(-2, keepdims=True) - column) * take
             v = row * column / np.maximum(row.mean(-2, keepdims=True), low)
         else:
-            v = state["variance"]
+            (v,) = state
             v += (squares - v) * take
         update = g / np.sqrt(np.maximum(v, low * low))
         x -= update * (size / max(1.0, rms(update) / group["d"]))

@@ -66,8 +66,8 @@ class Adagrad(Rule):
         return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"]
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
-        (size, eps), total = numbers, state["sum"]
+        (size, eps), (total,) = numbers, state
         total += g * g
         x -= g / (np.sqrt(total) + eps) * size

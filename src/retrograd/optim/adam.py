@@ -65,14 +65,13 @@ class Adam(Rule):
         return 1 - beta1, beta2, 1 - beta2, size, group["eps"] * root
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         take1, keep2, take2, size, eps = numbers
-        m, v = state["exp_avg"], state["exp_avg_sq"]
+        m, v, *largest = state
         m += (g - m) * take1
         v *= keep2
         v += g * g * take2
         if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"]
-            largest[...] = v = np.maximum(largest, v)
+            largest[0][...] = v = np.maximum(largest[0], v)
         x -= m / (np.sqrt(v) + eps) * size

@@ -54,10 +54,10 @@ class Adamax(Rule):
         return 1 - beta1, beta2, group["eps"], group["lr"] / (1 - beta1**step)
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         take, keep, eps, size = numbers
-        m, u = state["exp_avg"], state["exp_inf"]
+        m, u = state
         m += (g - m) * take
         u[...] = np.maximum(u * keep, abs(g) + eps)
         x -= m / u * size

@@ -64,9 +64,9 @@ class ASGD(Rule):
         return eta, 1 - group["lambd"] * eta, mu
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
-        (eta, keep, mu), average = numbers, state["ax"]
+        (eta, keep, mu), (average,) = numbers, state
         x *= keep
         x -= g * eta
         if mu == 1:

@@ -81,9 +81,9 @@ class Muon(Rule):
         return group["lr"], group["momentum"], 1 - group["lr"] * group["weight_decay"]
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
-        (lr, momentum, keep), b, (rows, columns) = numbers, state["momentum_buffer"], x.shape
+        (lr, momentum, keep), (b,), (rows, columns) = numbers, state, x.shape
         b += (g - b) * (1 - momentum)
         update = g + (b - g) * momentum if group["nesterov"] else b
         step = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])

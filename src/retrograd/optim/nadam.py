@@ -71,10 +71,10 @@ class NAdam(Rule):
         return 1 - beta1, beta2, 1 - beta2, group["eps"], along_g, along_m, 1 - beta2**step
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         take1, keep2, take2, eps, along_g, along_m, share = numbers
-        m, v = state["exp_avg"], state["exp_avg_sq"]
+        m, v = state
         m += (g - m) * take1
         v *= keep2
         v += g * g * take2

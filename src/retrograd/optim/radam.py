@@ -63,10 +63,10 @@ class RAdam(Rule):
         return 1 - beta1, beta2, 1 - beta2, group["eps"], plain, scaled
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         take1, keep2, take2, eps, plain, scaled = numbers
-        m, v = state["exp_avg"], state["exp_avg_sq"]
+        m, v = state
         m += (g - m) * take1
         v *= keep2
         v += g * g * take2

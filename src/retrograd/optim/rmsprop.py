@@ -58,19 +58,19 @@ class RMSprop(Rule):
         return group["lr"], alpha, 1 - alpha, group["eps"], group["momentum"]
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         lr, keep, take, eps, momentum = numbers
-        v = state["square_avg"]
+        v, *others = state
         v *= keep
         v += g * g * take
         if group["centered"]:
-            mean = state["grad_avg"]
+            mean = others[0]
             mean += (g - mean) * take
             v = v - mean * mean
         step = g / (np.sqrt(v) + eps)
         if group["momentum"] > 0:
-            b = state["momentum_buffer"]
+            b = others[-1]
             b *= momentum
             b += step
             step = b

@@ -62,10 +62,10 @@ class Rprop(Rule):
         return *group["etas"], *group["step_sizes"]
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         less, more, least, most = numbers
-        before, size = state["prev"], state["step_size"]
+        before, size = state
         agreement = g * before
         turned = agreement < 0
         size *= np.where(turned, less, np.where(agreement > 0, more, np.ones_like(more)))

@@ -19,7 +19,6 @@ NOTE [Update rules]
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +26,8 @@ import numpy as np
 from .. import modes
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
-from ..engine.tensor import Tensor, new_tensor, wrote_all
+from ..engine.tensor import Tensor, new_tensor
+from ..engine.updates import all_plain, wrote_all
 from ..quiet import QUIET, quieten, restore
 from .optimizer import Optimizer
 
@@ -99,7 +99,7 @@ class Rule(Optimizer):
         raise NotImplementedError
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """Update the parameter `x` and its `state` in place from the gradient `g`."""
         raise NotImplementedError
 
@@ -131,35 +131,39 @@ class Rule(Optimizer):
         """One loop over the parameters with everything constant outside it: it is timed."""
         if isinstance(group["lr"], Tensor):
             group = {**group, "lr": float(group["lr"])}
-        names, advance = self.state_names(group), self.advance
-        run, more = directed(self, group)
-        dtype = last = first = None
+        names, run, more = self.state_names(group), self.rule, ()
+        if group.get("maximize") or group.get("weight_decay"):
+            run, more = directed(self, group)
+        state_of, advance, first = self.state, self.advance, False
+        dtype = last = numbers = most = None
         for p in group["params"]:
             grad = p._gradient
             if grad is None:
                 continue
-            x, g, state = p._array, grad._array, {}
+            x, state = p._array, []
             written.append(p)
             if names:
-                own = self.state[p]
+                own = state_of[p]
+                written.append(own)
                 first = not own
                 if first:
                     own.update(self.begin(x, group))
                 for name in names:
                     if name in own:
-                        state[name] = own[name]._array
-                written += own.values()
+                        state.append(own[name]._array)
             step = advance(own, group) if advance else first
             if x.dtype is not dtype or step != last:
                 dtype, last = x.dtype, step
                 numbers = (*more, *self.numbers(group, step))
+                most = BLOCK if dtype.kind != "c" else -1
                 if self.elementwise:
-                    numbers = as_arrays(real_of(dtype), tuple(map(float, numbers)))
-                at_once = not self.elementwise or dtype.kind != "c"
-            if at_once and x.size <= BLOCK:
-                run(x, g, state, numbers, group)
+                    numbers = as_arrays(dtype, numbers)
+                else:
+                    most = x.size
+            if x.size <= most:
+                run(x, grad._array, state, numbers, group)
             else:
-                for part in pieces(x, g, state):
+                for part in pieces(x, grad._array, state):
                     run(*part, numbers, group)
 
 
@@ -168,10 +172,8 @@ def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None
     rule, maximize = optimizer.rule, group.get("maximize")
     decay = group.get("weight_decay", 0) if optimizer.elementwise else 0
     decoupled = decay and group.get("decoupled_weight_decay")
-    if not (maximize or decay):
-        return rule, ()
 
-    def run(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def run(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         shrink, *numbers = numbers
         if maximize:
             g = -g
@@ -184,12 +186,12 @@ def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None
     return run, (1 - group["lr"] * decay if decoupled else decay,)
 
 
-def pieces(x: Any, g: Any, state: dict[str, Any]) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+def pieces(x: Any, g: Any, state: list[Any]) -> Iterator[tuple[Any, Any, list[Any]]]:
     """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
 
     What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
     """
-    arrays = [x, np.ascontiguousarray(g), *state.values()]
+    arrays = [x, np.ascontiguousarray(g), *state]
     if any(array.shape != x.shape for array in (g, *arrays[2:])):
         yield x, g, state
         return
@@ -201,13 +203,23 @@ def pieces(x: Any, g: Any, state: dict[str, Any]) -> Iterator[tuple[Any, Any, di
         starts = range(0, flat[0].size, BLOCK)
         cuts = ([array[start : start + BLOCK] for array in flat] for start in starts)
     for x_part, g_part, *rest in cuts:
-        yield x_part, g_part, dict(zip(state, rest, strict=True))
+        yield x_part, g_part, rest
 
 
-@lru_cache(256)
-def as_arrays(dtype: np.dtype[Any], numbers: tuple[float, ...]) -> list[Any]:
-    """Numbers as 0-d arrays: NOTE [Update rules], 4."""
-    return [np.array(number, dtype) for number in numbers]
+_known: dict[Any, list[Any]] = {}
+
+
+def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
+    """Numbers as 0-d arrays: NOTE [Update rules], 4. Those that are no tensors are remembered."""
+    key = (dtype.num, numbers)
+    found = _known.get(key)
+    if found is None:
+        found = [np.array(float(number), real_of(dtype)) for number in numbers]
+        if not any(isinstance(number, Tensor) for number in numbers):
+            if len(_known) > 256:
+                _known.clear()
+            _known[key] = found
+    return found
 
 
 def evaluate(closure: Callable[[], Any]) -> Any:
@@ -226,15 +238,14 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None
     """
     watched = modes.special or modes.inference_seen
     for group in optimizer.param_groups:
+        if all_plain(group["params"]) and not watched:
+            continue
         for p in group["params"]:
             if every or p._gradient is not None:
-                array = p._array
-                if array.__class__ is not np.ndarray or not array.flags.carray:
-                    check_memory(array, name)
-                if watched:
-                    for tensor in (p, *optimizer.state.get(p, {}).values()):
-                        if isinstance(tensor, Tensor):
-                            about_to_write(tensor)
+                check_memory(p._array, name)
+                for tensor in (p, *optimizer.state.get(p, {}).values()):
+                    if watched and isinstance(tensor, Tensor):
+                        about_to_write(tensor)
 
 
 def check_shapes(optimizer: Optimizer, name: str) -> None:

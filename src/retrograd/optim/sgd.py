@@ -65,11 +65,11 @@ class SGD(Rule):
         return group["lr"], group["momentum"], 1 if first else 1 - group["dampening"]
 
     @staticmethod
-    def rule(x: Any, g: Any, state: dict[str, Any], numbers: Any, group: dict[str, Any]) -> None:
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         lr, momentum, share = numbers
         if state:
-            b = state["momentum_buffer"]
+            (b,) = state
             b *= momentum
             b += g * share if group["dampening"] else g
             g = g + b * momentum if group["nesterov"] else b
