@@ -16,47 +16,54 @@ all_plain(PyObject *module, PyObject *tensors)
     return PyBool_FromLong(plain);
 }
 
-/* Count a write to a tensor, (number, name), or to those in a dictionary. */
+/* Count a write, (number, name), to what may be a tensor; `plain` says that the modes are the default
+   ones and were so always. */
 static int
-wrote_within(PyObject *each, PyObject *number, PyObject *write)
+wrote_at(PyObject *tensor, PyObject *number, PyObject *write, bool plain)
 {
-    int failed = 0;
-    if (is_a(each, Tensor)) {
-        bool plain = PyDict_GetItemWithError(modes, text_special) == zero && !is_inference(each);
-        PyObject *cell = plain ? cell_of(each) : NULL;
-        failed = cell == NULL ? 1 : count_in(cell, number, write);
-        Py_XDECREF(cell);
-        if (PyErr_Occurred()) {
-            return -1;
-        }
-        return failed > 0 ? wrote(each, PyTuple_GET_ITEM(write, 1)) : failed;
+    if (!is_a(tensor, Tensor)) {
+        return 0;
     }
-    if (PyDict_Check(each)) {
-        PyObject *name, *value;
-        for (Py_ssize_t place = 0; failed == 0 && PyDict_Next(each, &place, &name, &value);) {
-            Py_INCREF(value);
-            failed = wrote_within(value, number, write);
-            Py_DECREF(value);
-        }
+    PyObject *cell = plain ? cell_of(tensor) : NULL;
+    int failed = cell == NULL ? 1 : count_in(cell, number, write);
+    Py_XDECREF(cell);
+    if (PyErr_Occurred()) {
+        return -1;
     }
-    return failed;
+    return failed > 0 ? wrote(tensor, PyTuple_GET_ITEM(write, 1)) : failed;
 }
 
-/* `wrote_all(written, by)`: what is written at one moment has one number. */
+/* `wrote_all(params, state, by)`: what is written at one moment has one number. */
 static PyObject *
 count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 2 || !PyList_Check(args[0]) || wrote_in_python == NULL) {
-        PyErr_SetString(PyExc_TypeError, "wrote_all takes a list, and who wrote what is in it");
+    if (count != 3 || !PyList_Check(args[0]) || !PyDict_Check(args[1]) || wrote_in_python == NULL) {
+        PyErr_SetString(PyExc_TypeError, "wrote_all takes a list, a dictionary, and who wrote");
         return NULL;
     }
-    PyObject *number = tick();
-    PyObject *write = number == NULL ? NULL : PyTuple_Pack(2, number, args[1]);
+    bool plain = PyDict_GetItemWithError(modes, text_special) == zero &&
+                 PyDict_GetItemWithError(modes, text_inference_seen) == Py_False;
+    PyObject *number = tick(), *name, *value;
+    PyObject *write = number == NULL ? NULL : PyTuple_Pack(2, number, args[2]);
     int failed = write == NULL ? -1 : 0;
     for (Py_ssize_t i = 0; failed == 0 && i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *each = Py_NewRef(PyList_GET_ITEM(args[0], i));
-        failed = wrote_within(each, number, write);
-        Py_DECREF(each);
+        PyObject *p = Py_NewRef(PyList_GET_ITEM(args[0], i)), *own = NULL;
+        PyObject *grad = PyObject_GetAttr(p, text_grad);
+        if (grad != NULL && grad != Py_None) {
+            failed = wrote_at(p, number, write, plain);
+            own = Py_XNewRef(PyDict_GetItemWithError(args[1], p));
+        }
+        if (own != NULL && PyDict_Check(own)) {
+            for (Py_ssize_t at = 0; failed == 0 && PyDict_Next(own, &at, &name, &value);) {
+                Py_INCREF(value);
+                failed = wrote_at(value, number, write, plain);
+                Py_DECREF(value);
+            }
+        }
+        failed = failed == 0 && PyErr_Occurred() ? -1 : failed;
+        Py_XDECREF(grad);
+        Py_XDECREF(own);
+        Py_DECREF(p);
     }
     Py_XDECREF(number);
     Py_XDECREF(write);

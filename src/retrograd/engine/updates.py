@@ -19,10 +19,10 @@ def all_plain(tensors: list[Tensor]) -> bool:
     return all(t._array.__class__ is np.ndarray and t._array.flags.carray for t in tensors)
 
 
-def wrote_all(written: list[Any], by: str) -> None:
-    """Count a write to each tensor in a list, and to those in the dictionaries in it."""
-    for each in written:
-        if isinstance(each, Tensor):
-            wrote(each, by)
-        elif isinstance(each, dict):
-            wrote_all(list(each.values()), by)
+def wrote_all(params: list[Tensor], state: dict[Tensor, dict[str, Any]], by: str) -> None:
+    """Count a write to each tensor that has a gradient, and to the tensors of its own state."""
+    for p in params:
+        if p._gradient is not None:
+            for each in (p, *state.get(p, {}).values()):
+                if isinstance(each, Tensor):
+                    wrote(each, by)

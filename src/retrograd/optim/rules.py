@@ -114,20 +114,20 @@ class Rule(Optimizer):
         loss = None if closure is None else evaluate(closure)
         name = f"{type(self).__name__}.step"
         check_writable(self, name)
-        written: list[Any] = []
         token = quieten(QUIET)
         try:
             for group in self.param_groups:
-                self._update(group, written)
+                self._update(group)
         except ValueError:
             check_shapes(self, name)
             raise
         finally:
             restore(token)
-            wrote_all(written, name)
+            for group in self.param_groups:
+                wrote_all(group["params"], self.state, name)
         return loss
 
-    def _update(self, group: dict[str, Any], written: list[Any]) -> None:
+    def _update(self, group: dict[str, Any]) -> None:
         """One loop over the parameters with everything constant outside it: it is timed."""
         if isinstance(group["lr"], Tensor):
             group = {**group, "lr": float(group["lr"])}
@@ -141,10 +141,8 @@ class Rule(Optimizer):
             if grad is None:
                 continue
             x, state = p._array, []
-            written.append(p)
             if names:
                 own = state_of[p]
-                written.append(own)
                 first = not own
                 if first:
                     own.update(self.begin(x, group))
