@@ -37,8 +37,12 @@ wrote_at(PyObject *tensor, PyObject *number, PyObject *write, bool plain)
 static PyObject *
 count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 3 || !PyList_Check(args[0]) || !PyDict_Check(args[1]) || wrote_in_python == NULL) {
-        PyErr_SetString(PyExc_TypeError, "wrote_all takes a list, a dictionary, and who wrote");
+    if (count != 3 || !PyDict_Check(args[1]) || wrote_in_python == NULL) {
+        PyErr_SetString(PyExc_TypeError, "wrote_all takes tensors, a dictionary, and who wrote");
+        return NULL;
+    }
+    PyObject *params = PySequence_Fast(args[0], "wrote_all takes a list of tensors");
+    if (params == NULL) {
         return NULL;
     }
     bool plain = PyDict_GetItemWithError(modes, text_special) == zero &&
@@ -46,8 +50,8 @@ count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *number = tick(), *name, *value;
     PyObject *write = number == NULL ? NULL : PyTuple_Pack(2, number, args[2]);
     int failed = write == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; failed == 0 && i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *p = Py_NewRef(PyList_GET_ITEM(args[0], i)), *own = NULL;
+    for (Py_ssize_t i = 0; failed == 0 && i < PySequence_Fast_GET_SIZE(params); i++) {
+        PyObject *p = Py_NewRef(PySequence_Fast_GET_ITEM(params, i)), *own = NULL;
         PyObject *grad = PyObject_GetAttr(p, text_grad);
         if (grad != NULL && grad != Py_None) {
             failed = wrote_at(p, number, write, plain);
@@ -65,6 +69,7 @@ count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_XDECREF(own);
         Py_DECREF(p);
     }
+    Py_DECREF(params);
     Py_XDECREF(number);
     Py_XDECREF(write);
     return failed < 0 ? NULL : Py_NewRef(Py_None);

@@ -49,7 +49,7 @@ class Adam(Rule):
     ) -> None:
         defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
         super().__init__(params, defaults)
 
@@ -73,5 +73,5 @@ class Adam(Rule):
         v *= keep2
         v += g * g * take2
         if group["amsgrad"]:
-            largest[0][...] = v = np.maximum(largest[0], v)
+            largest[0][...] = v = np.maximum(largest[0] + 0, v)  # apart from what is written
         x -= m / (np.sqrt(v) + eps) * size

@@ -44,7 +44,7 @@ class Adamax(Rule):
     ) -> None:
         defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
         super().__init__(params, defaults)
 

@@ -36,7 +36,7 @@ class Muon(Rule):
 
     arrays = ("momentum_buffer",)
     elementwise = False
-    advance = None
+    counted = False
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class NAdam(Rule):
     ) -> None:
         defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        defaults["betas"] = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, defaults)
 
@@ -60,7 +60,7 @@ class NAdam(Rule):
     def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float]:
         """The number of the step, and the product of the momenta up to it."""
         step, product = super().advance(own, group), own["mu_product"]._array
-        np.multiply(product, momentum(step, group), product)
+        product *= float(momentum(step, group))
         return step, product.item()
 
     def numbers(self, group: dict[str, Any], place: tuple[float, float]) -> tuple[Any, ...]:

@@ -68,7 +68,7 @@ class Rprop(Rule):
         before, size = state
         agreement = g * before
         turned = agreement < 0
-        size *= np.where(turned, less, np.where(agreement > 0, more, np.ones_like(more)))
-        np.clip(size, least, most, out=size)
-        before[...] = np.where(turned, np.zeros_like(less), g)
+        sizes = np.where(turned, size * less, np.where(agreement > 0, size * more, size))
+        size[...] = np.clip(sizes, least, most)
+        before[...] = np.where(turned, 0, g)
         x -= np.sign(before) * size

@@ -19,6 +19,7 @@ NOTE [Update rules]
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-UNRECORDED = (
-    "differentiable=True is not supported: the update is written into the parameters' arrays. "
-    "Write the step as operations: w = w - lr * g, with g from autograd.grad(..., "
-    "create_graph=True)"
-)
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
 
 
@@ -57,7 +53,7 @@ class Rule(Optimizer):
     ...         return group["lr"], 1 - 1 / step
     ...     @staticmethod
     ...     def rule(x, g, state, numbers, group):
-    ...         (lr, keep), speed = numbers, state["speed"]
+    ...         (lr, keep), (speed,) = numbers, state
     ...         speed *= keep
     ...         speed += g
     ...         x -= speed * lr
@@ -70,10 +66,9 @@ class Rule(Optimizer):
 
     arrays: tuple[str, ...] = ()
     elementwise = True
+    counted = True  # whether the state counts the steps
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        if defaults.get("differentiable"):
-            raise ValueError(UNRECORDED)
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, defaults)
@@ -89,13 +84,16 @@ class Rule(Optimizer):
         return {"step": scalar(0), **{name: zeros(x) for name in self.state_names(group)}}
 
     def advance(self, own: dict[str, Any], group: dict[str, Any]) -> Any:
-        """Count a step in a parameter's state; what its `numbers` depend on, here the count."""
+        """Count a step in a parameter's state; what its `numbers` depend on, here the count.
+
+        Of a rule that is not `counted` they depend on whether the step is the parameter's first.
+        """
         array = own["step"]._array
         np.add(array, 1, array)
         return array.item()
 
     def numbers(self, group: dict[str, Any], step: Any) -> tuple[Any, ...]:
-        """The numbers of one step, the same for all parameters at which `advance` gave `step`."""
+        """The numbers of one step, alike where `advance` gave the same: settings, and of `step`."""
         raise NotImplementedError
 
     @staticmethod
@@ -114,16 +112,18 @@ class Rule(Optimizer):
         loss = None if closure is None else evaluate(closure)
         name = f"{type(self).__name__}.step"
         check_writable(self, name)
-        token = quieten(QUIET)
-        try:
-            for group in self.param_groups:
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._record(group)
+                continue
+            token = quieten(QUIET)
+            try:
                 self._update(group)
-        except ValueError:
-            check_shapes(self, name)
-            raise
-        finally:
-            restore(token)
-            for group in self.param_groups:
+            except ValueError:
+                self._check_shapes(group, name)
+                raise
+            finally:
+                restore(token)
                 wrote_all(group["params"], self.state, name)
         return loss
 
@@ -134,8 +134,11 @@ class Rule(Optimizer):
         names, run, more = self.state_names(group), self.rule, ()
         if group.get("maximize") or group.get("weight_decay"):
             run, more = directed(self, group)
-        state_of, advance, first = self.state, self.advance, False
-        dtype = last = numbers = most = None
+        state_of, counted, advance, first = self.state, self.counted, self.advance, False
+        dtype: Any = None
+        last: Any = None
+        numbers: Any = None
+        most: float = 0
         for p in group["params"]:
             grad = p._gradient
             if grad is None:
@@ -149,20 +152,61 @@ class Rule(Optimizer):
                 for name in names:
                     if name in own:
                         state.append(own[name]._array)
-            step = advance(own, group) if advance else first
+            step = advance(own, group) if counted else first
             if x.dtype is not dtype or step != last:
                 dtype, last = x.dtype, step
                 numbers = (*more, *self.numbers(group, step))
-                most = BLOCK if dtype.kind != "c" else -1
+                most = math.inf
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
-                else:
-                    most = x.size
+                    most = -1 if dtype.kind == "c" else BLOCK
             if x.size <= most:
                 run(x, grad._array, state, numbers, group)
             else:
                 for part in pieces(x, grad._array, state):
                     run(*part, numbers, group)
+
+    def _record(self, group: dict[str, Any]) -> None:
+        """The same on tensors. The rule writes into copies, so that what it has saved stays."""
+        run, more = directed(self, group)
+        before = modes.change(grad=True)
+        try:
+            for p in group["params"]:
+                if p._gradient is None:
+                    continue
+                names = self.state_names(group)
+                own = self.state[p] if names else {}
+                first = not own
+                if first and names:
+                    own.update(self.begin(p._array, group))
+                step = self.advance(own, group) if self.counted else first
+                numbers = (*more, *self.numbers(group, step))
+                made = []
+                for part in parts(p):
+                    x, *state = [getattr(t, part).clone() for t in (p, *map(own.get, names))]
+                    run(x, getattr(p._gradient, part), state, numbers, group)
+                    made.append((x, *state))
+                x, *state = made[0]
+                if len(made) > 1:
+                    x, *state = (a + b * 1j for a, b in zip(*made, strict=True))
+                p.copy_(x)
+                own.update(zip(names, state, strict=True))
+        finally:
+            modes.restore(before)
+
+    def _check_shapes(self, group: dict[str, Any], name: str) -> None:
+        """Raise RuntimeError where a gradient or a state has not the shape of its parameter."""
+        names = self.state_names(group) if self.elementwise else ()
+        for p in group["params"]:
+            own = self.state.get(p, {})
+            others = {"gradient": p._gradient, **{f"state {n!r}": own.get(n) for n in names}}
+            for what, other in others.items():
+                if other is not None and other.shape != p.shape:
+                    raise RuntimeError(
+                        f"{name}(): output with shape {list(p.shape)} doesn't match the broadcast "
+                        f"shape {list(other.shape)} of its {what}. The parameter got another shape "
+                        "since: optimizer.zero_grad(), and for the state make a new optimizer"
+                    )
 
 
 def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:
@@ -184,24 +228,26 @@ def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None
     return run, (1 - group["lr"] * decay if decoupled else decay,)
 
 
+def parts(x: Any) -> tuple[str, ...]:
+    """The attributes of an array or tensor that have its real numbers."""
+    return ("real", "imag") if np.iscomplexobj(x) else ("real",)
+
+
 def pieces(x: Any, g: Any, state: list[Any]) -> Iterator[tuple[Any, Any, list[Any]]]:
     """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
 
     What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
     """
     arrays = [x, np.ascontiguousarray(g), *state]
-    if any(array.shape != x.shape for array in (g, *arrays[2:])):
-        yield x, g, state
+    plain = all(array.flags.c_contiguous for array in arrays)
+    if not plain or any(array.shape != x.shape for array in (g, *state)):
+        for part in parts(x):
+            yield getattr(x, part), getattr(g, part), [getattr(each, part) for each in state]
         return
-    if not all(array.flags.c_contiguous for array in arrays):
-        parts = ("real", "imag") if x.dtype.kind == "c" else ("real",)
-        cuts = [[getattr(array, part) for array in arrays] for part in parts]
-    else:
-        flat = [array.reshape(-1).view(real_of(array.dtype)) for array in arrays]
-        starts = range(0, flat[0].size, BLOCK)
-        cuts = ([array[start : start + BLOCK] for array in flat] for start in starts)
-    for x_part, g_part, *rest in cuts:
-        yield x_part, g_part, rest
+    flat = [array.reshape(-1).view(real_of(array.dtype)) for array in arrays]
+    for start in range(0, flat[0].size, BLOCK):
+        x, g, *state = (array[start : start + BLOCK] for array in flat)
+        yield x, g, state
 
 
 _known: dict[Any, list[Any]] = {}
@@ -246,19 +292,6 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None
                         about_to_write(tensor)
 
 
-def check_shapes(optimizer: Optimizer, name: str) -> None:
-    """Raise RuntimeError where a gradient or a state has not the shape of its parameter."""
-    for group in optimizer.param_groups:
-        for p in group["params"]:
-            grad = p._gradient
-            if grad is not None and grad.shape != p.shape:
-                raise RuntimeError(
-                    f"{name}(): output with shape {list(p.shape)} doesn't match the broadcast "
-                    f"shape {list(grad.shape)} of its gradient. The parameter got another shape "
-                    "since: optimizer.zero_grad()"
-                )
-
-
 def zeros(x: Any) -> Tensor:
     """New state of the shape and dtype of the array `x`."""
     return new_tensor(np.zeros(x.shape, x.dtype))
@@ -290,9 +323,9 @@ def check_settings(**values: Any) -> None:
             raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
 
 
-def check_betas(betas: Any) -> tuple[Any, ...]:
-    """The rates of averages as numbers; ValueError unless each is in [0, 1)."""
+def check_betas(betas: Any, differentiable: bool) -> tuple[Any, ...]:
+    """The rates of averages, as numbers unless differentiable; ValueError for one not in [0, 1)."""
     for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-    return tuple(float(b) if isinstance(b, Tensor) else b for b in betas)
+    return tuple(betas if differentiable else map(float, betas))

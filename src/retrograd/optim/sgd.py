@@ -30,7 +30,7 @@ class SGD(Rule):
     """
 
     arrays = ("momentum_buffer",)
-    advance = None  # it counts no steps
+    counted = False
 
     def __init__(
         self,
