@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_settings, settings
+from .rules import Rule, check_betas, check_settings, settings, spare
 
 __all__ = ["Adam"]
 
@@ -68,10 +68,18 @@ class Adam(Rule):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         take1, keep2, take2, size, eps = numbers
-        m, v, *largest = state
-        m += (g - m) * take1
+        m, v = state[:2]
+        t = g - m
+        t *= take1
+        m += t
+        t = np.multiply(g, g, out=spare(t))
+        t *= take2
         v *= keep2
-        v += g * g * take2
+        v += t
         if group["amsgrad"]:
-            largest[0][...] = v = np.maximum(largest[0] + 0, v)  # apart from what is written
-        x -= m / (np.sqrt(v) + eps) * size
+            v = state[2] = np.maximum(state[2], v, out=spare(state[2]))
+        t = np.sqrt(v, out=spare(t))
+        t = np.add(t, eps, out=spare(t))
+        t = np.divide(m, t, out=spare(t))
+        t *= size
+        x -= t

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_settings, settings
+from .rules import Rule, check_betas, check_settings, settings, spare
 
 __all__ = ["Adamax"]
 
@@ -59,5 +59,6 @@ class Adamax(Rule):
         take, keep, eps, size = numbers
         m, u = state
         m += (g - m) * take
-        u[...] = np.maximum(u * keep, abs(g) + eps)
+        u *= keep
+        u = state[1] = np.maximum(u, abs(g) + eps, out=spare(u))
         x -= m / u * size

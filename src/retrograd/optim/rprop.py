@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, filled, settings
+from .rules import Rule, check_settings, filled, settings, spare
 
 __all__ = ["Rprop"]
 
@@ -68,7 +68,7 @@ class Rprop(Rule):
         before, size = state
         agreement = g * before
         turned = agreement < 0
-        sizes = np.where(turned, size * less, np.where(agreement > 0, size * more, size))
-        size[...] = np.clip(sizes, least, most)
+        size *= np.where(turned, less, np.where(agreement > 0, more, 1))
+        size = state[1] = np.clip(size, least, most, out=spare(size))
         before[...] = np.where(turned, 0, g)
         x -= np.sign(before) * size

@@ -5,8 +5,9 @@ NOTE [Update rules]
    state, the numbers of the step and the group. The loop does the rest for all of them: closures,
    checks of memory, `maximize`, `weight_decay`, blocks, complex parameters, versions.
 2. A rule writes the parameter and the state in place, with operators (`x -= g * lr`) and NumPy's
-   functions, and changes nothing else that it has computed. So the same text runs on arrays and,
-   where the group is `differentiable`, on tensors, which record it.
+   functions; or puts a new value into the list `state`. It overwrites what it has computed only by
+   `t *= number` and the like, or through `spare`. So the same text runs on arrays and, where the
+   group is `differentiable`, on tensors, which record it.
 3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
    in the cache, where whole arrays would travel to memory and back once per call. A complex
    parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
@@ -180,7 +181,7 @@ class Rule(Optimizer):
                 if first and names:
                     own.update(self.begin(p._array, group))
                 step = self.advance(own, group) if self.counted else first
-                numbers = (*more, *self.numbers(group, step))
+                numbers = as_tensors(p._array.dtype, (*more, *self.numbers(group, step)))
                 made = []
                 for part in parts(p):
                     x, *state = [getattr(t, part).clone() for t in (p, *map(own.get, names))]
@@ -264,6 +265,17 @@ def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
                 _known.clear()
             _known[key] = found
     return found
+
+
+def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
+    """The same as tensors; one that is a tensor may have a history."""
+    pairs = zip(numbers, as_arrays(dtype, numbers), strict=True)
+    return [n if isinstance(n, Tensor) else new_tensor(array) for n, array in pairs]
+
+
+def spare(t: Any) -> Any:
+    """Where the next result may go that replaces `t`: its memory, but None for what records."""
+    return t if t.__class__ is np.ndarray else None
 
 
 def evaluate(closure: Callable[[], Any]) -> Any:
