@@ -164,8 +164,8 @@ class Rule(Optimizer):
             if x.size <= most:
                 run(x, grad._array, state, numbers, group)
             else:
-                for part in pieces(x, grad._array, state):
-                    run(*part, numbers, group)
+                for part in pieces(x, grad._array, *state):
+                    run(part[0], part[1], part[2:], numbers, group)
 
     def _record(self, group: dict[str, Any]) -> None:
         """The same on tensors. The rule writes into copies, so that what it has saved stays."""
@@ -234,21 +234,21 @@ def parts(x: Any) -> tuple[str, ...]:
     return ("real", "imag") if np.iscomplexobj(x) else ("real",)
 
 
-def pieces(x: Any, g: Any, state: list[Any]) -> Iterator[tuple[Any, Any, list[Any]]]:
+def pieces(*arrays: Any) -> Iterator[list[Any]]:
     """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
 
     What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
     """
-    arrays = [x, np.ascontiguousarray(g), *state]
-    plain = all(array.flags.c_contiguous for array in arrays)
-    if not plain or any(array.shape != x.shape for array in (g, *state)):
+    x, g, *state = arrays
+    flat = [x, np.ascontiguousarray(g), *state]
+    plain = all(array.flags.c_contiguous for array in flat)
+    if not plain or any(array.shape != x.shape for array in arrays):
         for part in parts(x):
-            yield getattr(x, part), getattr(g, part), [getattr(each, part) for each in state]
+            yield [getattr(array, part) for array in arrays]
         return
-    flat = [array.reshape(-1).view(real_of(array.dtype)) for array in arrays]
+    flat = [array.reshape(-1).view(real_of(array.dtype)) for array in flat]
     for start in range(0, flat[0].size, BLOCK):
-        x, g, *state = (array[start : start + BLOCK] for array in flat)
-        yield x, g, state
+        yield [array[start : start + BLOCK] for array in flat]
 
 
 _known: dict[Any, list[Any]] = {}
