@@ -15,12 +15,13 @@
       so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
       nothing is used whose type is not known.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`, and `overriding.c`; and `backward.c`, that `leaves.c`.
+   `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; and `updates.c`.
 */
 
 #include "shared.h"
 #include "callers.c"
 #include "backward.c"
+#include "updates.c"
 
 /* The offset of a slot of a Python class, or -1 with an error. */
 static Py_ssize_t
@@ -182,9 +183,9 @@ twin(PyObject *module, PyObject *function)
         const char *name;
         PyObject **in_python;
     } twins[] = {
-        {"wrote", &wrote_in_python},
-        {"enlist", &enlist_in_python},
-        {"add_to_leaf", &add_in_python},
+        {"wrote", &wrote_in_python},         {"enlist", &enlist_in_python},
+        {"add_to_leaf", &add_in_python},     {"all_plain", &all_plain_in_python},
+        {"wrote_all", &wrote_all_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
     for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(twins); i++) {
@@ -206,6 +207,8 @@ static PyMethodDef functions[] = {
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"wrote", (PyCFunction)(void (*)(void))count_write, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"wrote_all", (PyCFunction)(void (*)(void))count_writes, METH_FASTCALL, NULL},
+    {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
     {"twin", twin, METH_O, NULL},
     {"public", public, METH_O, NULL},

@@ -16,7 +16,7 @@ from retrograd.engine.tensor import new_tensor
 from retrograd.kernels import convolution, lapack, pooling, special, sums
 from retrograd.ops.core import structure
 from retrograd.ops.reduction import sum_prod
-from retrograd.optim import rules, sgd
+from retrograd.optim import rules
 
 from .samples import like, samples
 
@@ -205,5 +205,4 @@ def test_optimizers_treat_a_large_parameter_as_many_small_ones(rule, block, monk
 
     expected = np.tile(stepped(start.copy(), slope), times)
     monkeypatch.setattr(rules, "BLOCK", block)
-    monkeypatch.setattr(sgd, "BLOCK", block)
     alike([stepped(np.tile(start, times), np.tile(slope, times))], [expected])
