@@ -61,23 +61,24 @@ def quiet_step(step: F) -> F:
                 plain = array.__class__ is np.ndarray and array.flags.carray
                 if not plain and (p._gradient is not None or closure is not None):
                     check_memory(array, name)
-        if closure is not None:
-            with Quiet() as calm:
-                return step(self, partial(calm.aloud, closure))
-        token = quieten(QUIET)
         try:
-            return step(self)
+            if closure is not None:
+                with Quiet() as calm:
+                    return step(self, partial(calm.aloud, closure))
+            token = quieten(QUIET)
+            try:
+                return step(self)
+            finally:
+                restore(token)
         except ValueError:
             check_shapes(self)
             raise
-        finally:
-            restore(token)
 
     return call  # type: ignore[return-value]
 
 
 def check_shapes(optimizer: Any) -> None:
-    """Raise RuntimeError where a gradient has not the shape of its parameter."""
+    """Raise RuntimeError where a gradient or a state has not the shape of its parameter."""
     for group in optimizer.param_groups:
         for p in group["params"]:
             grad = p._gradient
@@ -87,6 +88,13 @@ def check_shapes(optimizer: Any) -> None:
                     f"match the broadcast shape {list(grad.shape)} of its gradient. The parameter "
                     "got another shape since: optimizer.zero_grad()"
                 )
+            for name, value in optimizer.state.get(p, {}).items():
+                if isinstance(value, Tensor) and value.shape not in ((), p.shape):
+                    raise RuntimeError(
+                        f"{type(optimizer).__name__}.step(): The size of tensor {list(p.shape)}, a "
+                        f"parameter, must match the size of tensor {list(value.shape)}, its "
+                        f"{name!r}. The parameter got another shape since: optimizer.state.clear()"
+                    )
 
 
 def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
