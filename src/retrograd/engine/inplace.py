@@ -275,8 +275,13 @@ def turn(
         target._node = turned._node
         if turned._node is not None:
             turned._node._cell = target._cell
-    elif target._node is not None:  # a leaf, or history that no_grad hides
+    elif target._node is not None and target._node.op is LEAF:
         target._node.shape = turned._array.shape
+    elif target._node is not None:  # its history wants cotangents of the shape from before
+        hidden = new_node(OPS["clone"], (before._node,))
+        hidden.shape, hidden.dtype = turned._array.shape, turned._array.dtype
+        _move_retained(target, hidden)
+        target._node = hidden
     if target._view_of is not None:
         target._view_of.path += ((op, params, None),)
     for view in live_views(target):

@@ -41,7 +41,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import CALM
-from . import accumulation, callers, graph, native, overriding, tensor, views
+from . import accumulation, callers, dispatch, graph, native, overriding, tensor, views
 from .anomaly import noted
 from .callers import caller, hasten, operator_caller
 from .fitting import fit
@@ -94,6 +94,7 @@ _bump = native.set_up(
     calm=CALM,
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
+    about_to_write=dispatch.about_to_write,
     new_tensor=new_tensor,
     freed=FREED,
     arrays=arrays,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..engine.dispatch import about_to_write, check_memory
+from ..engine.dispatch import check_write
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.create import fill_value
 from ..ops.random import randperm
@@ -95,8 +95,7 @@ def initialiser(function: F) -> F:
 
     @functools.wraps(function)
     def call(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        about_to_write(tensor)
-        check_memory(tensor._array, function.__name__, function.__name__ == "constant_")
+        check_write(tensor, function.__name__, function.__name__ == "constant_")
         fill(tensor, *args, **kwargs)
         wrote(tensor, f"init.{function.__name__}")
         return tensor

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import check_write
 from ..engine.tensor import Tensor, alias, device, new_tensor, wrote
 from . import state
 from .hooks import ModuleHooks, add_hook, call_hooked
@@ -351,7 +351,7 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
     else:
         if grad._node is not None:
             grad.detach_()
-        check_memory(grad._array, "zero_grad", uniform=True)
+        check_write(grad, "zero_grad", uniform=True)
         grad._array.fill(0)
         wrote(grad, "zero_grad")
 

@@ -14,7 +14,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import check_write
 from ..engine.tensor import Tensor, alias, wrote
 from ..quiet import copyto
 from .parameter import Parameter
@@ -212,7 +212,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
         )
         array = array.real
-    check_memory(value._array, "load_state_dict")
+    check_write(value, "load_state_dict")
     copyto(value._array, array, casting="unsafe")
     wrote(value, "load_state_dict")
     return ""

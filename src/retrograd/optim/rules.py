@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import modes
 from ..dtypes import default_numpy, real_of, scalar_array
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..quiet import QUIET, Quiet, quieten, restore
 
@@ -57,6 +57,8 @@ def quiet_step(step: F) -> F:
     def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
         for group in self.param_groups:
             for p in group["params"]:
+                if modes.special or p._inference:
+                    about_to_write(p)
                 array = p._array
                 plain = array.__class__ is np.ndarray and array.flags.carray
                 if not plain and (p._gradient is not None or closure is not None):
