@@ -44,6 +44,7 @@ __all__ = [
     "in_place",
     "is_tracked",
     "must_run",
+    "outdate",
     "overwritten",
     "rebase",
     "turn",
@@ -211,16 +212,20 @@ def exchange(target: Tensor, array: Any) -> None:
         value = OPS["cast"].call(value, dtype=target._array.dtype)
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
-    renew(base, value._array)
-    value._array.level.keep_memory(base)
+    array = value._array
+    if not modes.state.grad or modes.state.inference:
+        array = array.with_history(base._array)
+    renew(base, array)
+    array.level.keep_memory(base)
 
 
 def renew(base: Tensor, array: Any) -> None:
     """Give `base` another array, and all its views their parts of it."""
     base._array = array
-    for each in live_views(base):
-        path = each._view_of.path  # type: ignore[union-attr]
-        each._array = walk(new_tensor(base._array), path)._array
+    with modes.Changed(grad=True, inference=False):  # batches may have history from outside
+        for each in live_views(base):
+            path = each._view_of.path  # type: ignore[union-attr]
+            each._array = walk(new_tensor(base._array), path)._array
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:

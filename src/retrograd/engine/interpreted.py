@@ -32,6 +32,10 @@ class Interpreted:
         """The same without any history."""
         raise NotImplementedError
 
+    def with_history(self, before: Any) -> Interpreted:
+        """The same with the history that `before`, which it replaces, has beneath."""
+        raise NotImplementedError
+
     def alike(self, made: Tensor) -> Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""
         raise NotImplementedError
