@@ -56,9 +56,12 @@ def save(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
                 destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
             )
     if hooks is not None:
-        for hook in list(hooks.state_dict_post.values()):
-            if hook(module, destination, prefix, own) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+        for number, hook in list(hooks.state_dict_post.items()):
+            changed = hook(module, destination, prefix, own)
+            if changed is not None:
+                if number not in hooks.replacing:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = changed
     return destination
 
 
