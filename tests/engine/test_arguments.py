@@ -81,3 +81,10 @@ def test_sums_and_multiples_of_sizes_are_sizes():
         assert type(made) is rg.Size
     assert one + size == (1, 2, 3)
     assert 2 * size == (2, 3, 2, 3)
+
+
+def test_a_size_is_no_list():
+    size, sizes = rg.Size((1,)), [2]
+    for call in (lambda: size + sizes, lambda: sizes + size):
+        with pytest.raises(TypeError, match="can only concatenate"):
+            call()

@@ -49,10 +49,10 @@ class Size(tuple[int, ...]):
         return Size(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple(self) + tuple(other))
+        return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Size:
-        return Size(tuple(other) + tuple(self))
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: Any) -> Size:
         return Size(tuple(self) * times)
