@@ -21,7 +21,7 @@ LAYERS = [
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
     ["cuda", "func", "serialization", "testing"],
-    ["utils", "nn", "optim", "_C", "overrides"],
+    ["utils", "nn", "optim", "amp", "_C", "overrides"],
     ["interop"],
     ["__init__"],
 ]

@@ -34,6 +34,14 @@ add_few(PyObject *sum, PyObject *term)
 static int
 add_in_place(PyObject *before, PyObject *array, PyObject *g)
 {
+    int inference = is_inference(before);
+    if (inference) {
+        PyObject *may = inference < 0 ? NULL : PyObject_CallOneArg(about_to_write, before);
+        if (may == NULL) {
+            return -1;
+        }
+        Py_DECREF(may);
+    }
     if (add_few(array, g)) {
         return wrote(before, writer);
     }

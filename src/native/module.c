@@ -99,6 +99,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
+        {&about_to_write, "about_to_write"},
         {&freed, "freed"},
         {&refused, "refused"},
         {&output_kind, "output_kind"},

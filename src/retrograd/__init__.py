@@ -54,7 +54,7 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
+    from . import amp, fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -64,10 +64,12 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
+    *("_C", "amp", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
     *("random", "return_types", "signal", "special", "testing", "types", "utils"),
 )
 FROM = {
+    "GradScaler": "amp",
+    "autocast": "amp",
     "load": "serialization",
     "save": "serialization",
     "to_dlpack": "utils.dlpack",

@@ -5,6 +5,7 @@ Every test here also passes with `torch` in place of `retrograd`, but where it s
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -260,3 +261,64 @@ def test_marking_dirty_what_is_no_input_warns():
 
     with pytest.warns(UserWarning, match="was not an input"):
         F.apply(leaf(1))
+
+
+def turning(step, derivative):
+    """A Function that turns its input by `step` in place."""
+
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            step(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return derivative(g)
+
+    return F
+
+
+TURNS = {
+    "unsqueeze_": (lambda x: x.unsqueeze_(0), lambda g: g.squeeze(0) * 2),
+    "unsqueeze_, fitted": (lambda x: x.unsqueeze_(0), lambda g: g * 2),
+    "t_": (lambda x: x.t_(), lambda g: g.t() * 2),
+    "mul_, unsqueeze_": (lambda x: x.mul_(2).unsqueeze_(-1), lambda g: g.squeeze(-1) * 2),
+}
+
+
+@pytest.mark.parametrize("view", [False, True])
+@pytest.mark.parametrize("name", TURNS)
+def test_an_input_that_a_function_turns_gets_a_gradient_of_its_old_shape(name, view):
+    x = rg.arange(6.0).reshape(2, 3).requires_grad_()
+    y = (x * 3).view(2, 3) if view else x * 3
+    z = turning(*TURNS[name]).apply(y)
+    assert z is y
+    weights = rg.arange(6.0).reshape(2, 3)
+    (z * (weights.t() if name == "t_" else weights.reshape(z.shape))).sum().backward()
+    assert x.grad.tolist() == (6 * weights).tolist()
+
+
+def test_a_turn_under_no_grad_leaves_the_history_in_its_shape():
+    x = rg.arange(3.0).requires_grad_()
+    y = x.sin()
+    y.retain_grad()
+    seen = []
+    y.register_hook(lambda g: seen.append(g.shape))
+    with rg.no_grad():
+        y.unsqueeze_(0)
+    y.cos().sum().backward()
+    expected = -np.sin(np.sin(np.arange(3.0))) * np.cos(np.arange(3.0))
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-6)
+    assert seen == [(3,)]
+    assert y.grad.shape == (1, 3)
+
+
+def test_a_transposition_under_no_grad_raises_in_the_backward_pass():
+    x = rg.arange(6.0).reshape(2, 3).requires_grad_()
+    y = x.sin()
+    with rg.no_grad():
+        y.t_()
+    with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[3, 2\]"):
+        y.cos().sum().backward()

@@ -293,3 +293,15 @@ def test_outputs_that_have_no_derivative_are_refused():
 def test_copy_of_what_is_differentiated_is_refused():
     with pytest.raises(NotImplementedError, match="derivative lost"):
         grad(lambda x: copy.copy(x).sum())(rg.ones(2))
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_an_argument_that_the_function_also_captured_is_another_variable(requires_grad):
+    x = rg.tensor([1.0, 2.0], requires_grad=requires_grad)
+
+    def f(a):
+        return (a * x * a).sum()
+
+    assert rg.func.grad(f)(x).tolist() == [2.0, 8.0]
+    assert rg.func.jvp(f, (x,), (rg.ones(2),))[1].item() == 10.0
+    assert rg.func.hessian(f)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]

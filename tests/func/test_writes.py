@@ -397,3 +397,102 @@ def test_a_captured_tensor_has_no_room_for_a_value_per_example():
     with pytest.raises(RuntimeError, match="inplace arithmetic"):
         vmap(through)(rg.tensor([1.0, 2.0]))
     assert type(kept.numpy()) is np.ndarray
+
+
+def outer():
+    return rg.tensor([3.0, 4.0], requires_grad=True)
+
+
+def first_replaced(x, w):
+    y = w * 1
+    y[0] = x[0]
+    return (y * y).sum()
+
+
+def view_written(x, w):
+    y = w * 2
+    v = y[1:]
+    v.mul_(x[0])
+    v.add_(x[1:] * w[0])
+    return (y * y * w).sum() + v.sum()
+
+
+def base_written(x, w):
+    y = w * 2
+    v = y[1:]
+    y.mul_(x)
+    return (v * v * w[0]).sum()
+
+
+def silently_written(x, w):
+    y = w * 1
+    with rg.no_grad():
+        y[0] = x[0]
+    return (y * y * x).sum()
+
+
+# The Hessian at [1, 2] with w = [3, 4], and the gradient by w of the sum of its squares.
+CAPTURED = {
+    first_replaced: ([[2.0, 0.0], [0.0, 0.0]], None),
+    view_written: ([[512.0, 192.0], [192.0, 72.0]], [56064.0, 469536.0]),
+    base_written: ([[0.0, 0.0], [0.0, 384.0]], [98304.0, 147456.0]),
+}
+
+
+@pytest.mark.parametrize("function", CAPTURED)
+@pytest.mark.parametrize("outer_mode", [rg.func.jacfwd, rg.func.jacrev])
+@pytest.mark.parametrize("inner_mode", [rg.func.jacfwd, rg.func.jacrev])
+def test_the_hessian_of_writes_to_what_a_captured_tensor_gave(function, outer_mode, inner_mode):
+    w = outer()
+    hessian, gradient = CAPTURED[function]
+    found = outer_mode(inner_mode(lambda x: function(x, w)))(rg.tensor([1.0, 2.0]))
+    assert found.tolist() == hessian
+    if gradient is not None:
+        (g,) = rg.autograd.grad((found * found).sum(), w)
+        assert g.tolist() == gradient
+
+
+def test_the_hessian_of_a_silent_write_to_what_a_captured_tensor_gave():
+    w = outer()
+    found = rg.func.hessian(lambda x: silently_written(x, w))(rg.tensor([1.0, 2.0]))
+    assert found.tolist() == [[2.0, 0.0], [0.0, 0.0]]
+    (g,) = rg.autograd.grad((found * found).sum(), w)
+    assert g.tolist() == [8.0, 0.0]
+
+
+def test_a_tensor_from_outside_that_was_written_has_its_history_afterwards():
+    w = outer()
+    y = w * 1
+    v = y[:1]
+
+    def f(x):
+        y[0] = x[0]
+        return (y * y).sum()
+
+    assert rg.func.hessian(f)(rg.tensor([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 0.0]]
+    assert y.tolist() == [1.0, 4.0]
+    assert v.tolist() == [1.0]
+    (g,) = rg.autograd.grad((y * 2).sum() + v.sum(), w)
+    assert g.tolist() == [0.0, 2.0]
+
+
+def test_a_silent_write_inside_vmap_leaves_the_history_from_outside():
+    w = rg.tensor([[3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+
+    def f(row):
+        y = row * 1
+        v = y[:1]
+        with rg.no_grad():
+            y.mul_(2)
+        return (y * y).sum() + v.sum()
+
+    found = rg.func.vmap(f)(w)
+    assert found.tolist() == [106.0, 254.0]
+    (g,) = rg.autograd.grad(found.sum(), w)
+    assert g.tolist() == [[13.0, 16.0], [21.0, 24.0]]
+
+
+def test_what_is_written_may_differ_between_examples_only_in_a_batch():
+    w = outer()
+    with pytest.raises(RuntimeError, match="inplace arithmetic"):
+        rg.func.vmap(lambda x: first_replaced(x, w))(rg.ones(3, 2))

@@ -166,3 +166,88 @@ def test_state_hooks_run_around_saving_and_loading():
     layer.register_load_state_dict_post_hook(lambda m, keys: seen.append(keys.missing_keys))
     layer.load_state_dict(state)
     assert seen == ["pre", []]
+
+
+class TimesTwo(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+@pytest.mark.parametrize(
+    "shape", [lambda y: y, lambda y: (y, 1), lambda y: [y], lambda y: {"y": y}]
+)
+def test_a_regular_backward_hook_sees_the_last_operation(shape):
+    class Shaped(TimesTwo):
+        def forward(self, x):
+            return shape(super().forward(x))
+
+    seen = []
+    module = Shaped()
+    handle = module.register_backward_hook(lambda *args: seen.append(args))
+    x = rg.ones(2, requires_grad=True)
+    with pytest.warns(FutureWarning, match="non-full backward hook"):
+        y = module(x)
+    while not isinstance(y, rg.Tensor):
+        y = next(iter(y.values())) if isinstance(y, dict) else y[0]
+    y.sum().backward()
+    ((found, grad_input, grad_output),) = seen
+    assert found is module
+    assert [None if g is None else g.tolist() for g in grad_input] == [[2.0, 2.0], None]
+    assert [g.tolist() for g in grad_output] == [[1.0, 1.0]]
+    handle.remove()
+    module(x)
+
+
+def test_what_a_regular_backward_hook_returns_replaces_the_gradient():
+    module = nn.ReLU()
+    module.register_backward_hook(lambda m, given, got: (given[0] * 10,))
+    x = rg.ones(2, requires_grad=True)
+    with pytest.warns(FutureWarning):
+        y = module(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [10.0, 10.0]
+
+
+@pytest.mark.parametrize("regular_first", [False, True])
+def test_regular_and_full_backward_hooks_do_not_go_together(regular_first):
+    module = nn.ReLU()
+    ways = [module.register_full_backward_hook, module.register_backward_hook]
+    first, second = reversed(ways) if regular_first else ways
+    first(print)
+    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+        second(print)
+
+
+def test_a_full_pre_hook_and_a_regular_hook_run_once_each():
+    module, seen = TimesTwo(), []
+    module.register_full_backward_pre_hook(lambda m, g: seen.append("pre"))
+    module.register_backward_hook(lambda m, given, got: seen.append("regular"))
+    with pytest.warns(FutureWarning):
+        y = module(rg.ones(2, requires_grad=True))
+    y.sum().backward()
+    assert seen == ["pre", "regular"]
+
+
+def test_a_private_state_hook_may_return_another_state():
+    layer = nn.Linear(1, 1)
+    handle = layer._register_state_dict_hook(lambda module, state, prefix, metadata: {"a": 1})
+    assert layer.state_dict() == {"a": 1}
+    handle.remove()
+    layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: {})
+    with pytest.raises(RuntimeError, match="must return None"):
+        layer.state_dict()
+
+
+def test_a_private_load_hook_is_given_the_module_only_if_asked():
+    layer, seen = nn.Linear(1, 1), []
+
+    def complete(state, prefix, *rest):
+        state[prefix + "bias"] = rg.ones(1)
+
+    layer._register_load_state_dict_pre_hook(complete)
+    layer._register_load_state_dict_pre_hook(lambda *args: seen.append(args[0]), with_module=True)
+    layer.load_state_dict({"weight": rg.zeros(1, 1)})
+    assert layer.bias.tolist() == [1.0]
+    assert seen == [layer]
+    assert len(layer._load_state_dict_pre_hooks) == 2
+    assert len(layer._load_state_dict_post_hooks) == 0

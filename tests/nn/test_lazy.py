@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import pickle
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -70,3 +74,58 @@ def test_an_input_that_does_not_fit_raises():
         nn.LazyConv1d(2, 1, groups=2)(rg.ones(1, 3, 4))
     with pytest.raises(ValueError, match="expected 2D or 3D input"):
         nn.LazyBatchNorm1d()(rg.ones(1, 2, 3, 4))
+
+
+COMPUTATIONS = {
+    "an operator": lambda p: p * 2,
+    "its reflection": lambda p: 2 - p,
+    "an operator of another": lambda p: rg.ones(2) * p,
+    "a method": lambda p: p.sum(),
+    "a function": lambda p: rg.exp(p),
+    "a list": lambda p: rg.cat([rg.ones(2), p]),
+    "a layer's function": lambda p: nn.functional.linear(rg.ones(1, 2), p),
+    "an index": lambda p: p[0],
+    "an assignment": lambda p: p.__setitem__(0, 1.0),
+    "a write": lambda p: p.fill_(0.0),
+    "a result": lambda p: rg.add(rg.ones(2), 1, out=p),
+    "a view": lambda p: p.view(-1),
+    "no history": lambda p: p.detach(),
+    "a copy": lambda p: p.clone(),
+    "numbers": lambda p: p.tolist(),
+    "an array": lambda p: np.asarray(p),
+    "the size": lambda p: p.numel(),
+    "an initialiser": nn.init.zeros_,
+    "a gradient": lambda p: rg.autograd.grad(rg.ones(()), p),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTATIONS)
+@pytest.mark.parametrize("kind", [nn.UninitializedParameter, nn.UninitializedBuffer])
+def test_what_has_no_shape_computes_nothing(kind, name):
+    with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
+        COMPUTATIONS[name](kind())
+
+
+def test_what_has_no_shape_is_converted_copied_and_asked():
+    p = nn.UninitializedParameter()
+    assert p.double().dtype is rg.float64
+    assert p.is_floating_point()
+    assert p.requires_grad
+    assert p.is_leaf
+    assert p.grad is None
+    for twin in (copy.copy(p), copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
+        assert type(twin) is nn.UninitializedParameter
+    assert len({p, p}) == 1
+
+
+def test_what_got_a_shape_computes_as_any_parameter():
+    p = nn.UninitializedParameter()
+    p.materialize((2,))
+    (p * 2).sum().backward()
+    assert p.grad.tolist() == [2.0, 2.0]
+
+
+def test_lazy_layers_leave_properties_unwatched():
+    code = "import retrograd as rg; print(rg.Tensor.shape.fget.__code__.co_name, rg.nn.LazyLinear)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith("shape ")

@@ -194,3 +194,10 @@ def test_a_packed_sequence_converts_its_data():
     assert packed.to(rg.complex64).data.dtype is rg.complex64
     assert packed.to(rg.float32) is packed
     assert isinstance(packed.int(), rnn.PackedSequence)
+
+
+def test_flat_weights_are_the_parameters_in_order():
+    layer = rg.nn.LSTM(2, 3, num_layers=2, bidirectional=True, proj_size=1)
+    assert layer._flat_weights_names == [name for name, _ in layer.named_parameters()]
+    assert all(a is b for a, b in zip(layer._flat_weights, layer.parameters(), strict=True))
+    assert [len(names) for names in layer._all_weights] == [5, 5, 5, 5]

@@ -266,3 +266,15 @@ def test_parameters_without_gradient_stay_and_get_no_state():
 def test_settings_out_of_range_raise(name, settings, text):
     with pytest.raises(ValueError, match=text):
         getattr(rg.optim, name)([rg.ones(1, requires_grad=True)], **settings)
+
+
+@pytest.mark.parametrize("closure", [False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad", "Rprop"])
+def test_a_state_of_another_shape_than_its_parameter_raises(name, closure):
+    p = rg.nn.Parameter(rg.ones(3))
+    optimizer = getattr(rg.optim, name)([p], 0.1, **({"momentum": 0.9} if name == "SGD" else {}))
+    p.grad = rg.ones(3)
+    optimizer.step()
+    p.data, p.grad = rg.ones(2), rg.ones(2)
+    with pytest.raises(RuntimeError, match=r"shape \[2\] .* shape \[3\] of its state"):
+        optimizer.step(*[lambda: p.sum()] * closure)

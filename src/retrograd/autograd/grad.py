@@ -317,6 +317,9 @@ def _roots(
 ) -> list[tuple[Node, Any]]:
     """The (node, cotangent) pairs to start from, all checked."""
     given = [None] * len(tensors) if cotangents is None else _sequence(cotangents)
+    for g in given:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if len(given) != len(tensors):
         raise RuntimeError(
             f"got {len(tensors)} tensors and {len(given)} gradients: {caller}() needs one gradient "
@@ -349,8 +352,6 @@ def _cotangent(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
             )
         one = np.ones(t._array.shape, t._array.dtype)
         return new_tensor(one) if create_graph else one
-    if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != t._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..quiet import quietly
 from . import native
+from .dispatch import about_to_write
 from .tensor import Tensor, as_array, cell_of, new_tensor, wrote
 
 __all__ = ["accumulate", "add_grad", "add_to_leaf", "fit_leaf"]
@@ -88,8 +89,11 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
                 g = np.array(g)  # a copy; or a formula gave a NumPy scalar
             leaf._gradient = new_tensor(g)
         else:
+            array = before._array
+            if before._inference:
+                about_to_write(before)
             try:
-                add(before._array, g, before._array)
+                add(array, g, array)
             except ValueError:  # the user's own .grad, read-only (an expanded view)
                 leaf._gradient = new_tensor(as_array(before._array + fit_leaf(leaf, g)))
             else:

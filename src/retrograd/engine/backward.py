@@ -37,6 +37,7 @@ from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from .namespaces import arrays, reals, recorded
 from .op import ALONE
+from .record import tied
 from .search import last_contributors, needed_for, reachable
 from .tensor import Tensor, new_tensor
 
@@ -473,7 +474,11 @@ class Pass:
                 for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
             ]
             if modes.state.absorb and op.elementwise:
-                return [None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found]
+                found = [
+                    None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found
+                ]
+            if op.piecewise and self.create_graph:
+                found = [None if c is None else tied(c, node.edges, node.level) for c in found]
         return found
 
 

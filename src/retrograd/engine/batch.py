@@ -10,9 +10,10 @@ out into a batch again.
    tensors themselves, shaped like one example; what was there before, by the tensors they hold. To
    keep the two apart, a variable of an inside transform is a batch too, even if all examples share
    it: `shared`. So every other tensor belongs outside. The same holds for tangents, by level.
-3. A tensor made inside from nothing (`zeros(3)`) may be written with what all examples share, as
-   the variable of an inside transform is: it is a shared batch then, as long as the call lasts
-   (`BatchLevel.lend`). So it must have no history of its own, and no room for other values.
+3. A tensor that is no batch (`zeros(3)`) may be written with what all examples share, as the
+   variable of an inside transform is: it is a shared batch then, as long as the call lasts
+   (`BatchLevel.lend`), and what history it has is that of the tensor held. There is no room in it
+   for other values.
 4. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules].
    Where nothing is said, the op runs once per example.
 5. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
@@ -39,10 +40,12 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import copyto
-from .inplace import exchange, renew
+from .graph import new_node
+from .inplace import exchange, outdate, renew
 from .namespaces import recorded
 from .record import finish
-from .tensor import Interpreted, Tensor, alias, concrete, new_tensor, twin
+from .tensor import Interpreted, Tensor, alias, concrete, new_tensor, node_of, twin
+from .views import live_views
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,11 +131,17 @@ class BatchLevel:
             if self.holds(tensor):
                 tensor._node = tensor._array.value._node
                 renew(tensor, array)
+                if tensor._views and tensor._node is not None:
+                    outdate(tensor, recorded=True)
         self.lent.clear()
 
     def lend(self, tensor: Tensor) -> None:
         """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
         self.lent[id(tensor)] = tensor, tensor._array
+        if tensor._node is not None:
+            renew(tensor, Batch(twin(tensor, node_of(tensor)), self, shared=True))
+            for each in (tensor, *live_views(tensor)):
+                each._node = None
 
     def keep_memory(self, tensor: Tensor) -> None:
         """Write the values of a tensor that is a batch for now into its own memory."""
@@ -194,6 +203,19 @@ class Batch(Interpreted):
         """A batch in which `made` is the same for all examples, with room for one of each."""
         return Batch(made, self.level, shared=True)
 
+    def with_history(self, before: Any) -> Batch:
+        """The batch, with the history from before the batched call that `before` has."""
+        earlier = before.value if isinstance(before, Batch) else None
+        old = None if earlier is None else earlier._node
+        value = twin(self.value, old)
+        held, shape = value._array, value._array.shape
+        if isinstance(held, Batch):
+            value._array = held.with_history(None if earlier is None else earlier._array)
+        if old is not None and old.shape != shape:  # it was one value for all examples
+            value._node = new_node(recorded.clone.op, (old,))
+            value._node.shape, value._node.dtype = shape, old.dtype
+        return Batch(value, self.level, self.shared)
+
     def shares(self, other: Any) -> bool:
         """Whether the batch lies in the memory of another one."""
         mine, its = concrete(self), concrete(other)
@@ -203,7 +225,7 @@ class Batch(Interpreted):
         """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
         held = target._array
         if not isinstance(held, Batch):
-            if target._node is not None or target._tangents or not self.is_constant:
+            if target._tangents or not self.is_constant:
                 raise RuntimeError(NO_ROOM)
             self.level.lend(target)
         elif held.level.depth < self.level.depth or (

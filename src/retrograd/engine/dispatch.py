@@ -29,6 +29,7 @@ __all__ = [
     "TOO_MANY_DIMS",
     "about_to_write",
     "as_tensor",
+    "check_write",
     "dispatch",
     "known",
     "operand",
@@ -225,6 +226,12 @@ def about_to_write(target: Tensor) -> None:
         raise RuntimeError(INFERENCE)
     if modes.special and modes.state.before_write is not None:
         modes.state.before_write(target)
+
+
+def check_write(target: Tensor, name: str, uniform: bool = False) -> None:
+    """`about_to_write` and `check_memory`, for all who write to the memory of a tensor by NumPy."""
+    about_to_write(target)
+    check_memory(target._array, name, uniform)
 
 
 def check_memory(array: Any, name: str, uniform: bool = False) -> None:

@@ -42,7 +42,7 @@ from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
 from .namespaces import recorded
 from .op import parameters_of
-from .record import walk
+from .record import tied, walk
 from .tensor import Tensor, new_tensor, node_of, set_requires_grad, twin
 from .views import live_views
 
@@ -227,6 +227,8 @@ def jvp(
         rest = [None if i in done else t for i, t in enumerate(given)]
         terms.append(by_transposition(op, inputs, rest, outputs, values))
         found = [_total(parts, out) for parts, out in zip(zip(*terms), outputs)]  # noqa: B905
+        if op.piecewise and not op.linear:
+            found = [tied(t, [None if x is None else node_of(x) for x in inputs]) for t in found]
     return tuple(found) if several else found[0]
 
 

@@ -142,6 +142,7 @@ class Kind:
     node_type: type[Node]
     variadic = False
     takes_undefined = False
+    piecewise = False  # whether second derivatives are zeros: `record.tied`
     stale = False  # whether its nodes are no history, but say that one is to be derived
 
     def __init__(self, name: str, node_type: type[Node] | None, grad_outputs: int = 1) -> None:

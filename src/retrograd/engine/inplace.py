@@ -44,6 +44,7 @@ __all__ = [
     "in_place",
     "is_tracked",
     "must_run",
+    "outdate",
     "overwritten",
     "rebase",
     "turn",
@@ -211,16 +212,20 @@ def exchange(target: Tensor, array: Any) -> None:
         value = OPS["cast"].call(value, dtype=target._array.dtype)
     if view is not None:
         value = OPS["splice"].call(new_tensor(base._array), value, path=view.path, layout=None)
-    renew(base, value._array)
-    value._array.level.keep_memory(base)
+    array = value._array
+    if not modes.state.grad or modes.state.inference:
+        array = array.with_history(base._array)
+    renew(base, array)
+    array.level.keep_memory(base)
 
 
 def renew(base: Tensor, array: Any) -> None:
     """Give `base` another array, and all its views their parts of it."""
     base._array = array
-    for each in live_views(base):
-        path = each._view_of.path  # type: ignore[union-attr]
-        each._array = walk(new_tensor(base._array), path)._array
+    with modes.Changed(grad=True, inference=False):  # batches may have history from outside
+        for each in live_views(base):
+            path = each._view_of.path  # type: ignore[union-attr]
+            each._array = walk(new_tensor(base._array), path)._array
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
@@ -275,8 +280,13 @@ def turn(
         target._node = turned._node
         if turned._node is not None:
             turned._node._cell = target._cell
-    elif target._node is not None:  # a leaf, or history that no_grad hides
+    elif target._node is not None and target._node.op is LEAF:
         target._node.shape = turned._array.shape
+    elif target._node is not None:  # its history wants cotangents of the shape from before
+        hidden = new_node(OPS["clone"], (before._node,))
+        hidden.shape, hidden.dtype = turned._array.shape, turned._array.dtype
+        _move_retained(target, hidden)
+        target._node = hidden
     if target._view_of is not None:
         target._view_of.path += ((op, params, None),)
     for view in live_views(target):

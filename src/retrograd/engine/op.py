@@ -21,7 +21,9 @@ NOTE [The record]
 6. What no formula may mention: broadcasting and real-versus-complex. `backward.fit` undoes both.
    `exact` says that formulas give their inputs' shapes as they are: with equal dtypes, nothing is
    left to fit (an elementwise op with one input is always exact).
-7. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
+7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
+   these lie in. The second derivative is then zeros, and not missing: `record.tied`.
+8. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
    and those whose parameters name dimensions need not say it.
 """
 
@@ -103,6 +105,7 @@ class Op(Kind):
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
         exact: bool = False,
+        piecewise: bool = False,
         view: bool | str = False,
         nondiff: Sequence[str] = (),
         examples: Sequence[Example] = (),
@@ -122,7 +125,7 @@ class Op(Kind):
         self.nondiff = tuple(nondiff)
         self.forward = bind(forward)
         self.slope, self.linear, self.tangent = slope, linear, tangent
-        self.elementwise, self.view = elementwise, view
+        self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
         self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["CPU", "Size", "device"]
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of integers.
+    """The shape of a tensor: a tuple of integers; TypeError for what is none.
 
     >>> import retrograd as rg
     >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
@@ -16,6 +20,19 @@ class Size(tuple[int, ...]):
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
+        """The sizes as Python's integers."""
+        found = []
+        for place, size in enumerate(sizes):
+            try:
+                found.append(operator.index(size))
+            except TypeError:
+                raise TypeError(
+                    f"retrograd.Size() takes an iterable of 'int' (item {place} is "
+                    f"'{type(size).__name__}')"
+                ) from None
+        return tuple.__new__(cls, found)
 
     def numel(self) -> int:
         """The product of all sizes."""
@@ -32,7 +49,15 @@ class Size(tuple[int, ...]):
         return Size(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple(self) + tuple(other))
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple(self) * times)
+
+    __rmul__ = __mul__
 
 
 class device:  # noqa: N801 (PyTorch's name)

@@ -14,7 +14,7 @@ from .. import dtypes, modes
 from ..locks import structure
 from .graph import Kind, Node, leaf_node, new_node, output_node
 from .saved import Packed, PackedValues
-from .tensor import Interpreted, Tensor, alias, as_array, cell_of, new_tensor, node_of
+from .tensor import Interpreted, Tensor, alias, as_array, cell_of, new_tensor, node_of, twin
 from .trace import where
 from .views import LONGEST, add_view, enlist, shortened
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["STALE", "attach", "derived", "finish", "set_outputs", "walk"]
+__all__ = ["STALE", "attach", "derived", "finish", "set_outputs", "tied", "walk"]
 
 # Views made where nothing is recorded: leaves that require grad if their base does, as in PyTorch.
 UNRECORDED = ("inference", "no_grad")
@@ -218,6 +218,46 @@ def derived(tensor: Tensor) -> Node | None:
     if node is not None:
         node._cell = tensor._cell
     return node
+
+
+class PiecewiseBackward0(Node):
+    """The node of a derivative that is constant between kinks: it passes on zeros, too."""
+
+    __slots__ = ()
+
+
+class Tie(Kind):
+    """The kind of nodes that hand their cotangent to the first edge, and zeros to the others.
+
+    The zeros have such a history, too: derivatives of every order are there.
+    """
+
+    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        others: Any = node.edges[1:]
+        zeros = [np.zeros(other.shape, other.dtype) for other in others]
+        if create_graph:
+            return (g, *[tied(new_tensor(zero), others, node.level) for zero in zeros])
+        return (g, *zeros)
+
+
+TIE = Tie("tie", PiecewiseBackward0)
+
+
+def tied(value: Any, nodes: Sequence[Any], level: Any = None) -> Any:
+    """`value` with a history that leads to `nodes` as well, by which its derivative is zero.
+
+    In a batched call, `level`, only batches have a history inside (NOTE [Batches] in `batch`).
+    """
+    state = modes.state
+    others = [node for node in nodes if node is not None]
+    outside = level is not None and not level.holds(value)
+    if not others or outside or not state.grad or state.inference:
+        return value
+    node = new_node(TIE, (node_of(value), *others))
+    node.shape, node.dtype, node.level = value._array.shape, value._array.dtype, level
+    if modes.special:
+        attach(node)
+    return twin(value, node)
 
 
 def _shares(x: Any, y: Any) -> bool:

@@ -14,7 +14,7 @@ from ..quiet import CALM
 from . import accumulation, callers, graph, native, overriding, views
 from .anomaly import noted
 from .callers import binary_caller, caller, native_caller
-from .dispatch import dispatch, known
+from .dispatch import about_to_write, dispatch, known
 from .fitting import fit
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
@@ -47,6 +47,7 @@ native.bind(
     calm=CALM,
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
+    about_to_write=about_to_write,
     new_tensor=new_tensor,
     finish=callers.finished,
     freed=FREED,
@@ -71,6 +72,7 @@ def declare(
     tangent: Callable[..., Any] | None = None,
     elementwise: bool = False,
     exact: bool = False,
+    piecewise: bool = False,
     view: bool | str = False,
     nondiff: Sequence[str] = (),
     examples: Sequence[Example] = (),
@@ -102,6 +104,7 @@ def declare(
         tangent=tangent,
         elementwise=elementwise,
         exact=exact,
+        piecewise=piecewise,
         view=view,
         nondiff=nondiff,
         examples=examples,

@@ -119,9 +119,9 @@ def kept_types() -> set[Any]:
     return {owned[name].__get__ for name in ("_base", "_grad", "grad")}
 
 
-def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
+def _init_subclass(cls: type[Tensor], /, sees_properties: bool = True, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
-    if is_asked(cls):
+    if sees_properties and is_asked(cls):
         watch_properties()
 
 

@@ -23,7 +23,7 @@ from . import native
 from .graph import LEAF, Cell, Node, leaf_node, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
-from .views import live_views, sever
+from .views import live_views, room_of, sever
 
 if TYPE_CHECKING:
     from .views import References, View
@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 F = TypeVar("F")
+
+_size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
 
 
 NO_LEAF = (
@@ -71,6 +73,10 @@ class Interpreted:
 
     def detached(self) -> Interpreted:
         """The same without any history."""
+        raise NotImplementedError
+
+    def with_history(self, before: Any) -> Interpreted:
+        """The same with the history that `before`, which it replaces, has beneath."""
         raise NotImplementedError
 
     def alike(self, made: Tensor) -> Interpreted:
@@ -167,7 +173,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self._array.shape)
+        return _size(Size, self._array.shape)  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -198,6 +204,8 @@ class Tensor:
                 "you can only change requires_grad flags of leaf variables. This one was computed "
                 "from tensors that require grad, so it does, too"
             )
+        if not isinstance(value, (bool, np.bool_)):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         set_requires_grad(self, value)
 
     @requires_grad.deleter
@@ -280,7 +288,7 @@ class Tensor:
         if value._array is self._array:
             return
         sever(self, value._array)
-        self._array = value._array
+        self._array, self._room = value._array, room_of(value)
         if self._node is not None and self._node.op is LEAF:
             self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
         wrote(self, "the assignment to .data", counted=False)
@@ -395,7 +403,7 @@ def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
 def set_requires_grad(tensor: Tensor, value: bool) -> None:
     """Make a leaf require grad, or no longer; PyTorch's errors for non-leaves and integers."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        raise TypeError(f"argument 'requires_grad' must be bool, not {type(value).__name__}")
     if not tensor.is_leaf:
         if not value:
             raise RuntimeError(

@@ -36,7 +36,9 @@ __all__ = [
     "base_of",
     "enlist",
     "live_views",
+    "memory_after",
     "resized",
+    "room_of",
     "sever",
 ]
 
@@ -175,9 +177,21 @@ def path_inside(base: Any, view: Any) -> tuple[Any, ...] | None:
 
 
 def resized(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """An array of `shape` in the memory of `tensor`, from its first element on; None for no room.
+    """An array of `shape` in the tensor's memory, from its first element on; None for no room."""
+    array, room = tensor._array, memory_after(tensor)
+    if room is None or math.prod(shape) * array.itemsize > room.size:
+        return None
+    steps = np.cumprod([array.itemsize, *[max(n, 1) for n in reversed(shape)]]).tolist()
+    made = strided(room, shape, steps[-2::-1], 0, array.dtype)
+    tensor._room = room
+    return made
 
-    The room is the array of its base, or the bytes that it had when it was resized before.
+
+def memory_after(tensor: Any) -> Any:
+    """The bytes from the first element of `tensor` on, as far as it may come to show them.
+
+    That is the array of its base, or what it had when it was resized before; None where neither is
+    known.
     """
     array, whole = tensor._array, base_of(tensor)._array
     if not array.__class__ is whole.__class__ is np.ndarray:
@@ -188,13 +202,13 @@ def resized(tensor: Any, shape: tuple[int, ...]) -> Any:
     if not whole.flags.forc or (not array.size and whole is not array and whole is not room):
         return None  # where a view without elements lies, NumPy does not know
     offset = address(array) - address(whole) if array.size else 0
-    room = whole.ravel("K").view(np.uint8)[offset:]
-    if math.prod(shape) * array.itemsize > room.size:
-        return None
-    steps = np.cumprod([array.itemsize, *[max(n, 1) for n in reversed(shape)]]).tolist()
-    made = strided(room, shape, steps[-2::-1], 0, array.dtype)
-    tensor._room = room
-    return made
+    return whole.ravel("K").view(np.uint8)[offset:]
+
+
+def room_of(tensor: Any) -> Any:
+    """The memory that `resize_` may show more of, in a tensor that is given that of `tensor`."""
+    base = base_of(tensor)
+    return base._array if base._room is None else base._room
 
 
 def base_of(tensor: Any) -> Any:

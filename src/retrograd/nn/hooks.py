@@ -8,12 +8,16 @@ NOTE [Order of one hooked call]
 In the backward pass the output's passage runs the backward pre-hooks and keeps the cotangents of
 the output; the input's passage shows them, with the cotangents of the input, to the backward hooks.
 
+The hooks of `register_backward_hook`, PyTorch's first kind, are put on the node that made the
+output, and see what that takes and gives.
+
 A module without hooks never comes here: `Module.__call__` asks one attribute.
 """
 
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 from .. import modes
@@ -29,14 +33,27 @@ NO_INPUT_GRADIENT = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
     "no inputs require gradients: the hook sees None for each of them."
 )
+NON_FULL = (
+    "Using a non-full backward hook is deprecated and will be removed in future versions: it sees "
+    "the gradients of the last operation in forward, and not those of the module's inputs. Please "
+    "use register_full_backward_hook to get the documented behavior."
+)
+BOTH_KINDS = (
+    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
+    "only one of them."
+)
 
 
 class ModuleHooks:
     """All hooks of one module; made when the first is registered.
 
     Keys are handle numbers. `with_kwargs` holds those of forward hooks and pre-hooks that want the
-    keyword arguments too, `always` those of forward hooks that run even if `forward` raises.
+    keyword arguments too, `always` those of forward hooks that run even if `forward` raises,
+    `replacing` those of state hooks whose result replaces the state. `full` is the kind of the
+    backward hooks, None before the first.
     """
+
+    full: bool | None = None
 
     def __init__(self) -> None:
         self.forward_pre = HookTable()
@@ -49,6 +66,14 @@ class ModuleHooks:
         self.load_post = HookTable()
         self.with_kwargs: set[int] = set()
         self.always: set[int] = set()
+        self.replacing: set[int] = set()
+
+    def add_backward(self, hook: Any, full: bool, prepend: bool = False) -> Any:
+        """Enter a backward hook, which must be of the same kind as those before."""
+        if self.full is not None and self.full is not full:
+            raise RuntimeError(BOTH_KINDS)
+        self.full = full
+        return add_hook(self.backward, hook, prepend)
 
 
 def add_hook(table: HookTable, hook: Any, prepend: bool = False) -> Any:
@@ -86,13 +111,15 @@ class _Call:
         for number, hook in list(hooks.forward_pre.items()):
             self.run_pre(number, hook)
         backward = None
-        if hooks.backward or hooks.backward_pre:
+        if hooks.backward_pre or (hooks.backward and hooks.full):
             backward = BackwardHooks(self.module, hooks)
             self.args = backward.on_inputs(self.args)
         self.result = self.module.forward(*self.args, **self.kwargs)
         for number, hook in list(hooks.forward.items()):
             self.called.add(number)
             self.run_post(number, hook)
+        if hooks.backward and not hooks.full:
+            hook_last_node(self.module, hooks.backward, self.result)
         return self.result if backward is None else backward.on_output(self.result)
 
     def run_pre(self, number: int, hook: Any) -> None:
@@ -131,6 +158,16 @@ class _Call:
                     f"silenced as another error was raised in forward: {error}",
                     stacklevel=2,
                 )
+
+
+def hook_last_node(module: Any, table: HookTable, result: Any) -> None:
+    """Put the hooks of `register_backward_hook` on the node that made the first tensor returned."""
+    warnings.warn(NON_FULL, FutureWarning, stacklevel=5)
+    while not isinstance(result, Tensor):
+        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+    if result.grad_fn is not None:
+        for hook in table.values():
+            result.grad_fn.register_hook(partial(hook, module))
 
 
 class Passage(Kind):
@@ -190,7 +227,8 @@ class BackwardHooks:
 
     def __init__(self, module: Any, hooks: ModuleHooks) -> None:
         self.module = module
-        self.pre, self.full = list(hooks.backward_pre.values()), list(hooks.backward.values())
+        self.pre = list(hooks.backward_pre.values())
+        self.full = list(hooks.backward.values()) if hooks.full else []
         self.grad_output: tuple[Any, ...] | None = None
         self.inputs: tuple[list[int], int] = ([], 0)
         self.outputs: tuple[list[int], int] = ([], 0)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..engine.dispatch import about_to_write, check_memory
+from ..engine.dispatch import check_write
+from ..engine.overriding import public
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.creation.from_data import fill_value
 from ..ops.random.factories import randperm
@@ -95,13 +96,12 @@ def initialiser(function: F) -> F:
 
     @functools.wraps(function)
     def call(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        about_to_write(tensor)
-        check_memory(tensor._array, function.__name__, function.__name__ == "constant_")
+        check_write(tensor, function.__name__, function.__name__ == "constant_")
         fill(tensor, *args, **kwargs)
         wrote(tensor, f"init.{function.__name__}")
         return tensor
 
-    return call  # type: ignore[return-value]
+    return public(call)  # type: ignore[no-any-return]
 
 
 @initialiser

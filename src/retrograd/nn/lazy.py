@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..engine.overriding import overrides_nothing
+from .. import dtypes, modes
+from ..engine.overriding import NO_SUBCLASSES, names, overrides_nothing
 from ..engine.tensor import Tensor, new_tensor
 from . import conv, normalization
 from .linear import Linear
@@ -45,13 +45,36 @@ UNKNOWN = (
 )
 
 
-class _Uninitialized(Tensor):
+USED = (
+    "Attempted to use an uninitialized parameter in {function}. It has no shape and no values "
+    "until its module has been called once: module(input), or until it is given a shape: "
+    "p.materialize(shape)"
+)
+
+# What may be called for a tensor without a shape, besides its properties.
+DEFINED = frozenset(
+    {
+        *("__copy__", "__deepcopy__", "__hash__", "__reduce_ex__", "copy_", "cpu", "cuda", "size"),
+        *("char", "double", "float", "half", "int", "is_complex", "is_floating_point", "long"),
+        *("short", "to"),
+    }
+)
+
+
+class _Uninitialized(Tensor, sees_properties=False):
     """A tensor whose shape is not known yet; `becomes` is its class once it is."""
 
     __slots__ = ()
-    __torch_function__ = overrides_nothing
 
     becomes: type[Any]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Raise ValueError: nothing can be computed yet."""
+        name, property_of = names.get(func, ""), type(func).__name__ == "method-wrapper"
+        if not property_of and name.rpartition(".")[2] not in DEFINED:
+            raise ValueError(USED.format(function=name or func))
+        return overrides_nothing(func, types, args, kwargs)
 
     @property
     def shape(self) -> Any:
@@ -71,7 +94,7 @@ class _Uninitialized(Tensor):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(_Uninitialized, Parameter):
+class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):
     """A parameter without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -82,7 +105,6 @@ class UninitializedParameter(_Uninitialized, Parameter):
     """
 
     __slots__ = ()
-    __torch_function__ = overrides_nothing
 
     becomes = Parameter
 
@@ -97,7 +119,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         return found
 
 
-class UninitializedBuffer(_Uninitialized, Buffer):
+class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):
     """A buffer without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -106,7 +128,6 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     """
 
     __slots__ = ()
-    __torch_function__ = overrides_nothing
 
     becomes = Buffer
 
@@ -164,7 +185,8 @@ class _Lazy:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         own: Any = self
-        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        with modes.Changed(overriding=NO_SUBCLASSES):
+            super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
         for name, value in {**own._parameters, **own._buffers}.items():
             if isinstance(value, _Uninitialized):
                 destination[prefix + name] = value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import check_write
 from ..engine.tensor import Tensor, alias, device, new_tensor, wrote
 from . import state
 from .hooks import ModuleHooks, add_hook, call_hooked
@@ -280,7 +280,16 @@ class Module(Tree):
         >>> layer(rg.ones(1, 2, requires_grad=True)).sum().backward()
         (tensor([[1.]]),)
         """
-        return add_hook(self._own_hooks().backward, hook, prepend)  # type: ignore[no-any-return]
+        return self._own_hooks().add_backward(hook, True, prepend)  # type: ignore[no-any-return]
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` at the last operation of `forward`.
+
+        It sees what that operation gets and gives in the backward pass, and what it returns
+        replaces the latter. For a module of several operations this is not the gradient of its
+        input: `register_full_backward_hook` has that. The two do not go together (RuntimeError).
+        """
+        return self._own_hooks().add_backward(hook, False)  # type: ignore[no-any-return]
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before `state_dict` collects."""
@@ -302,6 +311,20 @@ class Module(Tree):
         """Call `hook(module, incompatible_keys)` after this module and its children loaded."""
         return self._own_hooks().load_post.add(hook)
 
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """A state_dict post-hook that may return another state to be used instead."""
+        hooks = self._own_hooks()
+        handle = hooks.state_dict_post.add(hook)
+        hooks.replacing.add(handle.id)
+        return handle
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """A load pre-hook that is not given the module, unless `with_module`."""
+        given = hook if with_module else lambda module, *args: hook(*args)
+        return self._own_hooks().load_pre.add(given)
+
     def _own_hooks(self) -> ModuleHooks:
         if self._hooks is None:
             self._hooks = ModuleHooks()
@@ -318,6 +341,30 @@ class Module(Tree):
     @property
     def _backward_hooks(self) -> HookTable:
         return self._own_hooks().backward
+
+    @property
+    def _backward_pre_hooks(self) -> HookTable:
+        return self._own_hooks().backward_pre
+
+    @property
+    def _is_full_backward_hook(self) -> bool | None:
+        return self._own_hooks().full
+
+    @property
+    def _state_dict_hooks(self) -> HookTable:
+        return self._own_hooks().state_dict_post
+
+    @property
+    def _state_dict_pre_hooks(self) -> HookTable:
+        return self._own_hooks().state_dict_pre
+
+    @property
+    def _load_state_dict_pre_hooks(self) -> HookTable:
+        return self._own_hooks().load_pre
+
+    @property
+    def _load_state_dict_post_hooks(self) -> HookTable:
+        return self._own_hooks().load_post
 
     # -- text ----------------------------------------------------------------------------------
 
@@ -351,7 +398,7 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
     else:
         if grad._node is not None:
             grad.detach_()
-        check_memory(grad._array, "zero_grad", uniform=True)
+        check_write(grad, "zero_grad", uniform=True)
         grad._array.fill(0)
         wrote(grad, "zero_grad")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.overriding import never, overrides_nothing
-from ..engine.tensor import Tensor, cell_of, new_tensor, node_of
+from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -58,7 +58,7 @@ class Parameter(Tensor):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         """A parameter on the memory of `data`."""
         made = _same_memory(data, cls)
-        made.requires_grad = requires_grad
+        set_requires_grad(made, requires_grad)
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

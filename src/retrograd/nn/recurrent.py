@@ -113,13 +113,24 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Any]]:
         """The parameters, one list per layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _all_weights(self) -> list[list[str]]:
         found = []
         for layer in range(self.num_layers):
             for suffix in self._suffixes(layer):
                 names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-                kept = [name + suffix for name in names if hasattr(self, name + suffix)]
-                found.append([getattr(self, name) for name in kept])
+                found.append([name + suffix for name in names if hasattr(self, name + suffix)])
         return found
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
 
     # -- running -------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import check_write
 from ..engine.tensor import Tensor, alias, wrote
 from ..quiet import copyto
 from .parameter import Parameter
@@ -56,9 +56,12 @@ def save(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
                 destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
             )
     if hooks is not None:
-        for hook in list(hooks.state_dict_post.values()):
-            if hook(module, destination, prefix, own) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+        for number, hook in list(hooks.state_dict_post.items()):
+            changed = hook(module, destination, prefix, own)
+            if changed is not None:
+                if number not in hooks.replacing:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = changed
     return destination
 
 
@@ -212,7 +215,7 @@ def load_one(module: Any, name: str, found: Any, key: str, assign: bool) -> str:
             f"Casting complex values to real discards the imaginary part of {key}", stacklevel=2
         )
         array = array.real
-    check_memory(value._array, "load_state_dict")
+    check_write(value, "load_state_dict")
     copyto(value._array, array, casting="unsafe")
     wrote(value, "load_state_dict")
     return ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy, real_of
-from ..engine.dispatch import check_memory
+from ..engine.dispatch import check_write
 from ..engine.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor, wrote
 
@@ -106,7 +106,7 @@ class Optimizer:
                 else:
                     if grad._node is not None:
                         grad.detach_()
-                    check_memory(grad._array, "zero_grad", uniform=True)
+                    check_write(grad, "zero_grad", uniform=True)
                     grad._array.fill(0)
                     wrote(grad, "zero_grad")
 

@@ -144,19 +144,6 @@ def test_a_number_that_does_not_fit_fills_nothing(filler, dtype, value):
         filler(dtype, value)
 
 
-def test_lists_are_assigned_exactly():
-    assert assign(rg.int64, [ODD, 1.0]).tolist() == [ODD, 1]
-    assert assign(rg.uint64, [BIG, 1]).tolist() == [BIG, 1]
-    with pytest.raises(RuntimeError, match="without overflow"):
-        assign(rg.uint8, [1, 300])
-
-
-def test_a_list_of_tensors_that_require_grad_is_not_assigned():
-    w = rg.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="requires grad"):
-        assign(rg.float32, [w[0], w[1]])
-
-
 def test_large_unsigned_integers_come_out_as_they_are():
     x = rg.tensor([2**64 - 1, 0], dtype=rg.uint64)
     assert x.tolist() == [2**64 - 1, 0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.dispatch import check_memory
+from ...engine.dispatch import check_write
 from ...engine.tensor import Tensor, new_tensor, wrote
 from ...quiet import quietly
 
@@ -60,7 +60,7 @@ def clip_grads_with_norm_(
     """Scale the gradients by min(1, max_norm / (total_norm + 1e-6)), in place."""
     factor = np.minimum(float(max_norm) / (total_norm._array + 1e-6), 1.0)
     for grad in _grads(parameters):
-        check_memory(grad._array, "clip_grad_norm_")
+        check_write(grad, "clip_grad_norm_")
         real = grad._array.real.dtype
         np.multiply(grad._array, factor.astype(real), grad._array)
         wrote(grad, "clip_grad_norm_")
@@ -121,6 +121,6 @@ def clip_grad_value_(
                 "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
                 "clip_grad_norm_."
             )
-        check_memory(grad._array, "clip_grad_value_")
+        check_write(grad, "clip_grad_value_")
         np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
         wrote(grad, "clip_grad_value_")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import linalg
+from ...engine.dispatch import check_write
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.creation.factories import eye
 from ...ops.linalg.matmul import vdot
@@ -85,6 +86,7 @@ def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> No
     adjoint = matrix.conj().T
     for _ in range(steps):
         for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
+            check_write(target, "power iteration")
             found = factor @ other._array
             np.divide(found, max(np.linalg.norm(found), eps), out=target._array)
             wrote(target, "power iteration")

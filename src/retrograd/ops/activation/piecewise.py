@@ -104,7 +104,6 @@ declare(
     "gate(input, signal)",
     _gate_array,
     input=lambda xp, g, signal: xp.gate(g, signal),
-    signal=lambda xp, g, signal: xp.zeros_like(signal),  # so a second derivative is 0, not missing
     linear="input",
     elementwise=True,
     inplace=False,
@@ -129,6 +128,7 @@ _relu = declare(
     "relu(input)",
     _relu_array,
     input=lambda xp, g, out: xp.gate(g, out),
+    piecewise=True,
     elementwise=True,
     examples=SINGLE,
 )
@@ -154,6 +154,7 @@ _hardtanh = activation(
     "hardtanh(input, *, min_val, max_val)",
     _clip_array,
     "fiu",
+    piecewise=True,
     input=lambda xp, g, input, min_val, max_val: xp.zero_where(
         g, ~((input > min_val) & (input < max_val))
     ),
@@ -190,6 +191,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 _leaky_relu = activation(
     "leaky_relu(input, *, negative_slope)",
     lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope),
+    piecewise=True,
     input=lambda xp, g, input, negative_slope: xp.where(input > 0, g, g * negative_slope),
     examples=[example("3x4", negative_slope=0.1), example("0", negative_slope=0.1)],
 )
@@ -208,6 +210,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 _prelu = activation(
     "prelu(input, weight)",
     lambda x, weight: np.where(x > 0, x, x * weight),
+    piecewise=True,
     input=lambda xp, g, input, weight: xp.where(input > 0, g, g * weight),
     weight=lambda xp, g, input: xp.zero_where(g * input, input > 0),
     examples=PAIRS,
@@ -337,6 +340,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 _hardsigmoid = activation(
     "hardsigmoid(input)",
     lambda x: np.clip(x + 3, 0, 6) / 6,
+    piecewise=True,
     input=lambda xp, g, input: xp.zero_where(g * (1.0 / 6.0), ~((input > -3) & (input < 3))),
     domain=(-5.0, 5.0),
 )
@@ -378,6 +382,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 _hardshrink = activation(
     "hardshrink(input, *, lambd)",
     lambda x, *, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
+    piecewise=True,
     input=lambda xp, g, input, lambd: xp.zero_where(g, (input >= -lambd) & (input <= lambd)),
     examples=[example("3x4", lambd=0.5), example("0", lambd=0.5)],
 )
@@ -396,6 +401,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 _softshrink = activation(
     "softshrink(input, *, lambd)",
     lambda x, *, lambd: x - np.clip(x, -lambd, lambd),
+    piecewise=True,
     input=lambda xp, g, input, lambd: xp.zero_where(g, (input >= -lambd) & (input <= lambd)),
     examples=[example("3x4", lambd=0.5), example("0", lambd=0.5)],
 )
@@ -419,6 +425,7 @@ _threshold = activation(
     "threshold(input, *, threshold, value)",
     lambda x, *, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
     "fiu",
+    piecewise=True,
     input=lambda xp, g, input, threshold: xp.zero_where(g, input <= threshold),
     examples=[example("3x4", threshold=0.1, value=2.0), example("0", threshold=0.1, value=2.0)],
 )

@@ -41,8 +41,8 @@ REASONS = [
         "the function without compiling it",
     ),
     (
-        r"\w*autocast\w*|amp|GradScaler",
-        "there is no automatic mixed precision. Convert where it is wanted: x.half(), model.half()",
+        r"\w+autocast\w*|autocast_\w+",
+        "ops choose no dtype of their own. Convert where it is wanted: x.half(), model.half()",
     ),
     (
         r"distributed|multiprocessing|futures|\w*init_num_threads|DistributedSampler|hub",

@@ -14,7 +14,7 @@ from ...engine.registry import declare, example
 from ...kernels import sums
 from . import batching, batching_index
 
-__all__ = ["blank", "cast", "clone", "expand", "splice", "sum_to", "walk"]
+__all__ = ["blank", "cast", "clone", "expand", "piecewise", "splice", "sum_to", "walk"]
 
 
 SMALL = 4096  # elements; below it, filling an array costs less than a stride of 0 later
@@ -133,6 +133,18 @@ clone = declare(
     doc="""A copy with its own memory; the cotangent passes through.""",
 )
 
+
+piecewise = declare(
+    "piecewise(input)",
+    lambda input: input[...],
+    input=lambda xp, g: g,
+    linear="input",
+    piecewise=True,
+    view=True,
+    batch="leading",
+    examples=[example("3x2")],
+    doc="""A view; what is composed of it has a second derivative: zeros, where there is none.""",
+)
 
 zeros_like = declare(
     "zeros_like(input)",

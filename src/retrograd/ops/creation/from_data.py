@@ -39,8 +39,8 @@ SEQUENCES = (list, tuple, range)
 def finish(array: Any, requires_grad: bool) -> Tensor:
     """The new leaf tensor around `array`."""
     made = new_tensor(array)
-    if requires_grad:
-        set_requires_grad(made, True)
+    if requires_grad is not False and requires_grad is not None:
+        set_requires_grad(made, requires_grad)
     return made
 
 
@@ -343,13 +343,13 @@ def asarray(
         made = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype)
         if copy is False and made._array.dtype != obj.dtype:
             raise ValueError(f"can't alias array of {obj.dtype} into dtype '{made.dtype}'.")
-        return made.requires_grad_() if requires_grad else made
+        return made.requires_grad_(requires_grad) if requires_grad else made
     if copy is False and target is not None and target != obj._array.dtype:
         raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'.")
     made = obj.to(obj.dtype if dtype is None else dtype, copy=bool(copy))
     if requires_grad is False and made.requires_grad:
         return made.detach()  # type: ignore[no-any-return]
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_(requires_grad) if requires_grad else made  # type: ignore[no-any-return]
 
 
 def from_numpy(ndarray: Any) -> Tensor:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
 from ...engine.dispatch import about_to_write, check_broadcast
 from ...engine.graph import Kind, Node, new_node
 from ...engine.inplace import (
@@ -24,11 +23,11 @@ from ...engine.inplace import (
 )
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, wrote
-from ...engine.views import live_views, resized, sever
+from ...engine.views import live_views, memory_after, resized, room_of, sever
 from ...quiet import Quiet, copyto
 from ..core import batching
 from ..creation.factories import allocate, shape_of
-from ..creation.from_data import NUMBERS, copy_of, fill_value, kinds_in
+from ..creation.from_data import NUMBERS, fill_value
 from ..shape.expand import expanded
 from .index import basic_view, index_put_op, places, read_indices
 from .keys import check_bounds, combine, only_masks, parse
@@ -181,8 +180,10 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     tensor([[1., 5.],
             [0., 5.]])
     """
-    basics, tensors = parse(self._array.shape, key)
     source = _value(self, value)
+    if key is False:
+        return
+    basics, tensors = parse(self._array.shape, key)
     region = self if covers(basics, self._array.shape) else basic_view(self, basics)
     if tensors:
         if isinstance(value, Tensor):
@@ -213,14 +214,11 @@ def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 def _value(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (list, tuple)) and kinds_in(value) <= set(NUMBERS):
-        return new_tensor(copy_of(value, self._array.dtype))
-    if isinstance(value, (np.ndarray, list, tuple)):  # NumPy asks tensors whether they may be read
-        array = np.asarray(value)
-        dtypes.of_numpy(array.dtype)
-        return new_tensor(array)
     if not isinstance(value, (*NUMBERS, np.generic)):
-        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.dtype}")
+        raise TypeError(
+            f"can't assign a {type(value).__name__} to a tensor of {self.dtype}. Make it a tensor: "
+            "x[key] = retrograd.tensor(value)"
+        )
     return _scalar(self, value, "setitem")
 
 
@@ -343,8 +341,11 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     if array is None:
         if self._view_of is not None or live_views(self):
             raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
+        room, kind = memory_after(self), self._array.dtype
         flat = self._array.ravel("K")
-        array = allocate(np.zeros, shape, flat.dtype)
+        if room is not None:
+            flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
+        array = allocate(np.zeros, shape, kind)
         kept = min(flat.size, array.size)
         array.reshape(-1)[:kept] = flat[:kept]
     sever(self, array)
@@ -410,7 +411,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         )
     node = new_node(SET, (node_of(self), node_of(source))) if tracked else None
     sever(self, source._array)
-    self._array = source._array
+    self._array, self._room = source._array, room_of(source)
     wrote(self, "set_")
     if node is not None:
         node.shape, node.dtype, node._cell = self._array.shape, self._array.dtype, self._cell

@@ -18,6 +18,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ..activation.piecewise import logsigmoid
+from ..core.structure import piecewise
 from .cross_entropy import Rows, fused_cross_entropy, highest
 from .elementwise import check_floating, check_real, check_tensors, legacy, reduced, reduction_of
 
@@ -143,7 +144,7 @@ def nll_loss(
         input._array.dtype,
     )
     index = new_tensor(indices.astype(np.int64, copy=False)).unsqueeze(1)
-    loss = -input.gather(1, index).squeeze(1)
+    loss = -piecewise(input).gather(1, index).squeeze(1)
     if share is not None:
         loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
     return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
@@ -250,7 +251,7 @@ def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: 
     dim = min(1, log_p._array.ndim - 1)
     counts = target != ignore_index
     index = recorded.where(counts, target, recorded.zeros_like(target)).unsqueeze(dim)
-    loss = -log_p.gather(dim, index).squeeze(dim)
+    loss = -piecewise(log_p).gather(dim, index).squeeze(dim)
     loss = recorded.where(counts, loss, recorded.zeros_like(loss))
     if reduction == "mean":
         return loss.sum() / counts.sum()  # type: ignore[no-any-return]
@@ -341,7 +342,7 @@ def multi_margin_loss(
         )
     if ((indices < 0) | (indices >= classes)).any():
         raise RuntimeError("target out of range")
-    right = np.arange(classes) == indices[:, None]
+    right, input = np.arange(classes) == indices[:, None], piecewise(input)
     gap = (input - input.gather(1, target.unsqueeze(1)) + margin).clamp_min(0.0)
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
@@ -376,7 +377,7 @@ def multilabel_margin_loss(
         one = input.reshape(1, -1), target.reshape(1, -1)
         loss = multilabel_margin_loss(*one, reduction=reduction)
         return loss.reshape(()) if reduction == "none" else loss
-    classes = input._array.shape[1]
+    classes, input = input._array.shape[1], piecewise(input)
     if ((target._array < -1) | (target._array >= classes)).any():
         raise RuntimeError(
             f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "

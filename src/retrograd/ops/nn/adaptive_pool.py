@@ -22,6 +22,7 @@ _adaptive_max_pool = declare(
         g, indices, size=input_shape[-len(size) :]
     ),
     nondiff=("indices",),
+    piecewise=True,
     complex=False,
     batch="leading",
     examples=[example("2x5", size=(3,)), example("1x4x5", size=(3, 2)), example("0x4", size=(3,))],
@@ -35,6 +36,7 @@ _adaptive_avg_pool = declare(
         g, size=input_shape[-len(size) :]
     ),
     linear="input",
+    piecewise=True,
     batch="leading",
     examples=[example("2x5", size=(3,)), example("1x4x5", size=(3, 2))],
     node_name="AdaptiveAvgPool2DBackward0",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ..core.structure import piecewise
 from ..random.factories import rand
 from .pool import NO_ORDER, check_input, per_dim, pool_gather, refuse_complex
 
@@ -100,7 +101,7 @@ def _pool(
     drawn = [samples._array[..., place] for place in order]
     starts = [_starts(*one) for one in zip(drawn, size, out, kernel, strict=True)]
     indices = new_tensor(_best(batched._array, starts, kernel))
-    values = pool_gather(batched, indices, dims=dims)
+    values = pool_gather(piecewise(batched), indices, dims=dims)
     return (values, indices) if batched is input else (values.squeeze(0), indices.squeeze(0))
 
 

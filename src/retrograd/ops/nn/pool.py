@@ -43,6 +43,7 @@ max_pool_record = declare(
         g, indices, size=input_shape[-len(kernel) :]
     ),
     nondiff=("indices",),
+    piecewise=True,
     complex=False,
     batch="leading",
     examples=[
@@ -92,6 +93,7 @@ avg_pool_record = declare(
         )
     ),
     linear="input",
+    piecewise=True,
     batch="leading",
     examples=[
         example("2x6", **window(1, 2, 2, 0, ceil=False, count_pad=True, divisor=None)),

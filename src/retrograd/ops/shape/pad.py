@@ -14,6 +14,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core import batching
 from ..core.dims import integers
+from ..core.structure import piecewise
 from ..creation.from_data import fill_value
 from .basic_views import narrow
 from .join import cat
@@ -136,6 +137,7 @@ def bordered(x: Tensor, dim: int, low: int, high: int, mode: str) -> Tensor:
     if mode == "circular" and min(low, high) < 0:  # what is cut is not continued either
         x = narrow(x, dim, max(-low, 0), size - max(-low, 0) - max(-high, 0))
         low, high, size = max(low, 0), max(high, 0), x._array.shape[dim]
+    x = x if mode == "circular" else piecewise(x)  # as in PyTorch
     pieces = [x]
     if low > 0:
         pieces.insert(0, BORDERS[mode](x, dim, low, size, True))

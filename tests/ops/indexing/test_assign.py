@@ -1,0 +1,71 @@
+"""What may be assigned to an index, and what memory `resize_` finds, as in PyTorch."""
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+
+def test_an_assignment_to_false_does_nothing():
+    y, w = rg.zeros(3), rg.ones(3, requires_grad=True)
+    y[False] = w
+    assert not y.requires_grad
+    assert y.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_assignment_to_false_writes_no_leaf():
+    x = rg.ones(2, requires_grad=True)
+    x[False] = 5.0
+    assert x._version == 0
+
+
+@pytest.mark.parametrize(
+    "value", [[1.0, 2.0], (1.0, 2.0), np.ones(2), np.array(1.0), range(2), None]
+)
+def test_only_numbers_and_tensors_are_assigned(value):
+    y = rg.zeros(2, 2)
+    with pytest.raises(TypeError, match=f"can't assign a {type(value).__name__}"):
+        y[0] = value
+    with pytest.raises(TypeError, match="can't assign"):
+        y[y == 0] = value
+    assert y.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert y._version == 0
+
+
+def test_numbers_of_numpy_are_assigned():
+    y = rg.zeros(2)
+    y[0], y[1] = np.float32(2.0), np.int64(5)
+    assert y.tolist() == [2.0, 5.0]
+
+
+def test_resize_finds_the_memory_behind_a_part_that_became_data():
+    x = rg.arange(10.0)
+    x.data = x.data[2:5]
+    assert x.resize_(6).tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+def test_resize_finds_the_memory_behind_a_part_that_was_set():
+    x, y = rg.arange(10.0), rg.zeros(2)
+    y.set_(x[2:5])
+    y.resize_(6)
+    y[3] = -1.0
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, -1.0, 6.0, 7.0, 8.0, 9.0]
+
+
+def test_resize_beyond_the_memory_keeps_what_lies_there():
+    x = rg.arange(10.0)
+    x.data = x.data[2:5]
+    assert x.resize_(9)[:8].tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+
+
+def test_resize_keeps_what_was_hidden_by_a_resize_before():
+    x = rg.arange(4.0)
+    x.resize_(1)
+    assert x.resize_(5)[:4].tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_memory_of_its_own_has_no_room_of_before():
+    x = rg.arange(4.0)
+    x.resize_(1)
+    x.data = rg.ones(2)
+    assert x.resize_(3)[:2].tolist() == [1.0, 1.0]
