@@ -83,6 +83,7 @@ class Tensor:
     _gradient: Tensor | None = None
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
+    _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
 
     def __new__(cls, *data: Any) -> Any:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
