@@ -84,6 +84,7 @@ class GradientTape:
         self._recording: Recording | None = None
         self._watched: dict[int, tuple[Tensor, Node]] = {}
         self._before: Any = None  # the modes to give back while it records
+        self._variables: tuple[Tensor, ...] = ()  # those that were watched, once it is released
 
     # -- recording -----------------------------------------------------------------------------
 
@@ -113,6 +114,7 @@ class GradientTape:
             give_back(tensor, node)
 
     def _release(self) -> None:
+        self._variables = self.watched_variables()
         self._recording = None
         self._watched = {}
 
@@ -156,7 +158,9 @@ class GradientTape:
         >>> tape.gradient(y, tape.watched_variables())
         (tensor(5.),)
         """
-        found = [] if self._recording is None else self._recording.variables()
+        if self._recording is None:
+            return self._variables
+        found = self._recording.variables()
         return tuple([x for x in found if self._accessed or id(x) in self._watched])
 
     @contextlib.contextmanager
@@ -198,6 +202,7 @@ class GradientTape:
         self._check_recording("be reset")
         self._stop()
         self._release()
+        self._variables = ()
         self._start()
 
     # -- derivatives ---------------------------------------------------------------------------
@@ -389,7 +394,7 @@ class GradientTape:
         state = modes.state
         record = state.grad and not state.inference and bool(state.tapes or state.nested)
         with modes.Changed(tapes=(*state.tapes, self._recording)):  # views may derive histories
-            nodes = [node_of(t) for t in targets]
+            nodes = [node_of(t) or self._end(t) for t in targets]
             ends = [self._end(x) for x in sources]
         roots = [
             (node, cotangent_of(t, ones(t) if g is None else g, index, record))
