@@ -1,4 +1,4 @@
-"""`retrograd.wirtinger`: both derivatives in every form and convention, against 2n real variables."""
+"""`retrograd.wirtinger`: both derivatives in all forms and conventions, by 2n real variables."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def complex_loss(z):
 
 
 def second_differences(f, h=1e-4):
-    """The real Hessian at POINT, of whatever kind f is, by central differences of the first ones."""
+    """The Hessian of f at POINT in real variables, by differences of the first derivatives."""
     rows = []
     for unit in (h, 1j * h):
         for index in np.ndindex(2, 2):

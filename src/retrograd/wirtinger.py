@@ -21,6 +21,7 @@ The matrices come from `func.jacrev` and `func.hessian`, the pairs from `autogra
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -128,7 +129,8 @@ def jacobian(f: Callable[[Tensor], Tensor], z: Tensor, form: str = "pair") -> An
     a, b = jacrev(f, wirtinger=True)(z)
     if form == "pair":
         return a, b
-    a, b = (each.reshape((-1, z._array.size)) for each in (a, b))
+    rows = math.prod(a.shape[: a.ndim - z.ndim])
+    a, b = (each.reshape((rows, z._array.size)) for each in (a, b))
     return to_augmented(a, b) if form == "augmented" else to_real(a, b)
 
 
