@@ -655,6 +655,14 @@ def test_a_custom_gradient_works_for_backward_and_func_too():
     assert rg.func.grad(lambda x: clip(x).sum() * 7)(rg.ones(2)).tolist() == [1.0, 1.0]
 
 
+def test_keyword_arguments_of_a_custom_gradient_have_none():
+    scaled = rg.custom_gradient(lambda x, *, by: (x * by, lambda g: g * 5))
+    x, w = variable(2.0), variable(3.0)
+    with rg.GradientTape() as tape:
+        y = scaled(x, by=w)
+    assert tape.gradient(y, [x, w]) == [rg.tensor(5.0), None]
+
+
 def test_a_custom_gradient_may_return_its_argument():
     identity = rg.custom_gradient(lambda x: (x, lambda g: g * 3))
     x = rg.tensor(2.0)

@@ -77,6 +77,21 @@ def test_a_tensor_that_was_watched_becomes_a_leaf_of_its_own():
     assert x.grad.item() == 4.0
 
 
+@pytest.mark.parametrize("before", [(), (False,)])
+def test_a_watched_tensor_that_is_made_to_require_grad_goes_on_to_do_so(before):
+    x = rg.tensor(2.0)
+    with rg.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        for value in (*before, True):
+            x.requires_grad_(value)
+        z = x * y
+    assert tape.gradient(z, x).item() == 12.0
+    assert x.requires_grad
+    (x * 5).backward()
+    assert x.grad.item() == 5.0
+
+
 def test_a_backward_pass_inside_gives_a_watched_constant_no_grad():
     x, w = rg.tensor(2.0), variable(3.0)
     with rg.GradientTape() as tape:

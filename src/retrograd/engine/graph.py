@@ -47,6 +47,7 @@ __all__ = [
     "VARIADIC",
     "Cell",
     "Kind",
+    "Leaf",
     "Node",
     "leaf_node",
     "new_node",

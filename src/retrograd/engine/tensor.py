@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..locks import structure
-from .graph import LEAF, Cell, Node, leaf_node, target
+from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
 from .interpreted import Interpreted, concrete
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
@@ -377,10 +377,12 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
                 view._node = None
     elif tensor._node is not None:
         tensor._node.inherited = False
+        keep_lent(tensor)
     elif tensor._parked is not None:
         node, array = tensor._parked, tensor._array
         node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
         tensor._node, tensor._parked = node, None
+        keep_lent(tensor)
         inherit(tensor)
     else:
         if not dtypes.is_differentiable(tensor._array.dtype):
@@ -397,6 +399,13 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
         inherit(tensor)
+
+
+def keep_lent(tensor: Tensor) -> None:
+    """Let the leaf that tapes lend to a tensor be its own, for it is to require grad afterwards."""
+    with structure:
+        if tensor._node is not None and tensor._node is tensor._lent:
+            tensor._node.saved, tensor._lent = Leaf(tensor), None
 
 
 def inherit(base: Tensor) -> None:
