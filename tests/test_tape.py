@@ -545,6 +545,16 @@ def test_the_batch_jacobian_needs_as_many_examples_in_both():
         tape.batch_jacobian(y.sum(), x)
 
 
+@pytest.mark.parametrize("name", ["jacobian", "batch_jacobian"])
+def test_a_jacobian_is_of_one_tensor(name):
+    x = rg.ones(2, 2)
+    with rg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+    with pytest.raises(TypeError, match=f"{name}: the target must be a tensor, got list"):
+        getattr(tape, name)([y, y], x)
+
+
 def test_a_jacobian_without_rows_is_empty():
     x = rg.ones(2)
     with rg.GradientTape() as tape:
@@ -653,6 +663,32 @@ def test_a_custom_gradient_works_for_backward_and_func_too():
     (clip(x) * rg.tensor([5.0, -0.5])).sum().backward()
     assert x.grad.tolist() == [1.0, -0.5]
     assert rg.func.grad(lambda x: clip(x).sum() * 7)(rg.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_a_custom_gradient_has_tangents():
+    @rg.custom_gradient
+    def product(x, w):
+        def grad(upstream):
+            return upstream * w.conj() * 3, upstream * x.conj() * 5
+
+        return x * w, grad
+
+    x, w, t = (rg.tensor(v, dtype=rg.complex128) for v in (1 + 2j, 0.5 - 1j, 2 - 1j))
+    with rg.ForwardAccumulator(x, t) as forward:
+        s = product(x, w)
+    close(forward.jvp(s), 3 * (2 - 1j) * (0.5 - 1j), 1e-12)
+    with rg.ForwardAccumulator([x, w], [t, t]) as forward:
+        s = product(x, w)
+    close(forward.jvp(s), (2 - 1j) * (3 * (0.5 - 1j) + 5 * (1 + 2j)), 1e-12)
+    assert rg.func.jacfwd(lambda x: product(x, w))(x).item() == 3 * (0.5 - 1j)
+
+
+def test_a_custom_gradient_without_gradient_has_a_tangent_of_zeros():
+    stop = rg.custom_gradient(lambda x: (x * 2, lambda g: None))
+    x = rg.ones(2)
+    with rg.ForwardAccumulator(x, rg.ones(2)) as forward:
+        y = stop(x)
+    assert forward.jvp(y).tolist() == [0.0, 0.0]
 
 
 def test_keyword_arguments_of_a_custom_gradient_have_none():

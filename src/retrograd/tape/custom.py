@@ -3,6 +3,9 @@
 NOTE [Second derivatives] The function runs on its arguments as they are, with their histories, and
 its results are then given another: a node that calls the user's gradient. So what that closes over
 still leads to the arguments, and the gradient can be differentiated.
+
+NOTE [Forward mode] The user's gradient is linear in the cotangents; differentiating it by them
+transposes it, which gives the tangents.
 """
 
 from __future__ import annotations
@@ -11,10 +14,13 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import modes, pytree
 from ..autograd.function import Function
+from ..autograd.functional_parts import filled, pulled, zeros
 from ..engine.dispatch import OPERANDS
-from ..engine.tensor import Tensor
+from ..engine.tensor import Tensor, new_tensor
 from .recording import Recording
 
 if TYPE_CHECKING:
@@ -34,12 +40,23 @@ class Given(Function):
 
     @staticmethod
     def forward(ctx: Any, pull: Any, results: Sequence[Tensor], *inputs: Tensor) -> Any:
-        ctx.pull = pull
+        ctx.pull, ctx.layouts = pull, [(r._array.shape, r._array.dtype) for r in results]
         return tuple([r if any(r is x for x in inputs) else r.detach() for r in results])
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> Any:
         return (None, None, *ctx.pull(*upstream))
+
+    @staticmethod
+    def jvp(ctx: Any, _pull: Any, _results: Any, *tangents: Tensor) -> Any:
+        create_graph = modes.state.grad
+        with modes.Changed(grad=True):
+            upstream = zeros([new_tensor(np.empty(*layout)) for layout in ctx.layouts])
+            rows = ctx.pull(*upstream)
+            pairs = [(r, t) for r, t in zip(rows, tangents, strict=True) if r is not None]
+            chosen, along = [r for r, _ in pairs], [t for _, t in pairs]
+            found = pulled(chosen, upstream, along, create_graph)
+        return filled(found, upstream, "", create_graph)
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
@@ -85,7 +102,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
         variables = [v for v in seen.variables() if id(v) not in passed]
         if variables and not takes_variables(grad_fn):
             raise TypeError(TAKES_VARIABLES.format(name=f.__name__, count=len(variables)))
-        pull = functools.partial(pulled, f.__name__, grad_fn, operands, variables)
+        pull = functools.partial(checked, f.__name__, grad_fn, operands, variables)
         inputs = [x for x in operands if isinstance(x, Tensor)]
         outputs = Given.apply(pull, pytree.flatten(result), *inputs, *variables)
         return pytree.unflatten(result, outputs)
@@ -99,7 +116,7 @@ def takes_variables(grad_fn: Callable[..., Any]) -> bool:
     return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def pulled(
+def checked(
     name: str,
     grad_fn: Callable[..., Any],
     operands: Sequence[Any],

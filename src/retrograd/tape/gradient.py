@@ -279,6 +279,7 @@ class GradientTape:
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
         self._check_use(target)
+        check_tensor(target, "jacobian", "target")
         (output,) = differentiable(target, "target", "its jacobian is None")
         wanted = differentiable(sources, "source", "its jacobian is None")
         rows: list[Any] = [None] * len(wanted)
@@ -317,6 +318,8 @@ class GradientTape:
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
         self._check_use(target)
+        check_tensor(target, "batch_jacobian", "target")
+        check_tensor(source, "batch_jacobian", "source")
         (output,) = differentiable(target, "target", "its jacobian is None")
         wanted = differentiable(source, "source", "its jacobian is None")
         shape, other = tuple(target.shape), tuple(source.shape)
@@ -429,6 +432,15 @@ class GradientTape:
     def _holds(self, node: Any) -> bool:
         """Whether a node is on the tape: NOTE [Marks] of `recording`."""
         return self._recording in (node.edges[0] if node.op is OUTPUT else node).tapes
+
+
+def check_tensor(value: Any, method: str, role: str) -> None:
+    """Raise unless a method that takes one tensor got one."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{method}: the {role} must be a tensor, got {type(value).__name__}. Call it for each "
+            "tensor, with a persistent tape"
+        )
 
 
 def ones(like: Tensor) -> Tensor:
