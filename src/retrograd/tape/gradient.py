@@ -109,9 +109,11 @@ class GradientTape:
     def _stop(self) -> None:
         before, self._before = self._before, None
         others = [tape for tape in modes.state.tapes if tape is not self._recording]
-        modes.restore({**before, "tapes": tuple(others)})
-        for tensor, node in self._watched.values():
-            give_back(tensor, node)
+        try:
+            modes.restore({**before, "tapes": tuple(others)})
+        finally:
+            for tensor, node in self._watched.values():
+                give_back(tensor, node)
 
     def _release(self) -> None:
         self._variables = self.watched_variables()
