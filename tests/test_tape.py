@@ -727,6 +727,16 @@ def test_recompute_grad_computes_again_what_it_did_not_keep(kind):
     assert len(calls) == 2
 
 
+def test_what_is_computed_again_for_a_jacobian_draws_the_same_numbers():
+    rg.manual_seed(0)
+    block = rg.recompute_grad(lambda x: rg.nn.functional.dropout(x * x, 0.5))
+    x = rg.ones(16)
+    with rg.GradientTape() as tape:
+        tape.watch(x)
+        y = block(x)
+    np.testing.assert_array_equal(tape.jacobian(y, x).numpy(), np.diag(2 * y.detach().numpy()))
+
+
 # -- forward accumulators --------------------------------------------------------------------------
 
 

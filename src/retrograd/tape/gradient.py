@@ -385,7 +385,7 @@ class GradientTape:
                 ]
             )
 
-        columns = vmap(row, chunk_size=at_once)(units)
+        columns = vmap(row, randomness="same", chunk_size=at_once)(units)
         return [c if there else None for c, there in zip(columns, connected, strict=True)]
 
     def _pull(
