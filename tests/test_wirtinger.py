@@ -124,7 +124,16 @@ def test_a_function_of_one_number_may_have_a_result_of_any_shape():
     close(b, [0, 2])
 
 
-@pytest.mark.parametrize("f", [lambda z: z.cumsum(0), lambda z: z - z.mean(), lambda z: z.flip(1)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: z.cumsum(0),
+        lambda z: z - z.mean(),
+        lambda z: z.flip(1),
+        lambda z: z + z.flip(0).imag,
+        lambda z: z.real + z.imag.flip(0),
+    ],
+)
 def test_elements_that_depend_on_others_are_refused(f):
     with pytest.raises(ValueError, match="does not act on each element"):
         wirtinger.derivatives(f, at(POINT))
