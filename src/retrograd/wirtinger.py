@@ -340,8 +340,9 @@ def pulled_back(
     """
     g = as_tensor(cotangent, a._array.dtype)
     if is_conjugated(convention):
-        return g * a + g.conj() * b.conj()
-    return g * a.conj() + g.conj() * b
+        a, b = a.conj(), b.conj()
+    found: Tensor = g * a.conj() + g.conj() * b
+    return found
 
 
 def convert(gradient: Tensor, source: str, target: str) -> Tensor:

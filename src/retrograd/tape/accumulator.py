@@ -99,7 +99,7 @@ class ForwardAccumulator:
         tensor(4.+0.j)
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
-        found = []
+        found: list[Any] = []
         for x in differentiable(primals, "result", "its tangent is None"):
             if x is None:
                 found.append(None)

@@ -415,7 +415,7 @@ class GradientTape:
         captured = run_pass(roots, retain, record, captures, False, self._holds)
         found: list[Any] = []
         for node in ends:
-            found.append(owned(captured.get(node), found))
+            found.append(None if node is None else owned(captured.get(node), found))
         return found
 
     def _starts(self) -> set[Node]:
