@@ -15,7 +15,7 @@ import numpy
 from setuptools import Extension, setup
 
 # What the extension is built from, as `built_from` in `engine/native.py` expects it.
-version = re.search('^__version__ = "(.*)"', Path("src/retrograd/__init__.py").read_text(), re.M)
+version = re.search('^__version__ = "(.*)"', Path("src/retrograd/version.py").read_text(), re.M)
 sources = sorted(Path("src/native").glob("*.[ch]"))
 sum_of_all = zlib.crc32(b"".join(path.read_bytes() for path in sources))
 

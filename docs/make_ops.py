@@ -18,8 +18,10 @@ from typing import Any
 import retrograd as rg
 from retrograd import Tensor, ops
 from retrograd.engine.forward import linear_groups
-from retrograd.engine.op import OPS, Op, recorded
+from retrograd.engine.namespaces import recorded
+from retrograd.engine.op import Op
 from retrograd.engine.overriding import forms
+from retrograd.engine.registry import OPS
 from retrograd.ops import later
 
 HERE = Path(__file__).parent
@@ -37,8 +39,8 @@ COMMON = {"append", "copy", "count", "format", "get", "index", "item", "items", 
           "pop", "remove", "size", "sort", "split", "tolist", "update", "values",
           "numpy", "dim", "replace", "lower", "type", "bool", "int", "float", "round", "all",
           "any", "max", "min", "data_ptr", "stride", "element_size", "is_contiguous"}  # fmt: skip
-BEHIND = ("engine.", "ops.outs", "ops.names", "ops.dims", "ops.axes", "ops.returns", "dtypes",
-          "backends.", "errors", "modes")  # fmt: skip
+BEHIND = ("engine.", "ops.core.arguments", "ops.core.dims", "ops.core.return_types", "dtypes",
+          "kernels.", "errors", "modes")  # fmt: skip
 
 REAL_ONLY = {
     "complex numbers have no order": (
@@ -465,10 +467,11 @@ def page() -> str:
         if op is not None:
             families.setdefault(family(op), []).append(row_of_record(op, label_of(names), names))
             shown.add(op.name)
-        elif NO_OPS & {value.__name__, file := value.__module__.rsplit(".", 1)[-1]}:
+        elif NO_OPS & {value.__name__, value.__module__.rsplit(".", 1)[-1]}:
             continue
         elif parts(value)[1] and value.__name__ not in STEPS:
-            families.setdefault(file, []).append(row_of_function(value, names))
+            place = "/".join(value.__module__.split(".")[-2:])
+            families.setdefault(place, []).append(row_of_function(value, names))
             shown |= {value.__name__} & parts(value)[1]
         elif value.__module__.startswith("retrograd.ops"):
             without.append(names[0].removeprefix("Tensor."))
@@ -504,7 +507,8 @@ def family(op: Op) -> str:
     sources = [op.slope, *op.vjps.values(), op.forward]
     codes = [f.__code__ for f in sources if hasattr(f, "__code__")]
     files = [Path(code.co_filename) for code in codes if "engine" not in code.co_filename]
-    return next((path.stem for path in files if "retrograd" in path.parts), "elementwise")
+    places = (f"{path.parent.name}/{path.stem}" for path in files if "retrograd" in path.parts)
+    return next(places, "elementwise/numpy")
 
 
 if __name__ == "__main__":

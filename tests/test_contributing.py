@@ -13,9 +13,9 @@ import pytest
 import retrograd as rg
 from retrograd import func
 from retrograd.autograd import gradcheck, gradgradcheck
-from retrograd.engine import op as registry
+from retrograd.engine import namespaces
 from retrograd.engine.inplace import in_place
-from retrograd.engine.op import OPS, declare, example
+from retrograd.engine.registry import OPS, declare, example
 from retrograd.engine.tensor import Tensor, method
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
@@ -29,7 +29,7 @@ def gaussian():
     exec(SOURCE, {**names, "in_place": in_place}, names)
     yield names["gaussian"]
     del OPS["gaussian"], Tensor.gaussian, Tensor.gaussian_
-    for namespace in (registry.arrays, registry.reals, registry.recorded):
+    for namespace in (namespaces.arrays, namespaces.reals, namespaces.recorded):
         del namespace.gaussian
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd, nn, ops, optim
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.ops import later
 
 DECLARED = [op for op in OPS.values() if op.doc and ">>>" in op.doc]

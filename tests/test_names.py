@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import retrograd as rg
-from retrograd.ops import absent
+from retrograd.ops.compat import missing as absent
 
 NAMES = json.loads((Path(__file__).parent / "data" / "names.json").read_text())
 

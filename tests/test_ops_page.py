@@ -6,7 +6,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 
 DOCS = Path(__file__).parents[1] / "docs"
 spec = importlib.util.spec_from_file_location("make_ops_page", DOCS / "make_ops.py")

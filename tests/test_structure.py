@@ -8,23 +8,22 @@ from pathlib import Path
 import pytest
 
 import retrograd
-from retrograd.engine.op import arrays, recorded
+from retrograd.engine.namespaces import arrays, recorded
 
 ROOT = Path(retrograd.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
-    ["errors", "locks", "modes", "quiet", "dtypes", "_bfloat16", "pytree"],
-    ["backends"],
+    ["errors", "locks", "modes", "quiet", "dtypes", "_bfloat16", "pytree", "version"],
+    ["kernels"],
     ["engine"],
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
     ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
-    ["utils", "nn", "optim", "data", "_C", "overrides"],
+    ["utils", "nn", "optim", "_C", "overrides"],
     ["interop"],
-    ["compile", "distributed", "viz"],
-    ["cli", "__init__"],
+    ["__init__"],
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
@@ -53,6 +52,39 @@ def test_imports_go_down_the_layers(path):
     for line, name in imported(path):
         if name in HEIGHT:
             assert HEIGHT[name] <= here, f"{path.name}:{line} imports {name} from above"
+
+
+def test_every_layer_that_is_listed_exists_and_every_module_is_in_one():
+    there = {top(path) for path in FILES}
+    assert there == set(HEIGHT)
+
+
+def module_of(path: Path) -> str:
+    """The name of a module within the package."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules_imported(path: Path, modules: set[str]) -> set[str]:
+    """The modules of this package that a file imports, for types only or not."""
+    found = set()
+    package = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*package[: len(package) - (node.level - 1)]]
+            whole = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            for alias in node.names:
+                inner = f"{whole}.{alias.name}".lstrip(".")
+                found.add(inner if inner in modules else whole)
+    return found & modules - {module_of(path)}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    modules = {module_of(path): path for path in FILES}
+    below = {name: modules_imported(path, set(modules)) for name, path in modules.items()}
+    while free := [name for name, names in below.items() if not names & below.keys()]:
+        for name in free:
+            del below[name]
+    assert not below, "these import each other, or what does: " + ", ".join(sorted(below))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -84,14 +116,14 @@ def test_modules_say_what_they_do():
 
 # Who may lay an array over memory, and why it stays within it.
 OVER_MEMORY = {
-    ("ndarray", "backends/memory.py"): "`strided` checks the bounds",
-    ("ndarray", "ops/structure.py"): "one element, with strides of 0",
-    ("frombuffer", "ops/create.py"): "NumPy checks count and offset; the array keeps the owner",
-    ("frombuffer", "ops/generator.py"): "bytes made there, copied",
+    ("ndarray", "kernels/memory.py"): "`strided` checks the bounds",
+    ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
+    ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
+    ("frombuffer", "ops/random/generator.py"): "bytes made there, copied",
     ("frombuffer", "serialization.py"): "a whole block of a file, which the array keeps",
-    ("from_dlpack", "ops/dlpack.py"): "the capsule states shape and owner",
-    ("__array_interface__", "backends/memory.py"): "`Span`: from an array's first byte to its last",
-    ("__array_interface__", "ops/dlpack.py"): "the interface of an array that is kept",
+    ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
+    ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
+    ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }
 NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}
 LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__"}

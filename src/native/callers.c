@@ -102,7 +102,62 @@ compute(Call *call)
     return result;
 }
 
-/* Run the forward on the inputs' arrays, and wrap the result; NULL as `wrap`. */
+/* The exception that has been raised, held, and no longer raised. */
+static PyObject *
+caught(void)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != NULL) {
+        PyException_SetTraceback(value, trace);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return value;
+}
+
+/* Let Python go on with a call whose forward has run: with the result, where recording is not plain,
+   or with the error, if that is NULL. Nothing is computed twice. */
+static PyObject *
+go_on(Call *call, PyObject *result)
+{
+    PyObject *op = call->of->op, *error = NULL, *found = NULL;
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL;
+        }
+        error = caught();
+    }
+    PyObject *inputs = PyTuple_New(call->count), *params = PyDict_New();
+    for (int i = 0; inputs != NULL && i < call->count; i++) {
+        PyTuple_SET_ITEM(inputs, i, Py_NewRef(call->args[i]));
+    }
+    Py_ssize_t count = call->kwnames == NULL ? 0 : PyTuple_GET_SIZE(call->kwnames);
+    for (Py_ssize_t i = 0; params != NULL && i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(call->kwnames, i);
+        if (PyDict_SetItem(params, name, call->args[call->count + i]) < 0) {
+            Py_CLEAR(params);
+        }
+    }
+    if (inputs != NULL && params != NULL && result != NULL) {
+        found = PyObject_CallFunctionObjArgs(finish, op, inputs, result, params, NULL);
+    }
+    else if (inputs != NULL && params != NULL) {
+        PyObject *handled = PyErr_GetHandledException();
+        PyErr_SetHandledException(error);
+        found = PyObject_CallFunctionObjArgs(call->of->otherwise, op, inputs, params, error, NULL);
+        PyErr_SetHandledException(handled);
+        Py_XDECREF(handled);
+    }
+    Py_XDECREF(inputs);
+    Py_XDECREF(params);
+    Py_XDECREF(error);
+    return found;
+}
+
+/* Run the forward on the inputs' arrays, and wrap the result; NULL, with or without an error, where
+   Python is to see to the call, or with one where the forward has run. */
 static PyObject *
 call_plain(Call *call, bool recording)
 {
@@ -118,17 +173,22 @@ call_plain(Call *call, bool recording)
     for (Py_ssize_t i = 0; i < params; i++) {
         call->arrays[ready + i] = call->args[ready + i];
     }
+    call->ran = true;
     result = compute(call);
     if (self->several) {
         bool found = result != NULL && PyTuple_CheckExact(result);
         tensor = found ? wrap_all(call, result, recording) : NULL;
-        goto done;
     }
-    if (result != NULL && !PyArray_CheckExact(result)) {
-        Py_SETREF(result, PyObject_CallOneArg(as_array, result));
+    else {
+        if (result != NULL && !PyArray_CheckExact(result)) {
+            Py_SETREF(result, PyObject_CallOneArg(as_array, result));
+        }
+        if (result != NULL && PyArray_CheckExact(result)) {
+            tensor = wrap(call, result, recording);
+        }
     }
-    if (result != NULL && PyArray_CheckExact(result)) {
-        tensor = wrap(call, result, recording);
+    if (tensor == NULL) {
+        tensor = go_on(call, result);
     }
 done:
     while (ready > 0) {
@@ -166,9 +226,9 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     if (fits && plain_params(kwnames, most)) {
         long kind = current_modes();
         if (kind != OTHER) {
-            Call call = {self, args, NULL, kwnames, (int)count};
+            Call call = {self, args, NULL, kwnames, (int)count, false};
             PyObject *result = call_plain(&call, kind == DEFAULT);
-            if (result != NULL) {
+            if (result != NULL || call.ran) {
                 return result;
             }
         }
@@ -251,15 +311,16 @@ find_loops(PyObject *function, int inputs, Loop *loops)
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"python",   "op",           "forward", "inputs",  "places", "sources",
-                            "keeps",    "facts",        "fits",    "several", "joined", "view",
-                            "variadic", "takes_scalar", "loops",   NULL};
-    PyObject *python, *op, *forward, *loops, *places, *sources, *keeps, *facts;
+    static char *names[] = {"python",   "op",           "forward", "inputs",    "places", "sources",
+                            "keeps",    "facts",        "fits",    "several",   "joined", "view",
+                            "variadic", "takes_scalar", "loops",   "otherwise", NULL};
+    PyObject *python, *op, *forward, *loops, *places, *sources, *keeps, *facts, *otherwise;
     int inputs, fits, several, joined, view, variadic, takes_scalar;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!ippippO", names, &python, &op,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!ippippOO", names, &python, &op,
                                      &forward, &inputs, &PyTuple_Type, &places, &PyTuple_Type,
                                      &sources, &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
-                                     &several, &joined, &view, &variadic, &takes_scalar, &loops)) {
+                                     &several, &joined, &view, &variadic, &takes_scalar, &loops,
+                                     &otherwise)) {
         return NULL;
     }
     if (Tensor == NULL) {
@@ -288,6 +349,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->op = Py_NewRef(op);
     self->forward = Py_NewRef(forward);
     self->facts = Py_NewRef(facts);
+    self->otherwise = Py_NewRef(otherwise);
     self->inputs = inputs;
     self->edges = (int)edges;
     self->saves = (int)saves;
@@ -331,7 +393,7 @@ caller_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->python);
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
-    return 0; /* the facts are names and numbers */
+    return 0; /* the facts are names and numbers, `otherwise` a function of a module */
 }
 
 /* None instead of nothing: whatever else is cleared may still call this caller. */
@@ -357,6 +419,7 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->op);
     Py_XDECREF(self->forward);
     Py_XDECREF(self->facts);
+    Py_XDECREF(self->otherwise);
     Py_TYPE(object)->tp_free(object);
 }
 

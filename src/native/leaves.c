@@ -163,6 +163,9 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
 static PyObject *
 add_to_leaf(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    if (Tensor == NULL) {
+        return in_python(add_in_python, args, count, NULL);
+    }
     if (count != 3 || !is_a(args[0], Node)) {
         PyErr_SetString(PyExc_TypeError,
                         "add_to_leaf takes a leaf's node, a cotangent and whether it is borrowed");

@@ -15,12 +15,13 @@
       so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
       nothing is used whose type is not known.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`, and `overriding.c`; and `backward.c`, that `leaves.c`.
+   `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; and `updates.c`.
 */
 
 #include "shared.h"
 #include "callers.c"
 #include "backward.c"
+#include "updates.c"
 
 /* The offset of a slot of a Python class, or -1 with an error. */
 static Py_ssize_t
@@ -92,8 +93,8 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&numbers, "numbers"},
         {&as_array, "as_array"},
         {&scalar_array, "scalar_array"},
-        {&wrote_in_python, "wrote"},
         {&new_in_python, "new_tensor"},
+        {&finish, "finish"},
         {&noted, "noted"},
         {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
@@ -155,14 +156,9 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             return NULL;
         }
     }
-    PyObject *in_python = PyObject_GetAttrString(cell, "bump");
-    PyObject *in_c = PyDescr_NewMethod((PyTypeObject *)cell, &bump_method);
-    if (in_python == NULL || in_c == NULL || check_constants(constants) < 0) {
-        Py_XDECREF(in_python);
-        Py_XDECREF(in_c);
+    if (check_constants(constants) < 0) {
         return NULL;
     }
-    bump_in_python = in_python;
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
         *parts[i].part = Py_NewRef(parts[i].given); /* for ever */
     }
@@ -176,7 +172,33 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     Leaf = (PyTypeObject *)leaf;
     View = (PyTypeObject *)view;
     Tensor = (PyTypeObject *)tensor;
-    return in_c;
+    Py_RETURN_NONE;
+}
+
+/* The function here that is the twin of one in Python, which it keeps: NOTE [Twins] in native.py. */
+static PyObject *
+twin(PyObject *module, PyObject *function)
+{
+    struct {
+        const char *name;
+        PyObject **in_python;
+    } twins[] = {
+        {"wrote", &wrote_in_python},         {"enlist", &enlist_in_python},
+        {"add_to_leaf", &add_in_python},     {"all_plain", &all_plain_in_python},
+        {"wrote_all", &wrote_all_in_python},
+    };
+    PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
+    for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(twins); i++) {
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, twins[i].name) == 0) {
+            Py_XSETREF(*twins[i].in_python, Py_NewRef(function));
+            found = PyObject_GetAttr(module, name);
+        }
+    }
+    if (found == NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%R has no twin in C", function);
+    }
+    Py_XDECREF(name);
+    return found;
 }
 
 static PyMethodDef functions[] = {
@@ -185,7 +207,10 @@ static PyMethodDef functions[] = {
     {"add_to_leaf", (PyCFunction)(void (*)(void))add_to_leaf, METH_FASTCALL, NULL},
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"wrote", (PyCFunction)(void (*)(void))count_write, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"wrote_all", (PyCFunction)(void (*)(void))count_writes, METH_FASTCALL, NULL},
+    {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
+    {"twin", twin, METH_O, NULL},
     {"public", public, METH_O, NULL},
     {"watch", watch, METH_O, NULL},
     {NULL},
@@ -228,6 +253,7 @@ PyInit__native(void)
         {&text_node, "_node"},
         {&text_acquire, "acquire"},
         {&text_release, "release"},
+        {&text_bump, "bump"},
         {&writer, "backward()"},
         {&text_torch_function, "__torch_function__"},
     };

@@ -18,6 +18,7 @@ typedef struct {
     PyObject *weakrefs;
     PyObject *python, *op, *forward;
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
+    PyObject *otherwise; /* what takes the errors of the forward: `dispatch.dispatch` */
     int inputs, edges, saves;
     int fits;          /* when contributions fit their edges as they are */
     bool several;      /* whether the forward gives a tuple of outputs */
@@ -39,6 +40,7 @@ typedef struct {
     PyObject **arrays;
     PyObject *kwnames;
     int count; /* of inputs */
+    bool ran;  /* whether the forward has run */
 } Call;
 
 /* The value of the keyword argument called `name`, borrowed, or NULL. */

@@ -65,49 +65,70 @@ cell_of(PyObject *tensor)
     return made;
 }
 
-/* `Cell.bump`: count one write by the op or method called `name`. */
+/* Put a write, (number, name), behind the last few that a cell remembers; a tuple that nobody else
+   sees is changed in place. */
 static PyObject *
-bump(PyObject *cell, PyObject *name)
+remembering(PyObject *before, PyObject *write)
 {
-    PyObject *before = tuple_at(cell, of_cell.writes), *after = NULL, *write = NULL, *more = NULL;
-    PyObject *number = NULL;
-    long long version, last, now;
-    if (PyDict_GetItemWithError(modes, text_special) != zero || before == NULL) {
-        return PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
-    }
-    Py_INCREF(before);
     Py_ssize_t length = PyTuple_GET_SIZE(before), first = length < KEPT ? 0 : length - KEPT;
-    number = tick();
-    write = number == NULL ? NULL : PyTuple_Pack(2, number, name);
-    after = write == NULL ? NULL : PyTuple_New(length - first + 1);
-    for (Py_ssize_t i = first; after != NULL && i < length; i++) {
-        PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+    bool alone = Py_REFCNT(before) == 1 && length == KEPT + 1;
+    PyObject *after = alone ? Py_NewRef(before) : PyTuple_New(length - first + 1);
+    if (alone) {
+        PyObject **items = &PyTuple_GET_ITEM(before, 0), *oldest = items[0];
+        memmove(items, items + 1, KEPT * sizeof(PyObject *));
+        items[KEPT] = Py_NewRef(write);
+        Py_DECREF(oldest);
     }
-    if (after != NULL) {
+    else if (after != NULL) {
+        for (Py_ssize_t i = first; i < length; i++) {
+            PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+        }
         PyTuple_SET_ITEM(after, length - first, Py_NewRef(write));
     }
+    return after;
+}
+
+/* Count in a cell a write, (number, name); 1 where Python is to see to it. */
+static int
+count_in(PyObject *cell, PyObject *number, PyObject *write)
+{
+    PyObject *before = tuple_at(cell, of_cell.writes), *after = NULL, *more = NULL;
+    long long version, last, now;
+    if (before == NULL || !is_integer(SLOT(cell, of_cell.version), &version) ||
+        !is_integer(SLOT(cell, of_cell.last), &last) || !is_integer(number, &now)) {
+        return 1;
+    }
     /* Nothing runs code of the user's from here on until all is counted, but for what is dropped. */
-    if (after == NULL || !is_integer(SLOT(cell, of_cell.version), &version) ||
-        !is_integer(SLOT(cell, of_cell.last), &last) || !is_integer(number, &now) ||
-        (more = PyLong_FromLongLong(version + 1)) == NULL) {
-        goto done;
+    more = PyLong_FromLongLong(version + 1);
+    after = more == NULL ? NULL : remembering(before, write);
+    if (after == NULL) {
+        Py_XDECREF(more);
+        return -1;
     }
     if (now > last) {
         Py_SETREF(SLOT(cell, of_cell.last), Py_NewRef(number));
     }
-    Py_SETREF(SLOT(cell, of_cell.version), Py_NewRef(more));
-    Py_XSETREF(SLOT(cell, of_cell.writes), Py_NewRef(after));
-done:
-    Py_DECREF(before);
-    Py_XDECREF(number);
-    Py_XDECREF(write);
-    Py_XDECREF(after);
-    if (more == NULL) { /* Python will say what is wrong with the cell */
-        return PyErr_Occurred() ? NULL
-                                : PyObject_CallFunctionObjArgs(bump_in_python, cell, name, NULL);
+    Py_SETREF(SLOT(cell, of_cell.version), more);
+    Py_XSETREF(SLOT(cell, of_cell.writes), after);
+    return 0;
+}
+
+/* `Cell.bump`: count one write by the op or method called `name`. */
+static PyObject *
+bump(PyObject *cell, PyObject *name)
+{
+    int failed = 1;
+    if (PyDict_GetItemWithError(modes, text_special) == zero) {
+        PyObject *number = tick();
+        PyObject *write = number == NULL ? NULL : PyTuple_Pack(2, number, name);
+        failed = write == NULL ? -1 : count_in(cell, number, write);
+        Py_XDECREF(number);
+        Py_XDECREF(write);
     }
-    Py_DECREF(more);
-    Py_RETURN_NONE;
+    if (failed > 0) { /* Python will say what is wrong with the cell */
+        return PyObject_CallMethodOneArg(cell, text_bump, name);
+    }
+    return failed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* Count a write to the memory of a tensor: `tensor.wrote`. */
@@ -130,21 +151,26 @@ wrote(PyObject *tensor, PyObject *by)
     return counted == NULL ? -1 : 0;
 }
 
+/* Call the twin in Python of a function of this module. */
+static PyObject *
+in_python(PyObject *twin, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    if (twin == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
+        return NULL;
+    }
+    return PyObject_Vectorcall(twin, args, (size_t)count, kwnames);
+}
+
 /* `tensor.wrote(tensor, by, counted=True)`. */
 static PyObject *
 count_write(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
-    if (count == 2 && kwnames == NULL && is_a(args[0], Tensor)) {
+    if (count == 2 && kwnames == NULL && Tensor != NULL && is_a(args[0], Tensor)) {
         return wrote(args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);
     }
-    if (wrote_in_python == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
-        return NULL;
-    }
-    return PyObject_Vectorcall(wrote_in_python, args, (size_t)count, kwnames);
+    return in_python(wrote_in_python, args, count, kwnames);
 }
-
-static PyMethodDef bump_method = {"bump", bump, METH_O, "Count one write by the op called so."};
 
 /* The path of a view: that of its source, and one step, (op, parameters, number of the output). */
 static PyObject *
@@ -304,6 +330,9 @@ link_view(PyObject *source, PyObject *tensor, PyObject *view)
 static PyObject *
 add_to_views(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    if (Tensor == NULL) {
+        return in_python(enlist_in_python, args, count, NULL);
+    }
     if (count != 2 || !is_a(args[0], Tensor) || !is_a(args[1], Tensor)) {
         PyErr_SetString(PyExc_TypeError, "enlist takes a base and a view, both tensors");
         return NULL;

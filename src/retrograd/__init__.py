@@ -3,8 +3,6 @@
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
-
 from math import e, inf, nan, pi
 
 from . import autograd
@@ -52,6 +50,7 @@ from .engine.tensor import Size, Tensor, device
 from .ops import *
 from . import interop
 from .errors import OutOfMemoryError
+from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def __getattr__(name):
         if name in later.__all__:
             globals()[name] = found = getattr(later, name)
             return found
-        why = importlib.import_module(f"{__name__}.ops.absent").reason(name)
+        why = importlib.import_module(f"{__name__}.ops.compat.missing").reason(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

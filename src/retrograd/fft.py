@@ -1,8 +1,8 @@
 """Discrete Fourier transforms, under torch.fft's names (names only; see `ops.fft`)."""
 
 from .engine import overriding
-from .ops import fft as functions
-from .ops.fft import *  # noqa: F403
+from .ops.fft import fft as functions
+from .ops.fft.fft import *  # noqa: F403
 
 __all__ = functions.__all__
 

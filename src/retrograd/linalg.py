@@ -2,18 +2,17 @@
 
 from .engine import overriding
 from .errors import LinAlgError
-from .ops.cholesky import cholesky, cholesky_ex, ldl_factor, ldl_factor_ex, ldl_solve
-from .ops.determinant import det, slogdet
-from .ops.eigen import eig, eigh, eigvals, eigvalsh
-from .ops.linalg import matmul
-from .ops.lu import lu, lu_factor, lu_factor_ex, lu_solve
-from .ops.matrices import matrix_power
-from .ops.matrix_functions import cross, diagonal, matrix_exp, multi_dot, vander, vecdot
-from .ops.norms import cond, matrix_norm, norm
-from .ops.orthogonal import householder_product, qr
-from .ops.pseudoinverse import lstsq, matrix_rank, pinv
-from .ops.singular import svd, svdvals
-from .ops.solve import (
+from .ops.linalg.cholesky import cholesky, cholesky_ex, ldl_factor, ldl_factor_ex, ldl_solve
+from .ops.linalg.determinant import det, slogdet
+from .ops.linalg.eigen import eig, eigh, eigvals, eigvalsh
+from .ops.linalg.lstsq import lstsq, matrix_rank, pinv
+from .ops.linalg.lu import lu, lu_factor, lu_factor_ex, lu_solve
+from .ops.linalg.matmul import matmul
+from .ops.linalg.matrix_functions import cross, diagonal, matrix_exp, multi_dot, vander, vecdot
+from .ops.linalg.matrix_norms import cond, matrix_norm, norm
+from .ops.linalg.matrix_products import matrix_power
+from .ops.linalg.qr import householder_product, qr
+from .ops.linalg.solve import (
     inv,
     inv_ex,
     solve,
@@ -22,7 +21,8 @@ from .ops.solve import (
     tensorinv,
     tensorsolve,
 )
-from .ops.statistics import vector_norm
+from .ops.linalg.svd import svd, svdvals
+from .ops.reduction.vector_norm import vector_norm
 
 __all__ = [
     "LinAlgError",

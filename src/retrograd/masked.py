@@ -1,6 +1,6 @@
 """Masked reductions and normalizations under torch.masked's names (names only; see `ops`)."""
 
-from .ops.masked import (
+from .ops.reduction.masked import (
     amax,
     amin,
     argmax,

@@ -1,6 +1,6 @@
 """The random generator, its seeds and states: PyTorch's `torch.random`."""
 
-from .ops.generator import (
+from .ops.random.generator import (
     default_generator,
     fork_rng,
     get_rng_state,

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
-from .backends.memory import address, memory, root, strided
 from .engine.tensor import Size, Tensor, device
-from .ops.copying import attributes, rebuild
+from .kernels.memory import address, memory, root, strided
+from .ops.tensor.pickling import attributes, rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

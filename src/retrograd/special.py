@@ -1,8 +1,12 @@
 """Special functions under torch.special's names (names only; see `ops`)."""
 
 from .engine import overriding
-from .ops.activation import sigmoid as expit
-from .ops.bessel import (
+from .ops.activation.piecewise import sigmoid as expit
+from .ops.activation.softmax import log_softmax, logsumexp, softmax
+from .ops.elementwise.exp_log import exp2, expm1, log1p
+from .ops.elementwise.rounding import round
+from .ops.elementwise.trigonometry import sinc
+from .ops.special.bessel import (
     airy_ai,
     bessel_j0,
     bessel_j1,
@@ -20,14 +24,25 @@ from .ops.bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from .ops.elementwise import exp2, expm1, log1p
-from .ops.exponential import log_softmax, logsumexp, softmax
-from .ops.incomplete import igamma as gammainc
-from .ops.incomplete import igammac as gammaincc
-from .ops.incomplete import mvlgamma as multigammaln
-from .ops.incomplete import zeta
-from .ops.logarithmic import entr, logit, xlog1py, xlogy
-from .ops.polynomials import (
+from .ops.special.entropy import entr, logit, xlog1py, xlogy
+from .ops.special.erf_gamma import (
+    digamma,
+    erf,
+    erfc,
+    erfcx,
+    erfinv,
+    log_ndtr,
+    ndtr,
+    ndtri,
+    polygamma,
+)
+from .ops.special.erf_gamma import digamma as psi
+from .ops.special.erf_gamma import lgamma as gammaln
+from .ops.special.incomplete_gamma import igamma as gammainc
+from .ops.special.incomplete_gamma import igammac as gammaincc
+from .ops.special.incomplete_gamma import mvlgamma as multigammaln
+from .ops.special.incomplete_gamma import zeta
+from .ops.special.orthogonal_polynomials import (
     chebyshev_polynomial_t,
     chebyshev_polynomial_u,
     chebyshev_polynomial_v,
@@ -41,21 +56,6 @@ from .ops.polynomials import (
     shifted_chebyshev_polynomial_v,
     shifted_chebyshev_polynomial_w,
 )
-from .ops.rounding import round
-from .ops.special import (
-    digamma,
-    erf,
-    erfc,
-    erfcx,
-    erfinv,
-    log_ndtr,
-    ndtr,
-    ndtri,
-    polygamma,
-)
-from .ops.special import digamma as psi
-from .ops.special import lgamma as gammaln
-from .ops.trigonometry import sinc
 
 __all__ = [
     "airy_ai",

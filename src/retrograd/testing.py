@@ -14,7 +14,7 @@ import numpy as np
 
 from . import dtypes
 from .engine.tensor import Tensor, new_tensor, set_requires_grad
-from .ops.random import rand
+from .ops.random.factories import rand
 from .quiet import Quiet
 
 __all__ = ["assert_close", "make_tensor"]

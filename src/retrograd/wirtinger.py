@@ -29,9 +29,8 @@ import numpy as np
 from . import pytree
 from .autograd.pairs import from_tangents, rounding
 from .engine.dispatch import as_tensor
-from .engine.interpreted import Interpreted
-from .engine.op import recorded
-from .engine.tensor import Tensor, new_tensor
+from .engine.namespaces import recorded
+from .engine.tensor import Interpreted, Tensor, new_tensor
 from .func.forward import linearize
 from .func.jacobian import hessian as second_derivatives
 from .func.jacobian import jacrev

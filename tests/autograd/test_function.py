@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -224,6 +225,33 @@ def test_functions_may_be_nested_in_forward_and_backward():
     (dx,) = autograd.grad(Outer.apply(x), x, create_graph=True)
     assert dx.tolist() == [108]
     assert autograd.grad(dx, x)[0].tolist() == [108]
+
+
+def test_deep_nesting_needs_no_threads_where_there_are_none(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    class Deep(Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.save_for_backward(x)
+            ctx.depth = depth
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.depth == 0:
+                return g * 2, None
+            (x,) = ctx.saved_tensors
+            inner = x.detach().requires_grad_()
+            with rg.enable_grad():
+                Deep.apply(inner, ctx.depth - 1).backward()
+            return g * inner.grad, None
+
+    x = leaf(1)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    Deep.apply(x, 40).backward()
+    assert x.grad.tolist() == [2]
 
 
 def test_backward_may_run_a_backward_pass_of_its_own():

@@ -19,7 +19,7 @@ from retrograd.autograd.profiler_util import (
     in_bytes,
     in_time,
 )
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.engine.watch import Watcher, cell_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 
 UNTRACED = "No forward pass information available"
 

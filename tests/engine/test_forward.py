@@ -7,7 +7,7 @@ import pytest
 import retrograd as rg
 from retrograd import autograd
 from retrograd.engine.forward import jvp
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 
 
 def tensor(*values, dtype=rg.float64):

@@ -288,7 +288,7 @@ def test_a_caller_refuses_places_that_there_are_not():
     good = {"python": len, "op": op, "forward": np.add, "inputs": 2, "places": (0, 1)}
     good |= {"sources": (0, 1), "keeps": (1, 2), "facts": (), "fits": 0, "view": 0}
     good |= {"several": False, "joined": False, "variadic": False, "takes_scalar": True}
-    good |= {"loops": np.add}
+    good |= {"loops": np.add, "otherwise": len}
     native.Caller(**good)
     for wrong in (
         {"inputs": -1},

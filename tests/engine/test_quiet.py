@@ -12,7 +12,7 @@ import pytest
 import retrograd as rg
 from retrograd import autograd, nn
 from retrograd.autograd.graph import saved_tensors_hooks
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.quiet import QUIET, Quiet, quieten, quietly, restore
 
 USER = {"divide": "raise", "over": "raise", "under": "raise", "invalid": "raise"}

@@ -24,8 +24,8 @@ from retrograd.autograd.graph import (
     increment_version,
     stand_in,
 )
-from retrograd.engine import backward, graph, hooks, op, tensor
-from retrograd.engine.op import OPS
+from retrograd.engine import backward, graph, hooks, tensor
+from retrograd.engine.registry import OPS
 
 from .together import eager, elsewhere, in_threads, leaf  # noqa: F401 (a fixture)
 
@@ -291,7 +291,7 @@ def test_two_hooks_registered_at_the_same_time_are_both_called(meet):
 def test_nodes_are_shown_in_one_class_by_all_threads(meet):
     OPS["atan"].__dict__.pop("_node_type", None)
     made = [leaf(0.5).atan(), leaf(0.5).atan()]
-    meet(op, "saved_properties")
+    meet(OPS["atan"], "members")
     assert len(set(in_threads(2, lambda n: type(made[n].grad_fn)))) == 1
 
 

@@ -95,9 +95,9 @@ def test_a_view_that_gets_other_memory_no_longer_writes_its_base():
 
 def test_a_replayed_region_is_checked_where_it_is_taken():
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 3"):
-        rg.engine.op.recorded.as_strided(rg.ones(3), size=(10,), stride=(9000,), offset=5)
+        rg.engine.namespaces.recorded.as_strided(rg.ones(3), size=(10,), stride=(9000,), offset=5)
     with pytest.raises(RuntimeError, match="out of bounds for storage of size 3"):
-        rg.engine.op.recorded.unstrided(
+        rg.engine.namespaces.recorded.unstrided(
             rg.ones(10), size=(10,), stride=(9000,), offset=5, shape=(3,)
         )
 

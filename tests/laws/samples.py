@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import retrograd
-from retrograd.engine.op import OPS, Example, Op
+from retrograd.engine.op import Op
+from retrograd.engine.registry import OPS, Example
 from retrograd.engine.tensor import new_tensor
 from retrograd.quiet import Quiet
 

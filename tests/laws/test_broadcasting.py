@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from retrograd import autograd
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import new_tensor
 
 from .samples import draw, inner, like

@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.engine.forward import jvp
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
 
 from .samples import sample

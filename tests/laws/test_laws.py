@@ -15,7 +15,7 @@ import pytest
 
 from retrograd import autograd
 from retrograd.engine.forward import jvp
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
 
 from .samples import inner, like, sample, samples

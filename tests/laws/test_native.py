@@ -21,7 +21,7 @@ import retrograd as rg
 from retrograd import modes
 from retrograd.engine.graph import OUTPUT
 from retrograd.engine.native import native
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.engine.saved import Packed
 from retrograd.engine.tensor import Tensor, new_tensor
 from retrograd.locks import ONE_AT_A_TIME

@@ -12,10 +12,11 @@ import pytest
 import retrograd as rg
 import retrograd.nn.functional as F
 from retrograd import autograd
-from retrograd.backends import convolution, lapack, pooling, special, sums
 from retrograd.engine.tensor import new_tensor
-from retrograd.ops import reduce, structure
-from retrograd.optim import rules, sgd
+from retrograd.kernels import convolution, lapack, pooling, special, sums
+from retrograd.ops.core import structure
+from retrograd.ops.reduction import sum_prod
+from retrograd.optim import rules
 
 from .samples import like, samples
 
@@ -27,7 +28,7 @@ THRESHOLDS = [
     (sums, "WIDE", 4),
     (sums, "CHUNK", 2),
     (structure, "SMALL", 1),
-    (reduce, "SMALL", 1),
+    (sum_prod, "SMALL", 1),
     (special, "SMALL", 0),
     (special, "BLOCK", 3),
     (convolution, "BLOCK", 64),
@@ -75,7 +76,7 @@ def test_what_is_done_for_large_arrays_is_right_for_small_ones(sample, monkeypat
     alike(found[2], grads)
 
 
-def test_the_law_lowers_every_threshold_of_the_backends():
+def test_the_law_lowers_every_threshold_of_the_kernels():
     named = {(module.__name__, name) for module, name, _ in THRESHOLDS}
     for module in (sums, special, convolution, pooling, lapack):
         for name, value in vars(module).items():
@@ -204,5 +205,4 @@ def test_optimizers_treat_a_large_parameter_as_many_small_ones(rule, block, monk
 
     expected = np.tile(stepped(start.copy(), slope), times)
     monkeypatch.setattr(rules, "BLOCK", block)
-    monkeypatch.setattr(sgd, "BLOCK", block)
     alike([stepped(np.tile(start, times), np.tile(slope, times))], [expected])

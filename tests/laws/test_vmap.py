@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from retrograd import autograd
-from retrograd.engine.op import OPS
+from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import new_tensor
 from retrograd.func import vmap
 

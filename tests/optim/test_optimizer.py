@@ -188,7 +188,14 @@ def test_zero_grad_fills_the_gradient_itself_where_it_has_a_history(holder):
     assert not seen.requires_grad
 
 
-@pytest.mark.parametrize("make", [rg.optim.SGD, rg.optim.Adam, rg.optim.Adagrad, rg.optim.LBFGS])
+EVERY = [
+    made
+    for made in vars(rg.optim).values()
+    if isinstance(made, type) and issubclass(made, Optimizer) and made is not Optimizer
+]
+
+
+@pytest.mark.parametrize("make", [each for each in EVERY if each is not rg.optim.Muon])
 def test_a_step_to_an_expanded_parameter_is_refused_before_anything_is_written(make):
     first, p = (rg.nn.Parameter(t) for t in (rg.zeros(3), rg.zeros(1).expand(3)))
     (first + p).sum().backward()
@@ -221,3 +228,78 @@ def test_a_gradient_that_does_not_fit_its_parameter_is_named(rule):
     weight.data = rg.ones(2)
     with pytest.raises(RuntimeError, match=r"shape \[2\] doesn't match the broadcast shape \[3\]"):
         rule([weight], lr=0.1).step()
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_a_step_counts_one_write_to_the_parameter_and_to_its_state(make):
+    p, other = rg.ones(2, 2, requires_grad=True), rg.ones(2, 2, requires_grad=True)
+    optimizer = make([p, other], lr=0.1)
+
+    def closure():
+        p.grad = rg.ones(2, 2)
+        return rg.tensor(1.0)
+
+    optimizer.step(closure)
+    if make is not rg.optim.LBFGS:  # which moves several times, and keeps lists
+        assert p._version == 1
+        assert all(t._version == 1 for t in optimizer.state.get(p, {}).values())
+        assert other._version == 0
+    assert p._version > 0
+
+
+def test_values_that_were_saved_survive_a_step_where_mutation_is_allowed():
+    p = rg.ones(2, requires_grad=True)
+    p.grad = rg.ones(2)
+    with rg.autograd.graph.allow_mutation_on_saved_tensors():
+        loss = (p * p).sum()
+        SGD([p], lr=0.1).step()
+        loss.backward()
+    assert p.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_step_to_an_inference_tensor_is_refused():
+    with rg.inference_mode():
+        p = rg.ones(2)
+        p.grad = rg.ones(2)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        SGD([p], lr=0.1).step()
+    assert p.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("rule", [SGD, Adam])
+def test_a_large_gradient_of_another_shape_is_named_and_not_written_in_the_order_of_memory(rule):
+    weight = rg.ones(200, 100, requires_grad=True)
+    weight.sum().backward()
+    weight.data = rg.ones(100, 200)
+    with pytest.raises(RuntimeError, match=r"\[100, 200\] doesn't match .* \[200, 100\]"):
+        rule([weight], lr=0.1).step()
+    assert bool((weight == 1).all())
+
+
+def test_a_state_that_does_not_fit_its_parameter_is_named():
+    weight = rg.ones(3, requires_grad=True)
+    weight.grad = rg.ones(3)
+    optimizer = SGD([weight], lr=0.1, momentum=0.9)
+    optimizer.step()
+    weight.data, weight.grad = rg.ones(2), rg.ones(2)
+    with pytest.raises(RuntimeError, match=r"\[2\] doesn't match .* \[3\] of its state 'momentum"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_parameters_of_several_sizes_and_dtypes_are_updated_as_if_each_were_alone(make):
+    if make is rg.optim.LBFGS:
+        pytest.skip("LBFGS is one rule for all parameters together")
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape) for shape in ((2, 3), (150, 120), (3, 1))]
+    arrays.insert(1, arrays[0].astype(np.float32))
+    arrays.append(arrays[1] + 1j * rng.normal(size=(2, 3)))
+    together, alone = ([rg.tensor(a, requires_grad=True) for a in arrays] for _ in range(2))
+    optimizers = [make(together, lr=0.1), *(make([p], lr=0.1) for p in alone)]
+    for p in (*together, *alone):
+        p.grad = p.detach() * 0.5
+    for optimizer in optimizers:
+        optimizer.step()
+    for p, q, before in zip(together, alone, arrays, strict=True):
+        assert p.tolist() == q.tolist()
+        assert bool((p.detach() != rg.tensor(before)).any())

@@ -219,7 +219,6 @@ def test_lbfgs_stays_where_the_gradient_is_zero():
         ("Muon", {"adjust_lr_fn": "none"}, "Adjust learning rate function none is not supported"),
         ("Muon", {"ns_steps": 100}, "Number of steps must be less than 100"),
         ("Muon", {}, r"only supports 2D parameters .* size: \[1\]"),
-        ("NAdam", {"differentiable": True}, "differentiable=True is not supported"),
     ],
 )
 def test_settings_out_of_range_raise(name, settings, text):

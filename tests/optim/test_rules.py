@@ -261,7 +261,6 @@ def test_parameters_without_gradient_stay_and_get_no_state():
         ("AdamW", {"weight_decay": -1.0}, "Invalid weight_decay value: -1.0"),
         ("RMSprop", {"alpha": -1.0}, "Invalid alpha value: -1.0"),
         ("Adagrad", {"lr_decay": -1.0}, "Invalid lr_decay value: -1.0"),
-        ("SGD", {"differentiable": True}, "differentiable=True is not supported"),
     ],
 )
 def test_settings_out_of_range_raise(name, settings, text):

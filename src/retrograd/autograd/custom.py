@@ -10,7 +10,7 @@ NOTE [Deep nesting] A `backward` may run backward passes of its own, whose Funct
 Every 32nd level continues in a thread of its own, since Python limits the depth of each thread's
 stack; the thread that waits lends it its modes.
 
-This module knows a Function only by its `_derivative`, `_kind` and `_node_type`.
+This module knows a Function only by its `context.Definition`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import numpy as np
 from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
-from ..engine.record import attach, refuse_inference
+from ..engine.op import refuse_inference
+from ..engine.record import attach
 from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, wrote
 from ..engine.views import add_view
 from ..locks import structure
@@ -33,7 +34,7 @@ from ..locks import structure
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .function import BackwardCFunction, Function, FunctionCtx
+    from .context import BackwardCFunction, Definition, FunctionCtx
 
 __all__ = ["FunctionKind", "FunctionNode", "record"]
 
@@ -95,8 +96,8 @@ class FunctionKind(Kind):
 
     takes_undefined = True
 
-    def __init__(self, function: type[Function], outputs: int) -> None:
-        super().__init__(function.__name__, function._node_type, outputs)
+    def __init__(self, function: Definition, outputs: int) -> None:
+        super().__init__(function._name, function._node_type, outputs)
         self.function = function
 
     def history(self, node: Any, place: int) -> Node | None:
@@ -132,14 +133,6 @@ class FunctionKind(Kind):
         return [None if c is None else c._array for c in results]
 
 
-def still_wanted(node: Any, recorded: Sequence[bool], needed: set[Node]) -> tuple[bool, ...]:
-    """Which gradients a pass wants that runs only the nodes in `needed`."""
-    wanted = list(recorded)
-    for position, edge in zip(node.positions, node.edges, strict=True):
-        wanted[position] = edge in needed
-    return tuple(wanted)
-
-
 def in_thread(function: Any, *args: Any) -> Any:
     """What `function(*args)` returns or raises, run in a new thread: NOTE [Deep nesting]."""
     lent = {name: getattr(modes.state, name) for name in LENT}
@@ -157,7 +150,10 @@ def in_thread(function: Any, *args: Any) -> Any:
             modes.restore(before)
 
     thread = threading.Thread(target=body)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # there are no threads, as in a browser: the stack has to do
+        return function(*args)
     thread.join()
     if raised is not None:
         try:
@@ -200,7 +196,7 @@ def checked(node: Any, results: tuple[Any, ...]) -> list[Any]:
 
 
 def record(
-    cls: type[Function],
+    cls: Definition,
     ctx: BackwardCFunction,
     args: tuple[Any, ...],
     edges: tuple[Node | None, ...],
@@ -217,7 +213,7 @@ def record(
             if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
                 raise RuntimeError(AS_IS_SAVED)
     for tensor in ctx.dirty_tensors:
-        wrote(tensor, cls.__name__)
+        wrote(tensor, cls._name)
     made: list[Any] = list(outputs)
     differentiable = [recording and _wants_history(tensor, ctx) for tensor in outputs]
     node: Any = None
@@ -268,7 +264,7 @@ def _history(node: Any, index: int) -> Node:
 
 
 def check_dirty(
-    cls: type[Function],
+    cls: Definition,
     ctx: FunctionCtx,
     args: tuple[Any, ...],
     outputs: tuple[Any, ...],
@@ -278,15 +274,15 @@ def check_dirty(
     several = sum(isinstance(t, Tensor) for t in outputs) > 1
     for tensor in ctx.dirty_tensors:
         if not _among(tensor, outputs):
-            raise RuntimeError(DIRTY_NOT_RETURNED.format(name=cls.__name__))
+            raise RuntimeError(DIRTY_NOT_RETURNED.format(name=cls._name))
         if not _among(tensor, args):
             warnings.warn(DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
         elif recording:
             if tensor._view_of is not None and several:
-                raise RuntimeError(DIRTY_VIEW.format(name=cls.__name__))
+                raise RuntimeError(DIRTY_VIEW.format(name=cls._name))
             if tensor._node is not None and tensor._node.op is LEAF:
-                raise RuntimeError(DIRTY_LEAF.format(name=cls.__name__))
-            check_writable(tensor, cls.__name__ + ".apply", True)
+                raise RuntimeError(DIRTY_LEAF.format(name=cls._name))
+            check_writable(tensor, cls._name + ".apply", True)
 
 
 def with_history(

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, modes
-from ..backends.memory import memory, moved
 from ..engine.forward import Level, make_root, set_tangent, tangent_of
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
+from ..kernels.memory import memory, moved
 
 __all__ = [
     "UnpackedDualTensor",

@@ -12,11 +12,11 @@ from .. import modes
 from ..engine import backward as engine
 from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.graph import FREED, LEAF, Node
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.search import reachable
 from ..engine.tensor import Tensor, method, new_tensor, node_of
 from ..errors import SecondBackwardError
-from ..ops.history import retain_grad
+from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..engine.fitting import fit
 from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.hooks import RemovableHandle, hooks_of
-from ..engine.op import arrays, recorded
+from ..engine.namespaces import arrays, recorded
 from ..engine.placement import CPU
 from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
 from ..locks import new_lock

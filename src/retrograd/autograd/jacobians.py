@@ -9,7 +9,7 @@ import numpy as np
 from .. import modes
 from ..engine.batch import BatchLevel, batched, split
 from ..engine.forward import Level
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
 from .forward_ad import dual, parts
 from .functional_parts import (

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from .. import modes
-from ..backends.memory import address, root
 from ..engine.tensor import Tensor, new_tensor
+from ..kernels.memory import address, root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping

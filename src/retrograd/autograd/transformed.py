@@ -1,6 +1,6 @@
 """Custom Functions within transforms: their tangents in forward mode, their calls on batches.
 
-This module knows a Function only by its static methods.
+This module knows a Function only by its `context.Definition`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import modes
 from ..engine.batch import Batch, UnbatchableError
 from ..engine.forward import set_tangent, tangent_of
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .function import BackwardCFunction, Function
+    from .context import BackwardCFunction, Definition
 
 __all__ = ["VmapInfo", "is_batched", "on_batches", "push_tangents"]
 
@@ -128,11 +128,11 @@ def is_batched(args: Sequence[Any]) -> bool:
     return any(isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in args)
 
 
-def on_batches(cls: type[Function], args: Sequence[Any]) -> Any:
+def on_batches(cls: Definition, args: Sequence[Any]) -> Any:
     """Call a Function on batches by its `vmap`; without one, it runs once per example."""
     level = max((a._array.level for a in args if is_batched([a])), key=lambda each: each.depth)
     if "vmap" not in defined(cls) or any(level.holds(a) and a._node is not None for a in args):
-        raise UnbatchableError(f"{cls.__name__} is a custom Function without a vmap of its own")
+        raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
     held = [a._array.value if level.holds(a) else a for a in args]
     dims = tuple([0 if level.holds(a) and not a._array.shared else None for a in args])
     output, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held)
@@ -141,7 +141,7 @@ def on_batches(cls: type[Function], args: Sequence[Any]) -> Any:
     places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outputs)
     if len(places) != len(outputs):
         raise RuntimeError(
-            f"{cls.__name__}.vmap returned {len(outputs)} outputs and {len(places)} out_dims: one "
+            f"{cls._name}.vmap returned {len(outputs)} outputs and {len(places)} out_dims: one "
             "is needed for each"
         )
     made = [
@@ -151,7 +151,7 @@ def on_batches(cls: type[Function], args: Sequence[Any]) -> Any:
     return tuple(made) if several else made[0]
 
 
-def defined(cls: type[Function]) -> set[str]:
+def defined(cls: Any) -> set[str]:
     """The names that a Function's classes define, below `autograd.Function` itself."""
     above = cls.__mro__[: [base.__name__ for base in cls.__mro__].index("Function")]
     return {name for base in above for name in vars(base)}

@@ -1,7 +1,4 @@
-"""Leaves: a complete cotangent is added to `.grad`, under the leaf's own lock.
-
-In C once more: `src/native/leaves.c`.
-"""
+"""Leaves: a complete cotangent is added to `.grad`, under the leaf's own lock."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import quietly
+from . import native
 from .tensor import Tensor, as_array, cell_of, new_tensor, wrote
 
 __all__ = ["accumulate", "add_grad", "add_to_leaf", "fit_leaf"]
@@ -72,6 +70,7 @@ def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
         add_grad(leaf, g, node.saved.lock)
 
 
+@native.in_c
 @quietly
 def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     """Add a complete cotangent, an array, to the leaf's `.grad`, under the leaf's own lock."""

@@ -35,7 +35,8 @@ from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
 from .fitting import fit
 from .graph import FREED, LEAF, OUTPUT, PLAIN, Node
-from .op import ALONE, arrays, reals, recorded
+from .namespaces import arrays, reals, recorded
+from .op import ALONE
 from .search import last_contributors, needed_for, reachable
 from .tensor import Tensor, new_tensor
 

@@ -40,7 +40,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..quiet import copyto
 from .inplace import exchange, renew
-from .op import recorded
+from .namespaces import recorded
 from .record import finish
 from .tensor import Interpreted, Tensor, alias, concrete, new_tensor, twin
 

@@ -1,8 +1,8 @@
 """The functions that run ops: they compute, and record a node where a gradient is wanted.
 
 NOTE [Callers]
-Ops with one input, elementwise ones with two, and those with three differentiable ones have
-unrolled callers; every other op has the general one. All record the same node. Whatever is unusual
+Ops with one input and elementwise ones with two have unrolled callers; every other op has the
+general one. All record the same node. Whatever is unusual
 goes elsewhere: modes to `record.finish`, inputs that are no plain tensors and errors to `dispatch`.
 
 This is the hot path: a change here carries the figures of `benchmarks/overhead.py`.
@@ -17,10 +17,11 @@ import numpy as np
 from .. import dtypes, modes
 from ..quiet import QUIET, quieten, restore
 from . import native
-from .dispatch import as_tensor, dispatch, known, write_out
+from .dispatch import as_tensor, dispatch, write_out
 from .graph import Node, tick
+from .op import INFERENCE_SAVED
 from .overriding import PASSED, UNASKED, intercept
-from .record import INFERENCE_SAVED, STALE, finish
+from .record import STALE, finish
 from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["caller", "hasten", "operator_caller"]
+__all__ = ["binary_caller", "caller", "finished", "native_caller"]
 
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
@@ -40,8 +41,6 @@ def caller(op: Op) -> Callable[..., Any]:
         return unary_caller(op)
     if plain and op.is_binary:
         return binary_caller(op)
-    if plain and len(op.inputs) == len(op.vjps) == 3:
-        return ternary_caller(op)
     return general_caller(op)
 
 
@@ -109,11 +108,6 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         return t
 
     return call
-
-
-def operator_caller(op: Op) -> Callable[..., Any]:
-    """The caller of a binary op as an operator: what it does not know gives NotImplemented."""
-    return binary_caller(op, known)
 
 
 def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # noqa: PLR0915 (unrolled)
@@ -223,82 +217,13 @@ def keeps(plan: tuple[int | None, ...]) -> tuple[bool, bool, bool] | None:
     return kept if any(kept) else None
 
 
-def ternary_caller(op: Op) -> Callable[..., Any]:
-    """The caller of an op with three differentiable inputs, of which the last two may be None.
-
-    `linear` is one: unrolled, a layer's call costs 2 µs less than through the general caller.
-    """
-    forward, special = op.forward, modes
-    node = Node()
-    plans = [op.plan([node if mask & bit else None for bit in (1, 2, 4)]) for mask in range(8)]
-    facts, exact, broadcasts = bool(op.facts), op.exact, op.elementwise
-    last_shape = op.facts == (f"{op.inputs[2]}_shape",)
-    plain = UNASKED
-
-    def call(a: Any, b: Any, c: Any, **params: Any) -> Any:
-        if a.__class__ not in plain or b.__class__ not in plain or c.__class__ not in plain:
-            found = intercept(call, (a, b, c), params)
-            if found is not PASSED:
-                return found
-        token = quieten(QUIET)
-        try:
-            x = a._array
-            y = None if b is None else b._array
-            z = None if c is None else c._array
-            r = forward(x, y, z, **params) if params else forward(x, y, z)
-        except Exception as error:
-            return dispatch(op, (a, b, c), params, error)
-        finally:
-            restore(token)
-        first = a._node
-        second = None if b is None else b._node
-        third = None if c is None else c._node
-        stale = any(e is not None and e.op is STALE for e in (first, second, third))
-        if special.special or special.inference_seen or stale:
-            return finish(op, (a, b, c), r, params)
-        if r.__class__ is not ndarray:
-            r = asarray(r)
-        t = _new(Tensor)
-        t._array = r
-        t._cell = None
-        mask = (first is not None) + 2 * (second is not None) + 4 * (third is not None)
-        if not mask:
-            t._node = None
-            return t
-        t._node = node = Node()
-        node.op = op
-        node.seq = tick()
-        node.edges = (first, second, third)
-        node.hooks = node._cell = None
-        values = (a, b, c, r)  # the output is ~0, which is the last of them
-        node.saved = tuple([None if place is None else values[place] for place in plans[mask]])
-        if last_shape:
-            node.params = (None if z is None else z.shape,)
-        else:
-            node.params = op.collect((a, b, c), params) if facts else ()
-        node.shape = shape = r.shape
-        node.dtype = dtype = r.dtype
-        node.fits = (
-            exact
-            and x.dtype is dtype
-            and (y is None or y.dtype is dtype)
-            and (z is None or z.dtype is dtype)
-            and (first is None or first.dtype is dtype)
-            and (second is None or second.dtype is dtype)
-            and (third is None or third.dtype is dtype)
-            and not (broadcasts and any(e is not None and e.shape != shape for e in node.edges))
-        )
-        return t
-
-    return call
-
-
 def general_caller(op: Op) -> Callable[..., Any]:
     """The caller of every other op: any inputs (None for an absent one), parameters, outputs."""
     forward, special, single = op.forward, modes, op.outputs == 1
     recordable = bool(op.vjps) and not op.view
     places = tuple([i for i, name in enumerate(op.inputs) if name in op.vjps])
     variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
+    exact = op.exact and not variadic
     plain = UNASKED
 
     def call(*inputs: Any, **params: Any) -> Any:
@@ -343,33 +268,48 @@ def general_caller(op: Op) -> Callable[..., Any]:
         node.hooks = node._cell = None
         node.saved = op.keep(edges, inputs, (r,)) if saves else ()
         node.params = op.collect(inputs, params) if facts else ()
-        node.fits = False
         node.shape = r.shape
         node.dtype = r.dtype
+        node.fits = exact and alike(inputs, edges, r, op.elementwise)
         return t
 
     return call
+
+
+def alike(inputs: tuple[Any, ...], edges: list[Any], r: Any, shapes: bool) -> bool:
+    """Whether inputs, edges and the result `r` have one dtype, and edges its shape if `shapes`."""
+    dtype, shape = r.dtype, r.shape
+    return all(t is None or t._array.dtype is dtype for t in inputs) and all(
+        e is None or (e.dtype is dtype and (not shapes or e.shape == shape)) for e in edges
+    )
+
+
+def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, Any]) -> Any:
+    """What a caller in C makes of the arrays that it computed, where recording is not plain."""
+    if op.is_binary:
+        inputs = (inputs[0], as_tensor(inputs[1], inputs[0]._array.dtype))
+    return finish(op, inputs, results, params)
 
 
 NEVER, DTYPES, SHAPES = range(3)  # what must be equal for a node's `fits`
 NO_VIEW, VIEW, MAYBE_VIEW = range(3)
 
 
-def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
-    """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain."""
+def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
+    """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain.
+
+    What the forward raises there goes to `otherwise`, as in Python.
+    """
     built = native.native
     if built is None or not op.inputs or 1 < op.grad_outputs < op.outputs:
         return call
     if len(op.inputs) > built.MOST or len(op.saves) > built.MOST:
         return call
     places = tuple([op.inputs.index(name) for name in op.vjps])
-    if op.view or op.variadic or op.outputs != 1:
+    if op.view or op.variadic or op.outputs != 1 or not op.exact:
         fits = NEVER
-    elif op.is_binary:
-        fits = SHAPES
     else:
-        unrolled = len(op.inputs) == 1 or len(op.inputs) == len(op.vjps) == 3
-        fits = (SHAPES if op.elementwise else DTYPES) if unrolled and op.exact else NEVER
+        fits = SHAPES if op.elementwise else DTYPES
     bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
     keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
     return built.Caller(  # type: ignore[no-any-return]
@@ -388,4 +328,5 @@ def hasten(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
         variadic=op.variadic,
         takes_scalar=op.is_binary,
         loops=getattr(op.forward, "loops", op.forward),
+        otherwise=otherwise,
     )

@@ -40,7 +40,8 @@ from .anomaly import say
 from .backward import run
 from .fitting import fit
 from .graph import LEAF, Node, leaf_node, new_node
-from .op import parameters_of, recorded
+from .namespaces import recorded
+from .op import parameters_of
 from .record import walk
 from .tensor import Tensor, new_tensor, node_of, set_requires_grad, twin
 from .views import live_views

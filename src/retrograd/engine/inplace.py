@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from ..backends.memory import overlaps
+from ..kernels.memory import overlaps
 from ..quiet import copyto
 from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, new_node, tick
 from .graph import target as shown_target
 from .hooks import hooks_of
-from .op import OPS
 from .record import STALE, derived, make_node, walk
+from .registry import OPS
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, method, new_tensor, node_of, twin, wrote
 from .views import References, base_of, live_views

@@ -9,6 +9,11 @@ the package it was built and, as a checksum, from which C sources, as `setup.py`
 sources are compared where they lie beside the package, which is where they change. `setup` finds
 slots by name, and compares what both sides count by a number. Whatever fails, the package goes on
 without it, with a warning, and `native` is None.
+
+NOTE [Twins]
+`in_c` gives a function of the engine its twin in C, under the same name. The twin keeps the
+function, and calls it for whatever is not plain; before `bind`, or where that failed, for
+everything. So no module is changed after its import.
 """
 
 from __future__ import annotations
@@ -18,12 +23,17 @@ import os
 import sys
 import warnings
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import __version__
 from ..locks import ONE_AT_A_TIME
+from ..version import __version__
 
-__all__ = ["native", "set_up"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["bind", "in_c", "native"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 NAME = f"{__package__}._native"
 SOURCES = os.path.join(os.path.dirname(__file__), "..", "..", "native")
@@ -61,16 +71,22 @@ def load() -> None:
             leave_out(error)
 
 
-def set_up(**parts: Any) -> Any:
-    """Let the extension find the parts of the engine; it gives what stands for `Cell.bump`.
-
-    None where there is no extension, or none that fits.
-    """
+def bind(**parts: Any) -> None:
+    """Let the extension find the parts of the engine, if there is one that fits."""
     try:
-        return None if native is None else native.setup(**parts)
+        if native is not None:
+            native.setup(**parts)
     except Exception as error:
         leave_out(error)
-        return None
+
+
+def in_c(function: F) -> F:
+    """The twin of `function` in C, where that was built: NOTE [Twins]."""
+    try:
+        return function if native is None else native.twin(function)  # type: ignore[no-any-return]
+    except Exception as error:
+        leave_out(error)
+        return function
 
 
 def leave_out(error: Exception) -> None:

@@ -2,6 +2,8 @@
 
     exp = declare("exp(input)", np.exp, slope=lambda xp, out: out, ...)
 
+`registry.declare` makes a record and enters it. Here is what one is: data, and what follows.
+
 NOTE [The record]
 1. The signature names the inputs (tensors), after `*` the parameters, after `->` the outputs (one,
    called `out`, where nothing is said). `*tensors` is a sequence of inputs, `-> *parts` a sequence
@@ -21,91 +23,31 @@ NOTE [The record]
    left to fit (an elementwise op with one input is always exact).
 7. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
    and those whose parameters name dimensions need not say it.
-
-NOTE [Namespaces]
-`arrays` and `recorded` are what formulas know as `xp`: by the op's name, the first has its forward,
-the second its caller. So a formula that calls ops runs on arrays and on tensors alike. `reals` is
-`arrays` for nodes whose values are all real: there `conj`, for one, is the identity. They are
-modules because CPython reads a module's names fastest.
 """
 
 from __future__ import annotations
 
 import re
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes, modes
-from ..quiet import CALM
-from . import accumulation, callers, graph, native, overriding, tensor, views
-from .anomaly import noted
-from .callers import caller, hasten, operator_caller
-from .fitting import fit
-from .graph import (
-    FREED,
-    JOINED,
-    MANY,
-    OUTPUT,
-    PLAIN,
-    VARIADIC,
-    Cell,
-    Kind,
-    Leaf,
-    Node,
-    output_node,
-    tick,
-)
-from .record import INFERENCE_SAVED, STALE
-from .saved import saved_properties
-from .tensor import Tensor, as_array, method, new_tensor, wrote
+from .. import modes
+from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
+from .namespaces import arrays
+from .tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["OPS", "Example", "Op", "arrays", "declare", "example", "operator", "recorded"]
-
-arrays: Any = ModuleType("arrays")
-reals: Any = ModuleType("reals")
-recorded: Any = ModuleType("recorded")
+__all__ = ["INFERENCE_SAVED", "Example", "Op", "example", "parameters_of", "refuse_inference"]
 
 ALONE, TOGETHER = -1, -2  # how a formula takes values: see `entry`
 
-_bump = native.set_up(
-    tensor=Tensor,
-    node=Node,
-    kind=Kind,
-    cell=Cell,
-    leaf=Leaf,
-    view=views.View,
-    constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
-    modes=vars(modes),
-    state=modes.state,
-    refused=STALE,
-    output_kind=OUTPUT,
-    numbers=getattr(tick, "__self__", None),
-    as_array=as_array,
-    scalar_array=dtypes.scalar_array,
-    wrote=wrote,
-    noted=noted,
-    calm=CALM,
-    fit=fit,
-    fit_leaf=accumulation.fit_leaf,
-    new_tensor=new_tensor,
-    freed=FREED,
-    arrays=arrays,
-    reals=reals,
-    add=np.add,
-    intercept=overriding.intercept,
-    passed=overriding.PASSED,
-    overrides_nothing=overriding.overrides_nothing,
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
+    "normal tensor and use it in autograd: x = x.clone()"
 )
-if _bump is not None:  # all or nothing: who counts writes and lists views in C does so everywhere
-    Cell.bump, views.enlist = _bump, native.native.enlist  # type: ignore[method-assign]
-    accumulation.add_to_leaf, tensor.wrote = native.native.add_to_leaf, native.native.wrote
-
-OPS: dict[str, Op] = {}
 
 # Parameters that count dimensions, and those that speak of shapes in a way of their own.
 DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
@@ -136,8 +78,19 @@ def example(specs: str, **params: Any) -> Example:
     return Example(specs, params)
 
 
+def refuse_inference(value: Any) -> None:
+    """Raise if an inference tensor is about to be saved for the backward pass."""
+    if isinstance(value, Tensor) and value._inference:
+        raise RuntimeError(INFERENCE_SAVED)
+
+
+def no_members(op: Op) -> dict[str, Any]:
+    """The members of a node class that shows nothing of what its nodes save."""
+    return {}
+
+
 class Op(Kind):
-    """One operation: see NOTE [The record]."""
+    """One operation: see NOTE [The record]. `members(op)` are those of the class of its nodes."""
 
     def __init__(
         self,
@@ -157,6 +110,7 @@ class Op(Kind):
         complex: bool = True,
         inplace: bool | None = None,
         node_name: str | None = None,
+        members: Callable[[Op], dict[str, Any]] = no_members,
         batch: Any = "auto",
         doc: str = "",
     ) -> None:
@@ -173,7 +127,7 @@ class Op(Kind):
         self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
-        self.doc = doc
+        self.doc, self.members = doc, members
         if slope is not None:
             formulas = {self.inputs[0]: slope_formula(slope)}
         unknown = set(formulas) - set(self.inputs)
@@ -204,7 +158,7 @@ class Op(Kind):
         """The class of this op's nodes, made when the first is shown: imports stay quick."""
         found = self.__dict__.get("_node_type")
         if found is None:
-            members = {"__slots__": (), "__module__": __name__, **saved_properties(self)}
+            members = {"__slots__": (), "__module__": __name__, **self.members(self)}
             made = type(self.node_name, (Node,), members)
             found = self.__dict__.setdefault("_node_type", made)  # one class in all threads
         return found  # type: ignore[no-any-return]
@@ -283,8 +237,7 @@ class Op(Kind):
         )
         if modes.inference_seen:
             for value in saved:
-                if isinstance(value, Tensor) and value._inference:
-                    raise RuntimeError(INFERENCE_SAVED)
+                refuse_inference(value)
         return saved
 
     def collect(self, inputs: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -396,80 +349,3 @@ def entry(formula: Callable[..., Any], places: list[int]) -> tuple[Callable[...,
         p, q = places
         return lambda xp, g, values: formula(xp, g, values[p], values[q]), TOGETHER
     return lambda xp, g, values: formula(xp, g, *[values[p] for p in places]), TOGETHER
-
-
-def declare(
-    signature: str,
-    forward: Callable[..., Any],
-    *,
-    methods: Sequence[str] = (),
-    slope: Callable[..., Any] | None = None,
-    linear: str = "",
-    tangent: Callable[..., Any] | None = None,
-    elementwise: bool = False,
-    exact: bool = False,
-    view: bool | str = False,
-    nondiff: Sequence[str] = (),
-    examples: Sequence[Example] = (),
-    domain: tuple[float, float] = (-2.0, 2.0),
-    complex: bool = True,
-    inplace: bool | None = None,
-    node_name: str | None = None,
-    on_reals: Callable[..., Any] | None = None,
-    batch: Any = "auto",
-    doc: str = "",
-    **formulas: Callable[..., Any],
-) -> Callable[..., Any]:
-    """Enter an op into the registry and both namespaces; return its caller.
-
-    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
-    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
-    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
-    exists (by default for elementwise ops). `view` is True when the output shares the input's
-    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
-    simpler forward that formulas may use where all values are real; it may return its input.
-    `batch` is the op's rule for many examples at once, None for one at a time.
-    """
-    op = Op(
-        signature,
-        forward,
-        formulas,
-        slope=slope,
-        linear=linear,
-        tangent=tangent,
-        elementwise=elementwise,
-        exact=exact,
-        view=view,
-        nondiff=nondiff,
-        examples=examples,
-        domain=domain,
-        complex=complex,
-        inplace=inplace,
-        node_name=node_name,
-        batch=batch,
-        doc=doc,
-    )
-    if op.name in OPS:
-        raise TypeError(f"an op called {op.name!r} exists already")
-    op.call = call = named(op, caller(op))
-    OPS[op.name] = op
-    setattr(arrays, op.name, op.forward)
-    setattr(reals, op.name, on_reals or op.forward)
-    setattr(recorded, op.name, call)
-    for name in methods:
-        method(operator(call) if name.startswith("__") and op.is_binary else call, name)
-    return call
-
-
-def named(op: Op, call: Callable[..., Any]) -> Callable[..., Any]:
-    """A caller of the op in Python, under its name; where there is C, the one in C."""
-    call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
-    call.__doc__ = op.doc
-    call.op = op  # type: ignore[attr-defined]
-    op.callers.append(call)
-    return hasten(op, call)
-
-
-def operator(call: Any) -> Callable[..., Any]:
-    """The caller of a binary op as Python's operator: NotImplemented for unknown operands."""
-    return named(call.op, operator_caller(call.op))

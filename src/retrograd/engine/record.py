@@ -1,7 +1,7 @@
 """Recording off the hot path: every mode that deviates, inputs that are no plain tensors, errors.
 
-The callers in `op` record an ordinary operation themselves, in a few lines; whatever is unusual
-comes here, so that there is one careful implementation of it.
+The functions in `callers` record an ordinary operation themselves, in a few lines; whatever is
+unusual comes here, so that there is one careful implementation of it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["STALE", "attach", "derived", "finish", "refuse_inference", "set_outputs", "walk"]
-
-INFERENCE_SAVED = (
-    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
-    "normal tensor and use it in autograd: x = x.clone()"
-)
-
+__all__ = ["STALE", "attach", "derived", "finish", "set_outputs", "walk"]
 
 # Views made where nothing is recorded: leaves that require grad if their base does, as in PyTorch.
 UNRECORDED = ("inference", "no_grad")
@@ -135,12 +129,6 @@ def is_number(value: Any) -> bool:
     """
     array = value._array if isinstance(value, Tensor) else value
     return array.__class__ is np.ndarray and array.ndim == 0 and not array.flags.writeable
-
-
-def refuse_inference(value: Any) -> None:
-    """Raise if an inference tensor is about to be saved for the backward pass."""
-    if isinstance(value, Tensor) and value._inference:
-        raise RuntimeError(INFERENCE_SAVED)
 
 
 def link_views(op: Op, source: Tensor, outputs: list[Tensor], params: dict[str, Any]) -> None:

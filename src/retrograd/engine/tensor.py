@@ -19,8 +19,8 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..locks import structure
+from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
-from .interpreted import Interpreted, concrete
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
 from .views import live_views, sever
@@ -54,6 +54,43 @@ NO_LEAF = (
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
+
+
+class Interpreted:
+    """What stands for an array and carries out ops itself, such as a batch of arrays.
+
+    It tells shape and dtype like an array; whatever else is asked of it raises, and the op that
+    asked hands itself over to `interpret(op, inputs, params)`: see `engine.dispatch`.
+    """
+
+    __slots__ = ()
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    value: Tensor
+
+    def detached(self) -> Interpreted:
+        """The same without any history."""
+        raise NotImplementedError
+
+    def alike(self, made: Tensor) -> Interpreted:
+        """What stands for `made` in the same way, so that values like this may be written to it."""
+        raise NotImplementedError
+
+    def shares(self, other: Any) -> bool:
+        """Whether this lies in the memory of another one."""
+        raise NotImplementedError
+
+    def check_room(self, target: Tensor) -> None:
+        """Raise unless `target` may have this for its array from now on."""
+        raise NotImplementedError
+
+
+def concrete(array: Any) -> Any:
+    """The NumPy array behind a batch, for checks that every element has to pass."""
+    while isinstance(array, Interpreted):
+        array = array.value._array
+    return array
 
 
 class Tensor:
@@ -337,6 +374,7 @@ def node_of(tensor: Tensor) -> Any:
     return node.op.now(tensor) if node is not None and node.op.stale else node
 
 
+@native.in_c
 def wrote(tensor: Tensor, by: str, counted: bool = True) -> None:
     """Count a write to the memory of `tensor` by the op or method called `by`.
 

@@ -12,21 +12,21 @@ NOTE [Stale views]
    write costs as much as there are views made or used since the one before.
 4. A path that got long is replaced by one strided region, so that a view of a view of a view ... is
    followed in a few steps.
+
+A tensor is here whatever has the slots of one: `tensor` builds on this module.
 """
 
 from __future__ import annotations
 
 import math
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..backends.memory import address, root, strided
+from ..kernels.memory import address, root, strided
 from ..locks import structure
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from . import native
 
 __all__ = [
     "LONGEST",
@@ -56,7 +56,7 @@ class View:
 
     __slots__ = ("base", "origin", "path", "roots", "trace")
 
-    def __init__(self, base: Tensor, path: tuple[Any, ...], origin: str) -> None:
+    def __init__(self, base: Any, path: tuple[Any, ...], origin: str) -> None:
         self.base = base
         self.path = path
         self.origin = origin
@@ -85,7 +85,7 @@ class References:
 STEPS: dict[str, Any] = {}
 
 
-def shortened(base: Tensor, view: Tensor, path: tuple[Any, ...]) -> tuple[Any, ...]:
+def shortened(base: Any, view: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
     """A path of at most two steps from `base` to the same elements, where there is one.
 
     That is so where the base's elements lie densely in memory, in whatever order, and the view has
@@ -107,20 +107,21 @@ def shortened(base: Tensor, view: Tensor, path: tuple[Any, ...]) -> tuple[Any, .
     return steps if x.flags.c_contiguous else ((STEPS["permute"], {"dims": order}, None), *steps)
 
 
-def live_views(base: Tensor) -> list[Tensor]:
+def live_views(base: Any) -> list[Any]:
     """All views of `base` that live."""
     refs = {} if base._outdated is None else dict(base._outdated.refs)
     refs |= {id(ref): ref for ref in base._views or ()}
     return [view for ref in refs.values() if (view := ref()) is not None]
 
 
-def add_view(base: Tensor, view: Tensor, path: tuple[Any, ...], origin: str) -> None:
+def add_view(base: Any, view: Any, path: tuple[Any, ...], origin: str) -> None:
     """Make `view` a view of `base`."""
     view._view_of = View(base, path, origin)
     enlist(base, view)
 
 
-def enlist(base: Tensor, view: Tensor) -> None:
+@native.in_c
+def enlist(base: Any, view: Any) -> None:
     """Enter `view` among the live views of `base`; dead ones are swept as the list doubles."""
     with structure:
         views = base._views
@@ -131,7 +132,7 @@ def enlist(base: Tensor, view: Tensor) -> None:
         views.append(weakref.ref(view))
 
 
-def sever(tensor: Tensor, array: Any) -> None:
+def sever(tensor: Any, array: Any) -> None:
     """Part `tensor`, whose memory becomes `array`, from its views and its base where it must be.
 
     A view's path leads to its elements in memory of one shape and layout; in other memory it would
@@ -162,7 +163,7 @@ def sever(tensor: Tensor, array: Any) -> None:
             add_view(base, view, (), "resized")
 
 
-def path_inside(base: Tensor, view: Tensor) -> tuple[Any, ...] | None:
+def path_inside(base: Any, view: Any) -> tuple[Any, ...] | None:
     """A path from `base` to the elements of `view`, if they are among its own; else None."""
     x, y = base._array, view._array
     if not (x.__class__ is y.__class__ is np.ndarray) or root(x) is not root(y):
@@ -173,7 +174,7 @@ def path_inside(base: Tensor, view: Tensor) -> tuple[Any, ...] | None:
     return found if found and low <= first and last <= high else None
 
 
-def resized(tensor: Tensor, shape: tuple[int, ...]) -> Any:
+def resized(tensor: Any, shape: tuple[int, ...]) -> Any:
     """An array of `shape` in the memory of `tensor`, from its first element on; None for no room.
 
     The room is the array of its base, or the bytes that it had when it was resized before.
@@ -196,6 +197,6 @@ def resized(tensor: Tensor, shape: tuple[int, ...]) -> Any:
     return made
 
 
-def base_of(tensor: Tensor) -> Tensor:
+def base_of(tensor: Any) -> Any:
     """The tensor whose memory this one shows: itself, if it is no view."""
     return tensor if tensor._view_of is None else tensor._view_of.base

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..locks import new_lock
-from .op import OPS
+from .registry import OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

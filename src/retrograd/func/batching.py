@@ -12,7 +12,7 @@ from .. import modes, pytree
 from ..autograd.transformed import to_front
 from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.inplace import exchange
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, wrote
 from ..engine.views import base_of
 

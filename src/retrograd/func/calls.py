@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import dtypes, modes, pytree
 from ..autograd.forward_ad import dual, parts
 from ..engine.forward import Level
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from .reverse import pull_back, recording, settle, stranger, strangers, unpacked, value_of
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import pytree
 from ..autograd.jacobians import unit_vectors
 from ..autograd.pairs import check_holomorphic, from_cotangents, from_tangents
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from .batching import vmap
 from .forward import jvp

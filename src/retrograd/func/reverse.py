@@ -29,7 +29,8 @@ from ..engine.backward import run
 from ..engine.batch import give_back, variable
 from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
-from ..engine.op import OPS, recorded
+from ..engine.namespaces import recorded
+from ..engine.registry import OPS
 from ..engine.search import reachable
 from ..engine.tensor import Tensor, alias, new_tensor, node_of
 from ..engine.views import View, base_of, live_views

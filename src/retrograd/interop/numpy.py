@@ -23,9 +23,9 @@ import numpy as np
 from .. import dtypes, modes
 from ..engine.dispatch import as_tensor
 from ..engine.tensor import Interpreted, Tensor, has_tangent, new_tensor
-from ..ops.convert import convert
-from ..ops.create import copy_of
-from ..ops.outs import write_value
+from ..ops.core.arguments import write_value
+from ..ops.creation.from_data import copy_of
+from ..ops.tensor.conversion import convert
 from .numpy_table import ACCUMULATIONS, FUNCTIONS, PAIRS, QUESTIONS, REDUCTIONS, SCIPY, UFUNCS
 
 if TYPE_CHECKING:

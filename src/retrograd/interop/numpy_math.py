@@ -14,7 +14,7 @@ import numpy as np
 from .. import linalg, ops
 from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.gradient import gradient as slopes
+from ..ops.reduction.finite_difference import gradient as slopes
 from . import array_api as api
 from .array_api.arguments import flat, pair
 

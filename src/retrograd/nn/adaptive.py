@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.join import cat
+from ..ops.shape.join import cat
 from . import functional as F
 from .containers import ModuleList, Sequential
 from .linear import Linear

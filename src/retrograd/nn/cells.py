@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..engine.tensor import Tensor
-from ..ops import recurrent
+from ..ops.nn import rnn_cells
 from . import init
 from .module import Module
 from .settings import empty_parameter
@@ -110,7 +110,7 @@ class RNNCell(RNNCellBase):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         relu = self.nonlinearity == "relu"
-        step = recurrent.rnn_relu_cell if relu else recurrent.rnn_tanh_cell
+        step = rnn_cells.rnn_relu_cell if relu else rnn_cells.rnn_tanh_cell
         return step(input, h, *self._weights())
 
     def extra_repr(self) -> str:
@@ -146,7 +146,7 @@ class LSTMCell(RNNCellBase):
         """The next hidden and cell state."""
         states = (None, None) if hx is None else hx
         h, c = (self._state(input, state) for state in states)
-        return recurrent.lstm_cell(input, (h, c), *self._weights())
+        return rnn_cells.lstm_cell(input, (h, c), *self._weights())
 
 
 class GRUCell(RNNCellBase):
@@ -173,4 +173,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next hidden state."""
-        return recurrent.gru_cell(input, self._state(input, hx), *self._weights())
+        return rnn_cells.gru_cell(input, self._state(input, hx), *self._weights())

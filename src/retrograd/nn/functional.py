@@ -3,7 +3,7 @@
 # ruff: noqa: F401
 
 from ..engine import inplace, overriding
-from ..ops.activation import (
+from ..ops.activation.piecewise import (
     celu,
     elu,
     gelu,
@@ -29,56 +29,9 @@ from ..ops.activation import (
     tanhshrink,
     threshold,
 )
-from ..ops.adaptive import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-)
-from ..ops.attention import scaled_dot_product_attention
-from ..ops.classify import (
-    cross_entropy,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-    nll_loss,
-)
-from ..ops.contrast import (
-    cosine_embedding_loss,
-    cosine_similarity,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    pairwise_distance,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
-from ..ops.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-)
-from ..ops.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
-from ..ops.distance import pdist
-from ..ops.dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from ..ops.embedding import embedding, embedding_bag, one_hot
-from ..ops.fractional import (
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
-)
-from ..ops.grid import affine_grid, grid_sample
-from ..ops.head import linear_cross_entropy
-from ..ops.indexed import (
+from ..ops.activation.softmax_functional import gumbel_softmax, log_softmax, softmax, softmin
+from ..ops.compat.aten import conv_tbc, native_channel_shuffle
+from ..ops.compat.pool_with_indices import (
     adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d_with_indices,
@@ -86,9 +39,19 @@ from ..ops.indexed import (
     max_pool2d_with_indices,
     max_pool3d_with_indices,
 )
-from ..ops.likelihood import gaussian_nll_loss, kl_div, poisson_nll_loss
-from ..ops.linalg import linear
-from ..ops.loss import (
+from ..ops.linalg.distance import pdist
+from ..ops.linalg.matmul import linear
+from ..ops.linalg.matrix_products import bilinear
+from ..ops.loss.classification import (
+    cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+)
+from ..ops.loss.ctc import ctc_loss
+from ..ops.loss.divergence import gaussian_nll_loss, kl_div, poisson_nll_loss
+from ..ops.loss.elementwise import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     huber_loss,
@@ -97,10 +60,60 @@ from ..ops.loss import (
     smooth_l1_loss,
     soft_margin_loss,
 )
-from ..ops.matrices import bilinear
-from ..ops.multihead import multi_head_attention_forward
-from ..ops.native import conv_tbc, native_channel_shuffle
-from ..ops.normalization import (
+from ..ops.loss.linear_cross_entropy import linear_cross_entropy
+from ..ops.loss.metric import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from ..ops.nn.adaptive_pool import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
+from ..ops.nn.attention import scaled_dot_product_attention
+from ..ops.nn.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+)
+from ..ops.nn.conv_transpose import conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..ops.nn.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from ..ops.nn.embedding import embedding, embedding_bag, one_hot
+from ..ops.nn.fractional_pool import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
+from ..ops.nn.grid_sample import affine_grid, grid_sample
+from ..ops.nn.im2col import fold, unfold
+from ..ops.nn.interpolate import (
+    channel_shuffle,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+from ..ops.nn.max_unpool import max_unpool1d, max_unpool2d, max_unpool3d
+from ..ops.nn.multihead_attention import multi_head_attention_forward
+from ..ops.nn.normalization import (
     batch_norm,
     group_norm,
     instance_norm,
@@ -109,8 +122,7 @@ from ..ops.normalization import (
     normalize,
     rms_norm,
 )
-from ..ops.pad import pad
-from ..ops.pool import (
+from ..ops.nn.pool import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -121,19 +133,7 @@ from ..ops.pool import (
     max_pool2d,
     max_pool3d,
 )
-from ..ops.resample import (
-    channel_shuffle,
-    interpolate,
-    pixel_shuffle,
-    pixel_unshuffle,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
-)
-from ..ops.sequence import ctc_loss
-from ..ops.soft import gumbel_softmax, log_softmax, softmax, softmin
-from ..ops.unpool import max_unpool1d, max_unpool2d, max_unpool3d
-from ..ops.windows import fold, unfold
+from ..ops.shape.pad import pad
 
 celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = map(
     inplace.in_place, (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu, threshold)

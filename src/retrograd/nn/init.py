@@ -19,8 +19,8 @@ import numpy as np
 
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, new_tensor, wrote
-from ..ops.create import fill_value
-from ..ops.random import randperm
+from ..ops.creation.from_data import fill_value
+from ..ops.random.factories import randperm
 from ..quiet import quietly
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.join import cat, stack
+from ..ops.shape.join import cat, stack
 from .module import Module
 
 if TYPE_CHECKING:

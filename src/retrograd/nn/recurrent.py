@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from ..ops.recurrent_layers import Layers, run_layers
+from ..ops.nn.rnn_layers import Layers, run_layers
 from . import init
 from .module import Module
 from .settings import empty_parameter

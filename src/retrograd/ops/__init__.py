@@ -9,47 +9,52 @@ from types import ModuleType
 from typing import Any
 
 from ..engine import overriding
-from . import activation, along, copying, draw, history, operators, saved_names, structure, stubs
-from .arithmetic import *
-from .complex import *
-from .elementwise import *
-from .power import *
-from .trigonometry import *
-from .rounding import *
-from .comparison import *
-from .choice import *
-from .logic import *
-from .special import *
-from .shape import *
-from .permute import *
-from .expand import *
-from .region import *
-from .split import *
-from .reduce import *
-from .cumulative import *
-from .exponential import *
-from .extrema import *
-from .positions import *
-from .statistics import *
-from .index import *
-from .join import *
-from .arrange import *
-from .assign import *
-from .scatter import *
-from .masks import *
-from .pad import *
-from .ordering import *
-from .linalg import *
-from .create import *
-from .fill import *
-from .formats import *
-from .like import *
-from .methods import *
-from .storage import *
-from .convert import *
-from .random import *
-from .printing import *
-from .activation import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
+from . import stubs
+from .compat import saved_names
+from .core import structure
+from .random import inplace
+from .tensor import autograd_methods, operators, pickling
+from .elementwise.arithmetic import *
+from .elementwise.complex import *
+from .elementwise.exp_log import *
+from .elementwise.power import *
+from .elementwise.trigonometry import *
+from .elementwise.rounding import *
+from .elementwise.comparison import *
+from .elementwise.clamp_where import *
+from .elementwise.logic import *
+from .special.erf_gamma import *
+from .shape.reshape import *
+from .shape.permute import *
+from .shape.expand import *
+from .shape.basic_views import *
+from .shape.split import *
+from .reduction.sum_prod import *
+from .reduction.scan import *
+from .activation.softmax import *
+from .reduction.extrema import *
+from .reduction.arg_extrema import *
+from .reduction.variance import *
+from .reduction.vector_norm import *
+from .indexing.index import *
+from .shape.join import *
+from .shape.rearrange import *
+from .indexing.assign import *
+from .indexing.scatter import *
+from .indexing.masked_fill import *
+from .shape.pad import *
+from .sorting.sort import *
+from .linalg.matmul import *
+from .creation.from_data import *
+from .creation.factories import *
+from .creation.memory_format import *
+from .creation.like import *
+from .tensor.inspection import *
+from .tensor.storage import *
+from .tensor.conversion import *
+from .random.factories import *
+from .tensor.printing import *
+from .activation.piecewise import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
 
 operators.show_operators()
 overriding.publish(globals(), "retrograd")

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer
-from .rules import (
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-    zeros_for,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .rules import Rule, check_settings, settings
 
 __all__ = ["Adadelta"]
 
 
-class Adadelta(Optimizer):
+class Adadelta(Rule):
     """Adadelta: `p <- p - lr * s`, `s = g * sqrt(u + eps) / sqrt(v + eps)`.
 
     `v` is a running average of `g * g`, `u` one of `s * s`, both of rate `rho`. `weight_decay` and
@@ -41,6 +27,8 @@ class Adadelta(Optimizer):
     tensor([-0.6903, -0.4807], requires_grad=True)
     """
 
+    arrays = ("square_avg", "acc_delta")
+
     def __init__(
         self,
         params: Any,
@@ -54,53 +42,25 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, rho=rho)
         if rho > 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_settings(eps=eps, weight_decay=weight_decay)
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own.update(zeros_for(x, "square_avg", "acc_delta"))
-                count_step(own)
-                averages = own["square_avg"]._array, own["acc_delta"]._array
-                for part in real_pieces(x, p._gradient._array, *averages):
-                    _adadelta(*part, group)
-                wrote_all(p, own, "Adadelta.step")
-        return loss
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The same in every step."""
+        return group["lr"], group["rho"], 1 - group["rho"], group["eps"]
 
-
-def _adadelta(x: Any, g: Any, square: Any, steps: Any, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    rho, eps, decay = group["rho"], group["eps"], group["weight_decay"]
-    keep, take, eps, decay, lr = constants(x.dtype, rho, 1 - rho, eps, decay, group["lr"])
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        g = g + x * decay
-    square *= keep
-    square += g * g * take
-    step = np.sqrt(steps + eps) / np.sqrt(square + eps) * g
-    steps *= keep
-    steps += step * step * take
-    x -= step * lr
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        lr, keep, take, eps = numbers
+        v, u = state
+        v *= keep
+        v += g * g * take
+        s = np.sqrt(u + eps) / np.sqrt(v + eps) * g
+        u *= keep
+        u += s * s * take
+        x -= s * lr

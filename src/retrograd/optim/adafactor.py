@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..dtypes import real_of
 from ..engine.tensor import Tensor, new_tensor
-from .optimizer import Optimizer
-from .rules import count_step, evaluate, first_step, quiet_step, wrote_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .rules import Rule, scalar, settings
 
 __all__ = ["Adafactor"]
 
 
-class Adafactor(Optimizer):
+class Adafactor(Rule):
     """Adafactor: `p <- p - a * u / max(1, rms(u) / d)`, `u = g / sqrt(v)`.
 
     `v` averages `|g| ** 2` at the rate `1 - step ** beta2_decay`; of matrices (the last two
@@ -38,6 +34,9 @@ class Adafactor(Optimizer):
     tensor([0.8419, 1.8419], requires_grad=True)
     """
 
+    arrays = ("row_var", "col_var", "variance")
+    elementwise = False
+
     def __init__(
         self,
         params: Any,
@@ -50,6 +49,7 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
+        defaults = settings(locals())
         if isinstance(lr, Tensor) and lr._array.size != 1:
             raise ValueError("Tensor lr must be 1-element")
         for name, value in (
@@ -64,65 +64,42 @@ class Adafactor(Optimizer):
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
         if not d >= 1.0:
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None or not p._array.size:
-                    continue
-                own = self.state[p]
-                if not own:
-                    own.update(_start(p._array))
-                g = -p._gradient._array if group["maximize"] else p._gradient._array
-                _adafactor(p._array, g, own, count_step(own), group)
-                wrote_all(p, own, "Adafactor.step")
-        return loss
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """Means over the last two dimensions, or all squares of a vector."""
+        shapes = {"variance": x.shape}
+        if x.ndim > 1:
+            shapes = {"row_var": (*x.shape[:-1], 1), "col_var": (*x.shape[:-2], 1, x.shape[-1])}
+        real = real_of(x.dtype)
+        averages = {name: new_tensor(np.zeros(shape, real)) for name, shape in shapes.items()}
+        return {"step": scalar(0), **averages}
 
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The share of the new squares, the largest relative step, and the weight decay."""
+        keep = 1 - group["lr"] * group["weight_decay"]
+        return step ** group["beta2_decay"], min(group["lr"], step**-0.5), keep
 
-def _start(x: Any) -> dict[str, Any]:
-    """New state: means over the last two dimensions, or all squares of a vector."""
-    shapes = {"variance": x.shape}
-    if x.ndim > 1:
-        shapes = {"row_var": (*x.shape[:-1], 1), "col_var": (*x.shape[:-2], 1, x.shape[-1])}
-    real = real_of(x.dtype)
-    averages = {name: new_tensor(np.zeros(shape, real)) for name, shape in shapes.items()}
-    return {"step": first_step(), **averages}
-
-
-def _adafactor(x: Any, g: Any, own: dict[str, Any], step: float, group: dict[str, Any]) -> None:
-    """The rule for one array; not in blocks, for rows and columns need the whole."""
-    lr, kind = float(group["lr"]), real_of(x.dtype)
-    eps1, eps2 = group["eps"]
-    low = float(np.finfo(kind).eps) if eps1 is None else eps1
-    take = kind.type(step ** group["beta2_decay"])
-    size = max(eps2, rms(x)) * min(lr, step**-0.5)
-    if group["weight_decay"]:
-        x *= kind.type(1 - lr * group["weight_decay"])
-    squares = (g * g.conj()).real
-    if x.ndim > 1:
-        row, column = own["row_var"]._array, own["col_var"]._array
-        row += (squares.mean(-1, keepdims=True) - row) * take
-        column += (squares.mean(-2, keepdims=True) - column) * take
-        scale = row * column / np.maximum(row.mean(-2, keepdims=True), kind.type(low))
-    else:
-        variance = own["variance"]._array
-        variance += (squares - variance) * take
-        scale = variance
-    update = g / np.sqrt(np.maximum(scale, kind.type(low * low)))
-    x -= update * kind.type(size / max(1.0, rms(update) / group["d"]))
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        if not x.size:
+            return
+        (take, most, keep), (eps1, eps2) = numbers, group["eps"]
+        low = float(np.finfo(real_of(x.dtype)).eps) if eps1 is None else eps1
+        size = max(eps2, rms(x)) * most
+        x *= keep
+        squares = (g * g.conj()).real
+        if x.ndim > 1:
+            row, column = state
+            row += (squares.mean(-1, keepdims=True) - row) * take
+            column += (squares.mean(-2, keepdims=True) - column) * take
+            v = row * column / np.maximum(row.mean(-2, keepdims=True), low)
+        else:
+            (v,) = state
+            v += (squares - v) * take
+        update = g / np.sqrt(np.maximum(v, low * low))
+        x -= update * (size / max(1.0, rms(update) / group["d"]))
 
 
 def rms(x: Any) -> float:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import new_tensor
-from .optimizer import Optimizer
-from .rules import (
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    first_step,
-    passing,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..engine.tensor import Tensor
+from .rules import Rule, check_settings, filled, scalar, settings
 
 __all__ = ["Adagrad"]
 
 
-class Adagrad(Optimizer):
+class Adagrad(Rule):
     """Adagrad: `p <- p - lr' * g / (sqrt(s) + eps)` with the sum `s` of `g * g` so far.
 
     `lr' = lr / (1 + (step - 1) * lr_decay)`; `s` starts at `initial_accumulator_value`;
@@ -43,6 +28,8 @@ class Adagrad(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    arrays = ("sum",)
+
     def __init__(
         self,
         params: Any,
@@ -57,6 +44,7 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = settings(locals())
         check_settings(
             lr=lr,
             lr_decay=lr_decay,
@@ -64,49 +52,22 @@ class Adagrad(Optimizer):
             initial_accumulator_value=initial_accumulator_value,
             eps=eps,
         )
-        check_implementation(differentiable, foreach=foreach, fused=fused)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
-                start = group["initial_accumulator_value"]
-                start = complex(start, start) if p._array.dtype.kind == "c" else start
-                total = np.full(p._array.shape, start, p._array.dtype)
-                self.state[p] = {"step": first_step(), "sum": new_tensor(total)}
+                self.state[p] = self.begin(p._array, group)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                own = self.state[p]
-                step = count_step(own)
-                lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-                for part in real_pieces(p._array, p._gradient._array, own["sum"]._array):
-                    _adagrad(*part, lr, group)
-                wrote_all(p, own, "Adagrad.step")
-        return loss
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The sum begins at a setting."""
+        return {"step": scalar(0), "sum": filled(x, group["initial_accumulator_value"])}
 
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The decaying step size, and `eps`."""
+        return group["lr"] / (1 + (step - 1) * group["lr_decay"]), group["eps"]
 
-def _adagrad(x: Any, g: Any, total: Any, lr: float, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    eps, decay = constants(x.dtype, group["eps"], group["weight_decay"])
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        g = g + x * decay
-    total += g * g
-    x -= g / (np.sqrt(total) + eps) * passing(x.dtype, lr)[0]
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        (size, eps), (total,) = numbers, state
+        total += g * g
+        x -= g / (np.sqrt(total) + eps) * size

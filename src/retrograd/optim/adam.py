@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import new_tensor
-from .optimizer import Optimizer
-from .rules import (
-    check_betas,
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    first_step,
-    is_small,
-    passing,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .rules import Rule, check_betas, check_settings, settings, spare
 
 __all__ = ["Adam"]
 
-add, subtract, multiply, divide = np.add, np.subtract, np.multiply, np.divide
-maximum, sqrt = np.maximum, np.sqrt
 
-
-class Adam(Optimizer):
+class Adam(Rule):
     """Adam: `p <- p - lr * m' / (sqrt(v') + eps)` with averages `m` of `g` and `v` of `g * g`.
 
     `m'` and `v'` are the averages, of rates `betas`, freed of their start at zero. The gradient
@@ -50,6 +29,8 @@ class Adam(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    arrays = ("exp_avg", "exp_avg_sq")
+
     def __init__(
         self,
         params: Any,
@@ -66,101 +47,39 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        betas = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
-        check_implementation(differentiable, foreach=foreach, fused=fused)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            self._update(group)
-        return loss
+    def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """One more with `amsgrad`."""
+        return (*self.arrays, "max_exp_avg_sq") if group["amsgrad"] else self.arrays
 
-    def _update(self, group: dict[str, Any]) -> None:
-        writer = f"{type(self).__name__}.step"
-        known: Any = None
-        settings: Any = ()
-        for p in group["params"]:
-            grad = p._gradient
-            if grad is None:
-                continue
-            x, own = p._array, self.state[p]
-            if not own:
-                _start(own, x, group["amsgrad"])
-            step = count_step(own)
-            if known != (step, x.dtype):
-                known = (step, x.dtype)
-                settings = (*_settings(group, x.dtype, step), group)
-            arrays = [x, grad._array, own["exp_avg"]._array, own["exp_avg_sq"]._array]
-            if group["amsgrad"]:
-                arrays.append(own["max_exp_avg_sq"]._array)
-            if x.dtype.kind == "f" and is_small(x):
-                _adam(arrays, settings)
-            else:
-                for part in real_pieces(*arrays):
-                    _adam(part, settings)
-            wrote_all(p, own, writer)
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """Bias corrections are folded into the step size and `eps`."""
+        beta1, beta2 = group["betas"]
+        root = (1 - beta2**step) ** 0.5
+        size = group["lr"] * root / (1 - beta1**step)
+        return 1 - beta1, beta2, 1 - beta2, size, group["eps"] * root
 
-
-def _start(own: dict[str, Any], x: Any, amsgrad: bool) -> None:
-    own["step"] = first_step()
-    names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if amsgrad else [])]
-    for name in names:
-        own[name] = new_tensor(np.zeros(x.shape, x.dtype))
-
-
-def _settings(group: dict[str, Any], dtype: Any, step: float) -> list[Any]:
-    """The numbers of one step: bias corrections are folded into the step size and `eps`."""
-    lr, decay = float(group["lr"]), group["weight_decay"]
-    beta1, beta2 = group["betas"]
-    root = (1 - beta2**step) ** 0.5
-    size = lr * root / (1 - beta1**step)
-    shrink = 1 - lr * decay if group["decoupled_weight_decay"] else decay
-    return [
-        *constants(dtype, 1 - beta1, beta2, 1 - beta2, shrink),
-        *passing(dtype, size, group["eps"] * root),
-    ]
-
-
-def _adam(arrays: Any, settings: Any) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    x, g, m, v = arrays[:4]
-    take1, keep2, take2, shrink, size, eps, group = settings
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        if group["decoupled_weight_decay"]:
-            multiply(x, shrink, x)
-        else:
-            g = g + multiply(x, shrink)
-    t = subtract(g, m)
-    multiply(t, take1, t)
-    add(m, t, m)
-    multiply(g, g, t)
-    multiply(t, take2, t)
-    multiply(v, keep2, v)
-    add(v, t, v)
-    if group["amsgrad"]:
-        v = maximum(arrays[4], v, out=arrays[4])
-    sqrt(v, t)
-    add(t, eps, t)
-    divide(m, t, t)
-    multiply(t, size, t)
-    subtract(x, t, x)
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        take1, keep2, take2, size, eps = numbers
+        m, v = state[:2]
+        t = g - m
+        t *= take1
+        m += t
+        t = np.multiply(g, g, out=spare(t))
+        t *= take2
+        v *= keep2
+        v += t
+        if group["amsgrad"]:
+            v = state[2] = np.maximum(state[2], v, out=spare(state[2]))
+        t = np.sqrt(v, out=spare(t))
+        t = np.add(t, eps, out=spare(t))
+        t = np.divide(m, t, out=spare(t))
+        t *= size
+        x -= t

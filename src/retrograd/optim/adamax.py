@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer
-from .rules import (
-    check_betas,
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    passing,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-    zeros_for,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .rules import Rule, check_betas, check_settings, settings, spare
 
 __all__ = ["Adamax"]
 
 
-class Adamax(Optimizer):
+class Adamax(Rule):
     """Adamax: `p <- p - lr * m' / u` with the average `m` of `g` and `u <- max(beta2 * u, |g|)`.
 
     `m'` is `m` freed of its start at zero; `eps` is added to `|g|`. `weight_decay` and `maximize`
@@ -43,6 +27,8 @@ class Adamax(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    arrays = ("exp_avg", "exp_inf")
+
     def __init__(
         self,
         params: Any,
@@ -56,50 +42,23 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        betas = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own.update(zeros_for(x, "exp_avg", "exp_inf"))
-                size = float(group["lr"]) / (1 - group["betas"][0] ** count_step(own))
-                averages = own["exp_avg"]._array, own["exp_inf"]._array
-                for part in real_pieces(x, p._gradient._array, *averages):
-                    _adamax(*part, size, group)
-                wrote_all(p, own, "Adamax.step")
-        return loss
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The correction of `m` is folded into the step size."""
+        beta1, beta2 = group["betas"]
+        return 1 - beta1, beta2, group["eps"], group["lr"] / (1 - beta1**step)
 
-
-def _adamax(x: Any, g: Any, m: Any, largest: Any, size: float, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    beta1, beta2 = group["betas"]
-    take, keep, eps = constants(x.dtype, 1 - beta1, beta2, group["eps"])
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        g = g + x * constants(x.dtype, group["weight_decay"])[0]
-    m += (g - m) * take
-    largest *= keep
-    np.maximum(largest, abs(g) + eps, out=largest)
-    x -= m / largest * passing(x.dtype, size)[0]
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        take, keep, eps, size = numbers
+        m, u = state
+        m += (g - m) * take
+        u *= keep
+        u = state[1] = np.maximum(u, abs(g) + eps, out=spare(u))
+        x -= m / u * size

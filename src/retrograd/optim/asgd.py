@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from ..dtypes import default_numpy
-from ..engine.tensor import new_tensor
-from .optimizer import Optimizer
-from .rules import (
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    passing,
-    pieces,
-    quiet_step,
-    wrote_all,
-    zeros_for,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..engine.tensor import Tensor
+from .rules import Rule, check_settings, scalar, settings
 
 __all__ = ["ASGD"]
 
 
-class ASGD(Optimizer):
+class ASGD(Rule):
     """Averaged gradient descent: `p <- (1 - lambd * eta) * p - eta * g`; `ax` averages `p`.
 
     The rate of step t is `eta = lr / (1 + lambd * lr * t) ** alpha`. `ax` in the state is the last
@@ -44,6 +26,8 @@ class ASGD(Optimizer):
     (tensor([0.8000, 1.6000], requires_grad=True), tensor([0.8000, 1.6000]))
     """
 
+    arrays = ("ax",)
+
     def __init__(
         self,
         params: Any,
@@ -57,57 +41,35 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, weight_decay=weight_decay)
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own.update(_start(x, float(group["lr"])))
-                step, lr = count_step(own), float(group["lr"])
-                eta, mu = own["eta"]._array, own["mu"]._array
-                for part in pieces(x, p._gradient._array, own["ax"]._array):
-                    _asgd(*part, eta.item(), mu.item(), group)
-                eta.fill(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
-                mu.fill(1 / max(1, step - group["t0"]))
-                wrote_all(p, own, "ASGD.step")
-        return loss
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The rates of the first step are in the state, too."""
+        return {**super().begin(x, group), "eta": scalar(float(group["lr"])), "mu": scalar(1)}
 
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float]:
+        """The rates of this step, whose place in the state those of the next one take."""
+        step, lr = super().advance(own, group), float(group["lr"])
+        eta, mu = own["eta"]._array, own["mu"]._array
+        now = eta.item(), mu.item()
+        eta.fill(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        mu.fill(1 / max(1, step - group["t0"]))
+        return now
 
-def _start(x: Any, lr: float) -> dict[str, Any]:
-    eta, mu = (new_tensor(np.full((), value, default_numpy())) for value in (lr, 1.0))
-    return {**zeros_for(x, "ax"), "eta": eta, "mu": mu}
+    def numbers(self, group: dict[str, Any], rates: tuple[float, float]) -> tuple[Any, ...]:
+        """The step size, what is left of the parameter, and its share in the average."""
+        eta, mu = rates
+        return eta, 1 - group["lambd"] * eta, mu
 
-
-def _asgd(x: Any, g: Any, average: Any, eta: float, mu: float, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one; real and complex alike."""
-    size, shrink, share = passing(x.dtype, eta, 1 - group["lambd"] * eta, mu)
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        g = g + x * constants(x.dtype, group["weight_decay"])[0]
-    x *= shrink
-    x -= g * size
-    if mu == 1:
-        average[...] = x
-    else:
-        average += (x - average) * share
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        (eta, keep, mu), (average,) = numbers, state
+        x *= keep
+        x -= g * eta
+        if mu == 1:
+            average[...] = x
+        else:
+            average += (x - average) * mu

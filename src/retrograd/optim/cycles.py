@@ -6,11 +6,12 @@ import math
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .optimizer import Optimizer
-from .schedule import LRScheduler, per_group
+from .schedule import LRScheduler, check_optimizer, check_strategy, per_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .optimizer import Optimizer
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 
@@ -40,12 +41,6 @@ def set_momentum(group: dict[str, Any], value: Any) -> None:
         group["betas"] = (value, *group["betas"][1:])
     else:
         group["momentum"] = value
-
-
-def check_optimizer(optimizer: Any) -> None:
-    """Raise TypeError for what is no optimizer."""
-    if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 # -- schedules ---------------------------------------------------------------------------------
@@ -91,8 +86,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         """The rates `T_cur` epochs after the last restart."""
-        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
-        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+        return self._along_cosine(math.pi * self.T_cur / self.T_i, self.eta_min)
 
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to `epoch`, of which a part may have passed."""
@@ -258,10 +252,7 @@ class OneCycleLR(LRScheduler):
         self.total_steps = length(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+        check_strategy(anneal_strategy)
         self.anneal_strategy = anneal_strategy
         self._phases = phases(self.total_steps, pct_start, three_phase)
         if last_epoch == -1:

@@ -6,14 +6,16 @@ method remembers lies in the state of the first parameter.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engine.tensor import new_tensor, wrote
+from ..quiet import Quiet
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
-from .rules import check_settings, evaluate, quiet_step
+from .rules import check_settings, check_writable, evaluate, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,21 +59,14 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
+        if max_eval is None:
+            defaults["max_eval"] = max_iter * 5 // 4
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
-    @quiet_step
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Iterate until an end is met; returns the loss at the start."""
         if closure is None:
@@ -79,12 +74,18 @@ class LBFGS(Optimizer):
                 "LBFGS.step() missing 1 required positional argument: 'closure', a function that "
                 "clears the gradients, computes the loss, calls backward() and returns the loss"
             )
+        check_writable(self, "LBFGS.step", every=True)
+        with Quiet() as calm:
+            return self._iterate(partial(calm.aloud, partial(evaluate, closure)))
+
+    def _iterate(self, look: Callable[[], Any]) -> Any:
+        """All iterations of one step; `look` evaluates the closure."""
         group = self.param_groups[0]
         lr, most, tolerance = float(group["lr"]), group["max_iter"], group["tolerance_change"]
         own = self.state[group["params"][0]]
         own.setdefault("func_evals", 0)
         own.setdefault("n_iter", 0)
-        first = evaluate(closure)
+        first = look()
         loss, g, evaluations = float(first), self._gradient(), 1
         own["func_evals"] += 1
         if abs(g).max(initial=0.0) <= group["tolerance_grad"]:
@@ -99,13 +100,13 @@ class LBFGS(Optimizer):
                 break
             if group["line_search_fn"] is not None:
                 limit = max(group["max_eval"] - evaluations, 0)
-                loss, g, t, count = self._search(closure, t, d, (loss, g, slope), limit)
+                loss, g, t, count = self._search(look, t, d, (loss, g, slope), limit)
                 self._move(t, d)
             else:
                 self._move(t, d)
                 count = 0
                 if iteration != most:  # after the last step nobody asks for the gradient
-                    loss, g, count = float(evaluate(closure)), self._gradient(), 1
+                    loss, g, count = float(look()), self._gradient(), 1
             own["t"] = t
             own["func_evals"] += count
             evaluations += count
@@ -115,7 +116,7 @@ class LBFGS(Optimizer):
         return first
 
     def _search(
-        self, closure: Any, t: float, d: Any, start: tuple[float, Any, float], limit: int
+        self, look: Any, t: float, d: Any, start: tuple[float, Any, float], limit: int
     ) -> tuple[float, Any, float, int]:
         """Loss, gradient, step and number of evaluations of a search along `d`."""
         name = self.param_groups[0]["line_search_fn"]
@@ -126,7 +127,7 @@ class LBFGS(Optimizer):
 
         def at(step: float) -> tuple[float, Any]:
             self._move(step, d)
-            found = float(evaluate(closure)), self._gradient()
+            found = float(look()), self._gradient()
             for p, values in zip(params, origin, strict=True):
                 p._array[...] = values
                 wrote(p, "LBFGS.step")

@@ -293,5 +293,4 @@ class CosineAnnealingLR(LRScheduler):
         return [here / before * (lr - low) + low for lr in self._rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+        return self._along_cosine(math.pi * self.last_epoch / self.T_max, self.eta_min)

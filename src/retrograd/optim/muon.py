@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import Tensor, new_tensor
-from .optimizer import Optimizer
-from .rules import evaluate, quiet_step, wrote_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..engine.tensor import Tensor
+from .rules import Rule, settings, zeros
 
 __all__ = ["Muon"]
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
-class Muon(Optimizer):
+class Muon(Rule):
     """Muon, for matrices: `p <- (1 - lr * weight_decay) * p - lr' * orthogonal(b)`.
 
     `b` is the momentum (with `nesterov`, a mean of it and the gradient); `ns_steps` of a polynomial
@@ -38,6 +34,10 @@ class Muon(Optimizer):
     [[False, True], [True, False]]
     """
 
+    arrays = ("momentum_buffer",)
+    elementwise = False
+    counted = False
+
     def __init__(
         self,
         params: Any,
@@ -50,10 +50,11 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
+        defaults = settings(locals())
         if isinstance(lr, Tensor) and lr._array.size != 1:
             raise ValueError("Tensor lr must be 1-element")
-        settings = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
-        for name, value in settings.items():
+        bounded = {"Learning rate": lr, "momentum": momentum, "weight decay": weight_decay}
+        for name, value in bounded.items():
             if not value >= 0.0:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
@@ -62,16 +63,6 @@ class Muon(Optimizer):
             raise ValueError("Coefficients must be a tuple of exactly 3 values")
         if ns_steps >= 100:
             raise ValueError("Number of steps must be less than 100 for computational efficiency")
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
@@ -81,33 +72,26 @@ class Muon(Optimizer):
                         f"{list(p.shape)}. Give biases and the like to another optimizer, AdamW"
                     )
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own["momentum_buffer"] = new_tensor(np.zeros(x.shape, x.dtype))
-                _muon(x, p._gradient._array, own["momentum_buffer"]._array, group)
-                wrote_all(p, own, "Muon.step")
-        return loss
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The momentum alone."""
+        return {"momentum_buffer": zeros(x)}
 
+    def numbers(self, group: dict[str, Any], first: bool) -> tuple[Any, ...]:
+        """The step size, the rate of the momentum, and what is left of the parameter."""
+        return group["lr"], group["momentum"], 1 - group["lr"] * group["weight_decay"]
 
-def _muon(x: Any, g: Any, buffer: Any, group: dict[str, Any]) -> None:
-    """The rule for one matrix."""
-    lr, momentum, (rows, columns) = float(group["lr"]), group["momentum"], x.shape
-    buffer += (g - buffer) * (1 - momentum)
-    update = g + (buffer - g) * momentum if group["nesterov"] else buffer
-    step = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-    ratio = math.sqrt(max(1, rows / columns))
-    if group["adjust_lr_fn"] == "match_rms_adamw":
-        ratio = 0.2 * math.sqrt(max(rows, columns))
-    x *= 1 - lr * group["weight_decay"]
-    x -= step * (lr * ratio)
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        (lr, momentum, keep), (b,), (rows, columns) = numbers, state, x.shape
+        b += (g - b) * (1 - momentum)
+        update = g + (b - g) * momentum if group["nesterov"] else b
+        step = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        ratio = math.sqrt(max(1, rows / columns))
+        if group["adjust_lr_fn"] == "match_rms_adamw":
+            ratio = 0.2 * math.sqrt(max(rows, columns))
+        x *= keep
+        x -= step * (lr * ratio)
 
 
 def orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:

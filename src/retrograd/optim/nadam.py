@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..dtypes import default_numpy
-from ..engine.tensor import Tensor, new_tensor
-from .optimizer import Optimizer
-from .rules import (
-    check_betas,
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    passing,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-    zeros_for,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..engine.tensor import Tensor
+from .rules import Rule, check_betas, check_settings, scalar, settings
 
 __all__ = ["NAdam"]
 
 
-class NAdam(Optimizer):
+class NAdam(Rule):
     """NAdam: `p <- p - lr * (a * g + b * m) / (sqrt(v') + eps)`: Adam that looks one step ahead.
 
     `m`, `v` are the averages of `g` and `g * g`, `v'` is freed of its start at zero. With the
@@ -47,6 +30,8 @@ class NAdam(Optimizer):
     tensor([0.8944, 1.8944], requires_grad=True)
     """
 
+    arrays = ("exp_avg", "exp_avg_sq")
+
     def __init__(
         self,
         params: Any,
@@ -62,70 +47,40 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        betas = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay, momentum_decay=momentum_decay)
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own.update({**zeros_for(x, "exp_avg", "exp_avg_sq"), "mu_product": _one()})
-                sizes = _sizes(own, group)
-                averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
-                for part in real_pieces(x, p._gradient._array, *averages):
-                    _nadam(*part, sizes, group)
-                wrote_all(p, own, "NAdam.step")
-        return loss
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The product of the momenta is in the state, too."""
+        return {**super().begin(x, group), "mu_product": scalar(1)}
+
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float]:
+        """The number of the step, and the product of the momenta up to it."""
+        step, product = super().advance(own, group), own["mu_product"]._array
+        product *= float(momentum(step, group))
+        return step, product.item()
+
+    def numbers(self, group: dict[str, Any], place: tuple[float, float]) -> tuple[Any, ...]:
+        """The rates of the averages, the step sizes along `g` and `m`, and what `v` misses."""
+        (beta1, beta2), lr, (step, done) = group["betas"], group["lr"], place
+        now, ahead = momentum(step, group), momentum(step + 1, group)
+        along_g, along_m = lr * (1 - now) / (1 - done), lr * ahead / (1 - done * ahead)
+        return 1 - beta1, beta2, 1 - beta2, group["eps"], along_g, along_m, 1 - beta2**step
+
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        take1, keep2, take2, eps, along_g, along_m, share = numbers
+        m, v = state
+        m += (g - m) * take1
+        v *= keep2
+        v += g * g * take2
+        x -= (g * along_g + m * along_m) / (np.sqrt(v / share) + eps)
 
 
-def _one() -> Tensor:
-    return new_tensor(np.ones((), default_numpy()))
-
-
-def _sizes(own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float, float]:
-    """The step sizes along `g` and `m`, and what the mean square is divided by."""
-    (beta1, beta2), lr = group["betas"], float(group["lr"])
-    step, decay, product = count_step(own), group["momentum_decay"], own["mu_product"]._array
-    now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1))
-    np.multiply(product, now, out=product)
-    done = product.item()
-    return lr * (1 - now) / (1 - done), lr * ahead / (1 - done * ahead), 1 - beta2**step
-
-
-def _nadam(x: Any, g: Any, m: Any, v: Any, sizes: Any, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    beta1, beta2 = group["betas"]
-    take1, keep2, take2, eps = constants(x.dtype, 1 - beta1, beta2, 1 - beta2, group["eps"])
-    along_g, along_m, share = passing(x.dtype, *sizes)
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        if group["decoupled_weight_decay"]:
-            x *= passing(x.dtype, 1 - float(group["lr"]) * group["weight_decay"])[0]
-        else:
-            g = g + x * constants(x.dtype, group["weight_decay"])[0]
-    m += (g - m) * take1
-    v *= keep2
-    v += g * g * take2
-    x -= (g * along_g + m * along_m) / (np.sqrt(v / share) + eps)
+def momentum(step: float, group: dict[str, Any]) -> Any:
+    """The momentum `mu_t` of a step."""
+    return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))

@@ -156,7 +156,7 @@ class Optimizer:
                     "optimizer can only optimize Tensors, but one of the params is "
                     f"{type(item).__name__}"
                 )
-            if not item.is_leaf:
+            if not (item.is_leaf or item.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         return items, names
 

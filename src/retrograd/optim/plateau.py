@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .optimizer import Optimizer
-from .schedule import LRScheduler, per_group
+from .schedule import LRScheduler, check_optimizer, per_group
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -43,8 +43,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         self.optimizer, self.mode, self.factor = optimizer, mode, factor
         self.patience, self.cooldown = patience, cooldown
         self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer
-from .rules import (
-    check_betas,
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    passing,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-    zeros_for,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .rules import Rule, check_betas, check_settings, settings
 
 __all__ = ["RAdam"]
 
 
-class RAdam(Optimizer):
+class RAdam(Rule):
     """RAdam: `p <- p - lr * r * m' / (sqrt(v) + eps)`, or `p - lr * m'` in the first few steps.
 
     `m`, `v` are the averages of `g` and `g * g`, `m'` is freed of its start at zero. The factor `r`
@@ -44,6 +28,8 @@ class RAdam(Optimizer):
     tensor([0.8000, 1.6000], requires_grad=True)
     """
 
+    arrays = ("exp_avg", "exp_avg_sq")
+
     def __init__(
         self,
         params: Any,
@@ -58,67 +44,30 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
-        betas = check_betas(betas)
+        defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own.update(zeros_for(x, "exp_avg", "exp_avg_sq"))
-                sizes = _sizes(count_step(own), group)
-                averages = own["exp_avg"]._array, own["exp_avg_sq"]._array
-                for part in real_pieces(x, p._gradient._array, *averages):
-                    _radam(*part, sizes, group)
-                wrote_all(p, own, "RAdam.step")
-        return loss
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The rates of the averages, and the step sizes along `m` and `m / sqrt(v)`: one is 0."""
+        beta1, beta2 = group["betas"]
+        size, corrected = group["lr"] / (1 - beta1**step), 1 - beta2**step
+        most = 2 / (1 - beta2) - 1
+        count = most - 2 * step * beta2**step / corrected  # of the steps that count in v
+        plain, scaled = size, 0.0
+        if count > 5:
+            ratio = (count - 4) * (count - 2) * most / ((most - 4) * (most - 2) * count)
+            plain, scaled = 0.0, size * (ratio * corrected) ** 0.5
+        return 1 - beta1, beta2, 1 - beta2, group["eps"], plain, scaled
 
-
-def _sizes(step: float, group: dict[str, Any]) -> tuple[float, float]:
-    """The step size along `m`, and that along `m / sqrt(v)`; one of them is 0."""
-    beta1, beta2 = group["betas"]
-    size, corrected = float(group["lr"]) / (1 - beta1**step), 1 - beta2**step
-    most = 2 / (1 - beta2) - 1
-    count = most - 2 * step * beta2**step / corrected  # of the steps that count in v
-    if count <= 5:
-        return size, 0.0
-    ratio = (count - 4) * (count - 2) * most / ((most - 4) * (most - 2) * count)
-    return 0.0, float(size * (ratio * corrected) ** 0.5)
-
-
-def _radam(x: Any, g: Any, m: Any, v: Any, sizes: Any, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    beta1, beta2 = group["betas"]
-    take1, keep2, take2, eps = constants(x.dtype, 1 - beta1, beta2, 1 - beta2, group["eps"])
-    plain, scaled = passing(x.dtype, *sizes)
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        if group["decoupled_weight_decay"]:
-            x *= passing(x.dtype, 1 - float(group["lr"]) * group["weight_decay"])[0]
-        else:
-            g = g + x * constants(x.dtype, group["weight_decay"])[0]
-    m += (g - m) * take1
-    v *= keep2
-    v += g * g * take2
-    x -= m / (np.sqrt(v) + eps) * scaled if scaled else m * plain
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        take1, keep2, take2, eps, plain, scaled = numbers
+        m, v = state
+        m += (g - m) * take1
+        v *= keep2
+        v += g * g * take2
+        x -= m / (np.sqrt(v) + eps) * scaled if scaled else m * plain

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import new_tensor
-from .optimizer import Optimizer
-from .rules import (
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    first_step,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .rules import Rule, check_settings, settings
 
 __all__ = ["RMSprop"]
 
 
-class RMSprop(Optimizer):
+class RMSprop(Rule):
     """RMSprop: `p <- p - lr * g / (sqrt(v) + eps)` with a running average `v` of `g * g`.
 
     `alpha` is the rate of the average; `centered` takes the square of the average gradient off `v`;
@@ -42,6 +27,8 @@ class RMSprop(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    arrays = ("square_avg",)
+
     def __init__(
         self,
         params: Any,
@@ -56,74 +43,35 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            names = ["square_avg"]
-            names += ["grad_avg"] if group["centered"] else []
-            names += ["momentum_buffer"] if group["momentum"] > 0 else []
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own["step"] = first_step()
-                    for name in names:
-                        own[name] = new_tensor(np.zeros(x.shape, x.dtype))
-                count_step(own)
-                for part in real_pieces(
-                    x, p._gradient._array, *[own[name]._array for name in names]
-                ):
-                    _rmsprop(part, group)
-                wrote_all(p, own, "RMSprop.step")
-        return loss
+    def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """More of them where the mean is taken off, and with momentum."""
+        wanted = {"grad_avg": group["centered"], "momentum_buffer": group["momentum"] > 0}
+        return (*self.arrays, *(name for name, is_wanted in wanted.items() if is_wanted))
 
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The same in every step."""
+        alpha = group["alpha"]
+        return group["lr"], alpha, 1 - alpha, group["eps"], group["momentum"]
 
-def _rmsprop(arrays: Any, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    x, g, square, *others = arrays
-    alpha, take, lr, eps, momentum, decay = constants(
-        x.dtype,
-        group["alpha"],
-        1 - group["alpha"],
-        group["lr"],
-        group["eps"],
-        group["momentum"],
-        group["weight_decay"],
-    )
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        g = g + x * decay
-    square *= alpha
-    square += g * g * take
-    scale = square
-    if group["centered"]:
-        average = others.pop(0)
-        average += (g - average) * take
-        scale = square - average * average
-    step = g / (np.sqrt(scale) + eps)
-    if group["momentum"] > 0:
-        buffer = others[0]
-        buffer *= momentum
-        buffer += step
-        step = buffer
-    x -= step * lr
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        lr, keep, take, eps, momentum = numbers
+        v, *others = state
+        v *= keep
+        v += g * g * take
+        if group["centered"]:
+            mean = others[0]
+            mean += (g - mean) * take
+            v = v - mean * mean
+        step = g / (np.sqrt(v) + eps)
+        if group["momentum"] > 0:
+            b = others[-1]
+            b *= momentum
+            b += step
+            step = b
+        x -= step * lr

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..engine.tensor import new_tensor
-from .optimizer import Optimizer
-from .rules import (
-    check_implementation,
-    check_settings,
-    constants,
-    count_step,
-    evaluate,
-    first_step,
-    quiet_step,
-    real_pieces,
-    wrote_all,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..engine.tensor import Tensor
+from .rules import Rule, check_settings, filled, settings, spare
 
 __all__ = ["Rprop"]
 
 
-class Rprop(Optimizer):
+class Rprop(Rule):
     """Resilient propagation: `p <- p - s * sign(g)`, each element with a step size `s` of its own.
 
     `s` starts at `lr`; it is multiplied by `etas[1]` when the gradient keeps its sign, by `etas[0]`
@@ -44,6 +30,8 @@ class Rprop(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    arrays = ("prev", "step_size")
+
     def __init__(
         self,
         params: Any,
@@ -56,61 +44,31 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(
                 f"Invalid eta values: {etas[0]}, {etas[1]}; the first lies between 0 and 1, the "
                 "second is larger than 1"
             )
-        check_implementation(differentiable)
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._gradient is None:
-                    continue
-                x, own = p._array, self.state[p]
-                if not own:
-                    own.update(_start(x, float(group["lr"])))
-                count_step(own)
-                before, size = own["prev"]._array, own["step_size"]._array
-                for part in real_pieces(x, p._gradient._array, before, size):
-                    _rprop(*part, group)
-                wrote_all(p, own, "Rprop.step")
-        return loss
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The step sizes begin at `lr`."""
+        return {**super().begin(x, group), "step_size": filled(x, float(group["lr"]))}
 
+    def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """The factors of a step size, and its bounds."""
+        return *group["etas"], *group["step_sizes"]
 
-def _start(x: Any, lr: float) -> dict[str, Any]:
-    size = complex(lr, lr) if x.dtype.kind == "c" else lr
-    return {
-        "step": first_step(),
-        "prev": new_tensor(np.zeros(x.shape, x.dtype)),
-        "step_size": new_tensor(np.full(x.shape, size, x.dtype)),
-    }
-
-
-def _rprop(x: Any, g: Any, before: Any, size: Any, group: dict[str, Any]) -> None:
-    """The rule for one array, or block of one, of real numbers."""
-    less, more, least, most = constants(x.dtype, *group["etas"], *group["step_sizes"])
-    if group["maximize"]:
-        g = -g
-    agreement = g * before
-    turned = agreement < 0
-    size *= np.where(turned, less, np.where(agreement > 0, more, x.dtype.type(1)))
-    np.clip(size, least, most, out=size)
-    g = np.where(turned, x.dtype.type(0), g)
-    x -= np.sign(g) * size
-    before[...] = g
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        less, more, least, most = numbers
+        before, size = state
+        agreement = g * before
+        turned = agreement < 0
+        size *= np.where(turned, less, np.where(agreement > 0, more, 1))
+        size = state[1] = np.clip(size, least, most, out=spare(size))
+        before[...] = np.where(turned, 0, g)
+        x -= np.sign(before) * size

@@ -1,43 +1,285 @@
-"""The tools of update rules: constants, blocks, step counts, checks of settings.
+"""`Rule`: the one loop over parameters; and the tools of update rules: blocks, numbers, checks.
 
 NOTE [Update rules]
-1. A rule works on arrays, in place, with NumPy's functions and `out`: no graph, no grad mode.
-2. It is written for one parameter. Large arrays come to it in blocks (`pieces`): the temporaries
-   of a block stay in the cache, where whole arrays would travel to memory and back once per call.
-3. The versions of a parameter and of its state count the write (`wrote_all`), so a graph that
-   saved an old value raises.
-4. Constants are 0-d arrays of the parameter's dtype (`constants`): NumPy takes those twice as fast
-   as Python numbers.
+1. An optimizer is its settings, its state, and `rule`, a function of a parameter, the gradient, the
+   state, the numbers of the step and the group. The loop does the rest for all of them: closures,
+   checks of memory, `maximize`, `weight_decay`, blocks, complex parameters, versions.
+2. A rule writes the parameter and the state in place, with operators (`x -= g * lr`) and NumPy's
+   functions; or puts a new value into the list `state`. It overwrites what it has computed only by
+   `t *= number` and the like, or through `spare`. So the same text runs on arrays and, where the
+   group is `differentiable`, on tensors, which record it.
+3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
+   in the cache, where whole arrays would travel to memory and back once per call. A complex
+   parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
+   says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
+4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
+   Python's; to a rule that is not elementwise, as they are.
+5. Nothing is written if one of the parameters cannot be. The versions of parameters and of their
+   states count the writes, so that a graph that saved an old value raises.
 """
 
 from __future__ import annotations
 
-import functools
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import modes
-from ..dtypes import default_numpy, real_of, scalar_array
-from ..engine.dispatch import check_memory
-from ..engine.tensor import Tensor, new_tensor, wrote
-from ..quiet import QUIET, Quiet, quieten, restore
+from ..dtypes import default_numpy, real_of
+from ..engine.dispatch import about_to_write, check_memory
+from ..engine.tensor import Tensor, new_tensor
+from ..engine.updates import all_plain, wrote_all
+from ..quiet import QUIET, quieten, restore
+from .optimizer import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 __all__: list[str] = []
 
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
 
 
-def evaluate(closure: Callable[[], Any] | None) -> Any:
-    """What `closure` returns, run with gradients on; None without one."""
-    if closure is None:
-        return None
+class Rule(Optimizer):
+    """The base of optimizers that update one parameter like the other: NOTE [Update rules].
+
+    A subclass gives `arrays`, the names of the state's arrays, `numbers` and `rule`; and `begin`
+    and `advance` if its state is not that many zeros and a count of the steps.
+
+    >>> import retrograd as rg
+    >>> class Heavy(rg.optim.rules.Rule):
+    ...     arrays = ("speed",)
+    ...     def numbers(self, group, step):
+    ...         return group["lr"], 1 - 1 / step
+    ...     @staticmethod
+    ...     def rule(x, g, state, numbers, group):
+    ...         (lr, keep), (speed,) = numbers, state
+    ...         speed *= keep
+    ...         speed += g
+    ...         x -= speed * lr
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> Heavy([x], {"lr": 0.25}).step()
+    >>> x.detach()
+    tensor([0.5000])
+    """
+
+    arrays: tuple[str, ...] = ()
+    elementwise = True
+    counted = True  # whether the state counts the steps
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        super().__init__(params, defaults)
+
+    # -- what a rule may say -------------------------------------------------------------------
+
+    def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the state's arrays in this group; with none, there is no state."""
+        return self.arrays
+
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The new state of the parameter whose array is `x`."""
+        return {"step": scalar(0), **{name: zeros(x) for name in self.state_names(group)}}
+
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> Any:
+        """Count a step in a parameter's state; what its `numbers` depend on, here the count.
+
+        Of a rule that is not `counted` they depend on whether the step is the parameter's first.
+        """
+        array = own["step"]._array
+        np.add(array, 1, array)
+        return array.item()
+
+    def numbers(self, group: dict[str, Any], step: Any) -> tuple[Any, ...]:
+        """The numbers of one step, alike where `advance` gave the same: settings, and of `step`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """Update the parameter `x` and its `state` in place from the gradient `g`."""
+        raise NotImplementedError
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what `closure`, if given, returns.
+
+        Raises RuntimeError, before anything is written, for a parameter that cannot be: one that
+        was expanded or is read-only.
+        """
+        loss = None if closure is None else evaluate(closure)
+        name = f"{type(self).__name__}.step"
+        check_writable(self, name)
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._record(group)
+                continue
+            token = quieten(QUIET)
+            try:
+                self._update(group)
+            except ValueError:
+                self._check_shapes(group, name)
+                raise
+            finally:
+                restore(token)
+                wrote_all(group["params"], self.state, name)
+        return loss
+
+    def _update(self, group: dict[str, Any]) -> None:
+        """One loop over the parameters with everything constant outside it: it is timed."""
+        if isinstance(group["lr"], Tensor):
+            group = {**group, "lr": float(group["lr"])}
+        names, run, more = self.state_names(group), self.rule, ()
+        if group.get("maximize") or group.get("weight_decay"):
+            run, more = directed(self, group)
+        state_of, counted, advance, first = self.state, self.counted, self.advance, False
+        dtype: Any = None
+        last: Any = None
+        numbers: Any = None
+        most: float = 0
+        for p in group["params"]:
+            grad = p._gradient
+            if grad is None:
+                continue
+            x, state = p._array, []
+            if names:
+                own = state_of[p]
+                first = not own
+                if first:
+                    own.update(self.begin(x, group))
+                for name in names:
+                    if name in own:
+                        state.append(own[name]._array)
+            step = advance(own, group) if counted else first
+            if x.dtype is not dtype or step != last:
+                dtype, last = x.dtype, step
+                numbers = (*more, *self.numbers(group, step))
+                most = math.inf
+                if self.elementwise:
+                    numbers = as_arrays(dtype, numbers)
+                    most = -1 if dtype.kind == "c" else BLOCK
+            if x.size <= most:
+                run(x, grad._array, state, numbers, group)
+            else:
+                for part in pieces(x, grad._array, *state):
+                    run(part[0], part[1], part[2:], numbers, group)
+
+    def _record(self, group: dict[str, Any]) -> None:
+        """The same on tensors. The rule writes into copies, so that what it has saved stays."""
+        run, more = directed(self, group)
+        before = modes.change(grad=True)
+        try:
+            for p in group["params"]:
+                if p._gradient is None:
+                    continue
+                names = self.state_names(group)
+                own = self.state[p] if names else {}
+                first = not own
+                if first and names:
+                    own.update(self.begin(p._array, group))
+                step = self.advance(own, group) if self.counted else first
+                numbers = as_tensors(p._array.dtype, (*more, *self.numbers(group, step)))
+                made = []
+                for part in parts(p):
+                    x, *state = [getattr(t, part).clone() for t in (p, *map(own.get, names))]
+                    run(x, getattr(p._gradient, part), state, numbers, group)
+                    made.append((x, *state))
+                x, *state = made[0]
+                if len(made) > 1:
+                    x, *state = (a + b * 1j for a, b in zip(*made, strict=True))
+                p.copy_(x)
+                own.update(zip(names, state, strict=True))
+        finally:
+            modes.restore(before)
+
+    def _check_shapes(self, group: dict[str, Any], name: str) -> None:
+        """Raise RuntimeError where a gradient or a state has not the shape of its parameter."""
+        names = self.state_names(group) if self.elementwise else ()
+        for p in group["params"]:
+            own = self.state.get(p, {})
+            others = {"gradient": p._gradient, **{f"state {n!r}": own.get(n) for n in names}}
+            for what, other in others.items():
+                if other is not None and other.shape != p.shape:
+                    raise RuntimeError(
+                        f"{name}(): output with shape {list(p.shape)} doesn't match the broadcast "
+                        f"shape {list(other.shape)} of its {what}. The parameter got another shape "
+                        "since: optimizer.zero_grad(), and for the state make a new optimizer"
+                    )
+
+
+def directed(optimizer: Rule, group: dict[str, Any]) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """The rule after `maximize` and `weight_decay`; and the numbers it takes before the rule's."""
+    rule, maximize = optimizer.rule, group.get("maximize")
+    decay = group.get("weight_decay", 0) if optimizer.elementwise else 0
+    decoupled = decay and group.get("decoupled_weight_decay")
+
+    def run(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        shrink, *numbers = numbers
+        if maximize:
+            g = -g
+        if decoupled:
+            x *= shrink
+        elif decay:
+            g = g + x * shrink
+        rule(x, g, state, numbers, group)
+
+    return run, (1 - group["lr"] * decay if decoupled else decay,)
+
+
+def parts(x: Any) -> tuple[str, ...]:
+    """The attributes of an array or tensor that have its real numbers."""
+    return ("real", "imag") if np.iscomplexobj(x) else ("real",)
+
+
+def pieces(*arrays: Any) -> Iterator[list[Any]]:
+    """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
+
+    What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
+    """
+    x, g, *state = arrays
+    flat = [x, np.ascontiguousarray(g), *state]
+    plain = all(array.flags.c_contiguous for array in flat)
+    if not plain or any(array.shape != x.shape for array in arrays):
+        for part in parts(x):
+            yield [getattr(array, part) for array in arrays]
+        return
+    flat = [array.reshape(-1).view(real_of(array.dtype)) for array in flat]
+    for start in range(0, flat[0].size, BLOCK):
+        yield [array[start : start + BLOCK] for array in flat]
+
+
+_known: dict[Any, list[Any]] = {}
+
+
+def as_arrays(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Any]:
+    """Numbers as 0-d arrays: NOTE [Update rules], 4. Those that are no tensors are remembered."""
+    key = (dtype.num, numbers)
+    found = _known.get(key)
+    if found is None:
+        found = [np.array(float(number), real_of(dtype)) for number in numbers]
+        if not any(isinstance(number, Tensor) for number in numbers):
+            if len(_known) > 256:
+                _known.clear()
+            _known[key] = found
+    return found
+
+
+def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
+    """The same as tensors; one that is a tensor may have a history."""
+    pairs = zip(numbers, as_arrays(dtype, numbers), strict=True)
+    return [n if isinstance(n, Tensor) else new_tensor(array) for n, array in pairs]
+
+
+def spare(t: Any) -> Any:
+    """Where the next result may go that replaces `t`: its memory, but None for what records."""
+    return t if t.__class__ is np.ndarray else None
+
+
+def evaluate(closure: Callable[[], Any]) -> Any:
+    """What `closure` returns, run with gradients on."""
     before = modes.change(grad=True)
     try:
         return closure()
@@ -45,146 +287,57 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
         modes.restore(before)
 
 
-def quiet_step(step: F) -> F:
-    """An optimizer's `step(self, closure)`, quiet but for the closure: NOTE [Quiet] in `quiet`.
+def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None:
+    """Raise RuntimeError where a parameter with a gradient, or `every` one, cannot be written.
 
-    Raises RuntimeError, before anything is written, for a parameter that cannot be: one that was
-    expanded or is read-only.
+    Whoever keeps what is about to be overwritten is told.
     """
-    name = step.__qualname__
-
-    @functools.wraps(step)
-    def call(self: Any, closure: Callable[[], Any] | None = None) -> Any:
-        for group in self.param_groups:
-            for p in group["params"]:
-                array = p._array
-                plain = array.__class__ is np.ndarray and array.flags.carray
-                if not plain and (p._gradient is not None or closure is not None):
-                    check_memory(array, name)
-        if closure is not None:
-            with Quiet() as calm:
-                return step(self, partial(calm.aloud, closure))
-        token = quieten(QUIET)
-        try:
-            return step(self)
-        except ValueError:
-            check_shapes(self)
-            raise
-        finally:
-            restore(token)
-
-    return call  # type: ignore[return-value]
-
-
-def check_shapes(optimizer: Any) -> None:
-    """Raise RuntimeError where a gradient has not the shape of its parameter."""
+    watched = modes.special or modes.inference_seen
     for group in optimizer.param_groups:
+        if all_plain(group["params"]) and not watched:
+            continue
         for p in group["params"]:
-            grad = p._gradient
-            if grad is not None and grad.shape != p.shape:
-                raise RuntimeError(
-                    f"{type(optimizer).__name__}.step(): output with shape {list(p.shape)} doesn't "
-                    f"match the broadcast shape {list(grad.shape)} of its gradient. The parameter "
-                    "got another shape since: optimizer.zero_grad()"
-                )
+            if every or p._gradient is not None:
+                check_memory(p._array, name)
+                for tensor in (p, *optimizer.state.get(p, {}).values()):
+                    if watched and isinstance(tensor, Tensor):
+                        about_to_write(tensor)
 
 
-def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
-    """Numbers that stay the same from step to step, as 0-d arrays of the components' dtype."""
-    real = dtype if dtype.kind == "f" else real_of(dtype)
-    return [scalar_array(float(value), real) for value in values]
+def zeros(x: Any) -> Tensor:
+    """New state of the shape and dtype of the array `x`."""
+    return new_tensor(np.zeros(x.shape, x.dtype))
 
 
-def zeros_for(x: Any, *names: str) -> dict[str, Any]:
-    """The new state of the parameter `x`: "step", and zeros under each of `names`."""
-    return {"step": first_step(), **{n: new_tensor(np.zeros(x.shape, x.dtype)) for n in names}}
+def filled(x: Any, value: float) -> Tensor:
+    """The same with a number everywhere, for the imaginary parts, too."""
+    every = complex(value, value) if x.dtype.kind == "c" else value
+    return new_tensor(np.full(x.shape, every, x.dtype))
 
 
-def passing(dtype: np.dtype[Any], *values: float) -> list[Any]:
-    """Numbers that belong to one step; like `constants`, but not remembered."""
-    real = real_of(dtype)
-    return [np.array(value, real) for value in values]
+def scalar(value: float) -> Tensor:
+    """A number in a state, such as the count of the steps."""
+    return new_tensor(np.full((), value, default_numpy()))
 
 
-def is_small(array: Any) -> bool:
-    """Whether a rule may run on the whole array at once: NOTE [Update rules], 2."""
-    return array.ndim > 0 and array.size <= BLOCK
+def settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The defaults of the groups: the arguments of an `__init__`, its `locals()` when it begins."""
+    return {n: value for n, value in arguments.items() if n not in ("self", "params", "__class__")}
 
 
-def pieces(*arrays: Any) -> Iterator[Any]:
-    """Arrays of one shape, in blocks; the results of 0-d arithmetic would be no arrays."""
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]  # the gradient
-    if not all(a.flags.c_contiguous for a in whole):
-        yield arrays
-        return
-    flat = [a.reshape(-1) for a in whole]
-    for start in range(0, flat[0].size, BLOCK):
-        yield [a[start : start + BLOCK] for a in flat]
-
-
-def real_pieces(*arrays: Any) -> Iterator[Any]:
-    """The same for a rule that treats real and imaginary parts as separate real numbers."""
-    if arrays[0].dtype.kind != "c":
-        yield from pieces(*arrays)
-        return
-    real = real_of(arrays[0].dtype)
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]
-    if all(a.flags.c_contiguous for a in whole):
-        yield from pieces(*[a.reshape(-1).view(real) for a in whole])
-        return
-    for part in ("real", "imag"):
-        yield from pieces(*[np.atleast_1d(getattr(a, part)) for a in arrays])
-
-
-def count_step(state: dict[str, Any]) -> float:
-    """Add one to a parameter's "step", and return it as a number."""
-    array = state["step"]._array
-    np.add(array, 1, array)
-    return array.item()  # type: ignore[no-any-return]
-
-
-def first_step() -> Tensor:
-    """The "step" of a new state: 0."""
-    return new_tensor(np.zeros((), default_numpy()))
-
-
-def wrote_all(p: Tensor, own: dict[str, Any], by: str) -> None:
-    """Count a write to a parameter and to all tensors of its state."""
-    wrote(p, by)
-    for value in own.values():
-        if isinstance(value, Tensor):
-            wrote(value, by)
-
-
-def check_settings(**settings: Any) -> None:
+def check_settings(**values: Any) -> None:
     """Raise ValueError for a negative setting, as PyTorch words it."""
     names = {"lr": "learning rate", "eps": "epsilon value"}
-    for name, value in settings.items():
+    for name, value in values.items():
         if isinstance(value, Tensor) and value._array.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
         if not value >= 0.0:
             raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
 
 
-def check_betas(betas: Any) -> tuple[Any, ...]:
-    """The rates of averages as numbers; ValueError unless each is in [0, 1)."""
+def check_betas(betas: Any, differentiable: bool) -> tuple[Any, ...]:
+    """The rates of averages, as numbers unless differentiable; ValueError for one not in [0, 1)."""
     for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-    return tuple(float(b) if isinstance(b, Tensor) else b for b in betas)
-
-
-def check_implementation(differentiable: bool, **choices: Any) -> None:
-    """Raise for settings that ask for another way of updating than in place on arrays.
-
-    `foreach`, `fused` and `capturable` choose among PyTorch's implementations; here there is one,
-    and they are kept in the groups only so that states can be exchanged.
-    """
-    if differentiable:
-        raise ValueError(
-            "differentiable=True is not supported: the update is written into the parameters' "
-            "arrays. Write the step as operations: w = w - lr * g, with g from autograd.grad(..., "
-            "create_graph=True)"
-        )
-    if choices.get("fused") and choices.get("foreach"):
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    return tuple(betas if differentiable else map(float, betas))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 from .optimizer import Optimizer
 
-__all__ = ["LRScheduler", "per_group"]
+__all__ = ["LRScheduler", "check_optimizer", "check_strategy", "per_group"]
 
 TOO_EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
@@ -33,6 +34,18 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return list(value)
 
 
+def check_optimizer(optimizer: Any) -> None:
+    """Raise TypeError for what is no optimizer."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def check_strategy(name: str) -> None:
+    """Raise ValueError for a way between two rates that there is not."""
+    if name not in ("cos", "linear"):
+        raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {name}")
+
+
 class LRScheduler:
     """The base of schedules: a subclass gives in `get_lr` the rates of the epoch `last_epoch`.
 
@@ -52,8 +65,7 @@ class LRScheduler:
     _is_initial = False  # while the first rates are set
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -112,6 +124,11 @@ class LRScheduler:
     def _base_times(self, factor: float) -> list[Any]:
         """The initial rates multiplied by `factor`."""
         return [lr * factor for lr in self.base_lrs]
+
+    def _along_cosine(self, angle: float, low: float) -> list[Any]:
+        """The rates on a cosine, which are the initial ones at angle 0, and `low` at pi."""
+        height = (1 + math.cos(angle)) / 2
+        return [low + (base - low) * height for base in self.base_lrs]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer."""

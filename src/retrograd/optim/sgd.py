@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from ..engine.tensor import new_tensor, wrote
-from .optimizer import Optimizer
-from .rules import (
-    BLOCK,
-    check_implementation,
-    check_settings,
-    constants,
-    evaluate,
-    is_small,
-    pieces,
-    quiet_step,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..engine.tensor import Tensor
+from .rules import Rule, check_settings, settings, zeros
 
 __all__ = ["SGD"]
 
-add, subtract, multiply = np.add, np.subtract, np.multiply
 
-
-class SGD(Optimizer):
+class SGD(Rule):
     """Stochastic gradient descent: `p <- p - lr * b`, `b <- momentum * b + (1 - dampening) * g`.
 
     The first step takes `b = g`; without momentum `b` is `g`. `g` is the gradient, plus
@@ -46,6 +29,9 @@ class SGD(Optimizer):
     tensor([0.4600, 0.9200], requires_grad=True)
     """
 
+    arrays = ("momentum_buffer",)
+    counted = False
+
     def __init__(
         self,
         params: Any,
@@ -60,93 +46,31 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = settings(locals())
         check_settings(lr=lr, momentum=momentum, weight_decay=weight_decay)
-        check_implementation(differentiable, foreach=foreach, fused=fused)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
         super().__init__(params, defaults)
 
-    @quiet_step
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure`, if given, returns."""
-        loss = evaluate(closure)
-        for group in self.param_groups:
-            self._update(group)
-        return loss
+    def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """None without momentum."""
+        return self.arrays if group["momentum"] else ()
 
-    def _update(self, group: dict[str, Any]) -> None:
-        """One loop over the parameters with everything constant outside it: it is timed."""
-        state = self.state
-        has_momentum = group["momentum"] != 0
-        plain = not (group["weight_decay"] or group["nesterov"] or group["maximize"])
-        plain = plain and (not has_momentum or group["dampening"] == 0)
-        dtype = lr = momentum = None
-        for p in group["params"]:
-            grad = p._gradient
-            if grad is None:
-                continue
-            x = p._array
-            if x.dtype is not dtype:
-                dtype = x.dtype
-                lr, momentum = constants(dtype, group["lr"], group["momentum"])
-            buffer = state[p].get("momentum_buffer") if plain and has_momentum else None
-            small = x.ndim and x.size <= BLOCK
-            if plain and small and not has_momentum:
-                subtract(x, multiply(grad._array, lr), x)
-            elif buffer is not None and small:
-                b = buffer._array
-                wrote(buffer, "SGD.step")
-                multiply(b, momentum, b)
-                add(b, grad._array, b)
-                subtract(x, multiply(b, lr), x)
-            else:
-                self._update_any(p, grad._array, group)
-            wrote(p, "SGD.step")
+    def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The momentum alone."""
+        return {"momentum_buffer": zeros(x)}
 
-    def _update_any(self, p: Any, g: Any, group: dict[str, Any]) -> None:
-        """The rule for one parameter, whatever its size and the group's settings."""
-        x, keep = p._array, 1 - group["dampening"]
-        values = (group["lr"], group["momentum"], keep, group["weight_decay"])
-        lr, momentum, share, decay = constants(x.dtype, *values)
-        if group["momentum"] == 0:
-            for part in ((x, g),) if is_small(x) else pieces(x, g):
-                subtract(part[0], multiply(_direction(*part, decay, group), lr), part[0])
-            return
-        own = self.state[p]
-        if "momentum_buffer" not in own:
-            own["momentum_buffer"] = new_tensor(np.zeros_like(x))
-            share = constants(x.dtype, 1)[0]
-        wrote(own["momentum_buffer"], "SGD.step")
-        arrays = (x, g, own["momentum_buffer"]._array)
-        for part in (arrays,) if is_small(x) else pieces(*arrays):
-            _with_momentum(*part, lr, momentum, share, decay, group)
+    def numbers(self, group: dict[str, Any], first: bool) -> tuple[Any, ...]:
+        """The share of the gradient in the momentum is all of it in the first step."""
+        return group["lr"], group["momentum"], 1 if first else 1 - group["dampening"]
 
-
-def _direction(x: Any, g: Any, decay: Any, group: dict[str, Any]) -> Any:
-    """The gradient with its sign and the weight decay."""
-    if group["maximize"]:
-        g = -g
-    if group["weight_decay"]:
-        g = g + multiply(x, decay)
-    return g
-
-
-def _with_momentum(x: Any, g: Any, b: Any, *settings: Any) -> None:
-    """The whole rule for one array, or block of one."""
-    lr, momentum, keep, decay, group = settings
-    g = _direction(x, g, decay, group)
-    multiply(b, momentum, b)
-    add(b, multiply(g, keep), b)
-    step = multiply(b, momentum) + g if group["nesterov"] else b
-    subtract(x, multiply(step, lr), x)
+    @staticmethod
+    def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
+        """See the class."""
+        lr, momentum, share = numbers
+        if state:
+            (b,) = state
+            b *= momentum
+            b += g * share if group["dampening"] else g
+            g = g + b * momentum if group["nesterov"] else b
+        x -= g * lr

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad_mode import no_grad
 from ..nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, SyncBatchNorm
-from ..ops.create import tensor
-from .schedule import LRScheduler, per_group
+from ..ops.creation.from_data import tensor
+from .schedule import LRScheduler, check_strategy, per_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -238,10 +238,7 @@ class SWALR(LRScheduler):
             per_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True
         ):
             group["swa_lr"] = lr
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+        check_strategy(anneal_strategy)
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self.anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs

@@ -13,8 +13,8 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.tensor import Tensor
-from ..ops import tapers
-from ..ops.create import check_device, check_dtype, finish
+from ..ops.creation.from_data import check_device, check_dtype, finish
+from ..ops.fft import window_functions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def _checked(name: str, M: int, dtype: Any, device: Any) -> Any:
 
 def _points(M: int, sym: bool) -> Any:
     """The places of the points, measured from the middle of the window."""
-    return np.arange(M) - tapers.span(M, not sym) / 2 * (M > 1)
+    return np.arange(M) - window_functions.span(M, not sym) / 2 * (M > 1)
 
 
 def exponential(
@@ -154,7 +154,7 @@ def kaiser(
     target = _checked("kaiser", M, dtype, device)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
-    return finish(tapers.kaiser(M, beta, not sym).astype(target), requires_grad)
+    return finish(window_functions.kaiser(M, beta, not sym).astype(target), requires_grad)
 
 
 def bartlett(
@@ -175,7 +175,7 @@ def bartlett(
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     target = _checked("bartlett", M, dtype, device)
-    return finish(tapers.triangle(M, not sym).astype(target), requires_grad)
+    return finish(window_functions.triangle(M, not sym).astype(target), requires_grad)
 
 
 def general_cosine(
@@ -202,7 +202,7 @@ def general_cosine(
         raise TypeError("Coefficients must be a list/tuple")
     if not len(a):
         raise ValueError("Coefficients cannot be empty")
-    return finish(tapers.cosine_sum(M, list(a), not sym).astype(target), requires_grad)
+    return finish(window_functions.cosine_sum(M, list(a), not sym).astype(target), requires_grad)
 
 
 def general_hamming(
@@ -280,7 +280,12 @@ def blackman(
     tensor([0.3400, 1.0000, 0.3400])
     """
     return general_cosine(
-        M, a=tapers.BLACKMAN, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad
+        M,
+        a=window_functions.BLACKMAN,
+        sym=sym,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
     )
 
 

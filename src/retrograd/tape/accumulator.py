@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import pytree
 from ..engine.forward import Level, set_tangent, tangent_of
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from ..locks import structure
 from .recording import UnconnectedGradients, differentiable

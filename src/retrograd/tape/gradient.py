@@ -11,7 +11,7 @@ from .. import modes, pytree
 from ..autograd.grad import cotangent_of, owned, run_pass
 from ..autograd.jacobians import unit_vectors
 from ..engine.graph import OUTPUT
-from ..engine.op import recorded
+from ..engine.namespaces import recorded
 from ..engine.search import needed_for
 from ..engine.tensor import Tensor, new_tensor, node_of
 from ..func.batching import vmap

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .. import modes
 from ..autograd.graph import saved_tensors_hooks
 from ..nn import Sequential
-from ..ops.generator import fork_rng, get_rng_state, set_rng_state
+from ..ops.random.generator import fork_rng, get_rng_state, set_rng_state
 from .recompute import Arguments, CheckpointError, Frame, GraphExecGroup
 from .reentrant import CheckpointFunction, check_backward_validity, detach_variable
 from .runlog import Log, reported

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.create import tensor
-from ..ops.join import stack
-from ..ops.random import randperm
+from ..ops.creation.from_data import tensor
+from ..ops.random.factories import randperm
+from ..ops.shape.join import stack
 from .samplers import (
     BatchSampler,
     RandomSampler,

@@ -1,7 +1,7 @@
 """DLPack under torch.utils.dlpack's names (names only; see `ops.dlpack`)."""
 
 from ..engine.tensor import Tensor
-from ..ops.dlpack import DLDeviceType, from_dlpack
+from ..ops.tensor.dlpack import DLDeviceType, from_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

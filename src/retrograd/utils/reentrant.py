@@ -15,7 +15,7 @@ from ..autograd.custom import FunctionKind
 from ..autograd.function import Function
 from ..autograd.grad import backward
 from ..engine.tensor import Tensor
-from ..ops.generator import fork_rng, get_rng_state, set_rng_state
+from ..ops.random.generator import fork_rng, get_rng_state, set_rng_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

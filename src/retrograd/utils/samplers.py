@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import float64
-from ..ops.create import as_tensor
-from ..ops.random import multinomial, randint, randperm
+from ..ops.creation.from_data import as_tensor
+from ..ops.random.factories import multinomial, randint, randperm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

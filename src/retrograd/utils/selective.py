@@ -18,7 +18,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from .. import modes, ops
-from ..engine.op import OPS, Op
+from ..engine.op import Op
+from ..engine.registry import OPS
 from ..engine.tensor import Tensor, cell_of, new_tensor
 from ..nn import functional
 from .recompute import CheckpointWatcher

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...dtypes import promote_numpy
 from ...engine.dispatch import as_tensor
 from ...engine.tensor import Tensor
-from ...ops.convert import convert
+from ...ops.tensor.conversion import convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import numpy as np
 
 from ... import dtypes, ops
 from ...engine.tensor import Tensor
-from ...ops import create
-from ...ops.dlpack import from_dlpack as import_dlpack
+from ...ops.creation import from_data
+from ...ops.tensor.dlpack import from_dlpack as import_dlpack
 from .arguments import length_of, promoted, shape_of
 
 __all__ = [
@@ -156,9 +156,9 @@ def eye(
     tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    create.check_device(device)
+    from_data.check_device(device)
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
-    return create.finish(np.eye(n_rows, n_cols, k, target), False)
+    return from_data.finish(np.eye(n_rows, n_cols, k, target), False)
 
 
 def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:

@@ -21,8 +21,8 @@ from ...dtypes import (
     uint64,
 )
 from ...engine.tensor import Tensor
-from ...ops.convert import convert
-from ...ops.create import check_device
+from ...ops.creation.from_data import check_device
+from ...ops.tensor.conversion import convert
 
 __all__ = [
     "astype",

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import dtypes
 from ...engine.tensor import device as Device
-from ...ops.create import check_device
+from ...ops.creation.from_data import check_device
 from .datatypes import KINDS
 
 __all__ = ["__array_namespace_info__"]

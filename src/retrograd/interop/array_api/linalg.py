@@ -7,7 +7,7 @@ from typing import Any
 from ... import linalg, ops
 from ...engine.tensor import Tensor
 from ...linalg import cholesky, det, eigh, eigvalsh, inv, matrix_power, slogdet, svdvals
-from ...ops.convert import convert
+from ...ops.tensor.conversion import convert
 from .arguments import binary, pair, reduced
 from .statistics import sum as total
 

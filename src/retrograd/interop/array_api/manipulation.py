@@ -9,7 +9,7 @@ import numpy as np
 from ... import ops
 from ...engine.tensor import Tensor
 from ...ops import moveaxis
-from ...ops.structure import clone
+from ...ops.core.structure import clone
 from .arguments import promoted, shape_of
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import dtypes, ops
 from ...engine.tensor import Tensor
-from ...ops.convert import convert
+from ...ops.tensor.conversion import convert
 from .arguments import one_axis, promoted, reduced
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...engine.tensor import Tensor, new_tensor
-from ...ops.join import cat
+from ...ops.shape.join import cat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

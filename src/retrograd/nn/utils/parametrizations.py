@@ -8,10 +8,10 @@ import numpy as np
 
 from ... import linalg
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
-from ...ops.fill import eye
-from ...ops.join import cat
-from ...ops.linalg import vdot
-from ...ops.random import randn
+from ...ops.creation.factories import eye
+from ...ops.linalg.matmul import vdot
+from ...ops.random.factories import randn
+from ...ops.shape.join import cat
 from .. import functional as F
 from ..module import Module
 from .parametrize import register_parametrization

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
-from ...ops.choice import where
-from ...ops.join import stack
-from ...ops.pad import pad
+from ...ops.elementwise.clamp_where import where
+from ...ops.shape.join import stack
+from ...ops.shape.pad import pad
 
 __all__ = [
     "PackedSequence",

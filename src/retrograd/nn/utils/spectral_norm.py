@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor, alias
-from ...ops.linalg import vdot
-from ...ops.random import randn
+from ...ops.linalg.matmul import vdot
+from ...ops.random.factories import randn
 from .. import functional as F
 from ..parameter import Parameter
 from .parametrizations import as_matrix, output_dim, power_steps

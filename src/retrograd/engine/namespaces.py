@@ -1,0 +1,19 @@
+"""The namespaces that formulas know as `xp`.
+
+NOTE [Namespaces]
+`arrays` and `recorded` have every op by its name: the first its forward, the second its caller. So
+a formula that calls ops runs on arrays and on tensors alike. `reals` is `arrays` for nodes whose
+values are all real: there `conj`, for one, is the identity. They are modules because CPython reads
+a module's names fastest. `registry.declare` fills them.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+__all__ = ["arrays", "reals", "recorded"]
+
+arrays: Any = ModuleType("arrays")
+reals: Any = ModuleType("reals")
+recorded: Any = ModuleType("recorded")

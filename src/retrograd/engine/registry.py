@@ -1,0 +1,139 @@
+"""The registry of ops: `declare` enters one, with its callers, into it and the namespaces.
+
+It is the top of the engine, and what declares ops needs to import nothing else of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes, modes
+from ..quiet import CALM
+from . import accumulation, callers, graph, native, overriding, views
+from .anomaly import noted
+from .callers import binary_caller, caller, native_caller
+from .dispatch import dispatch, known
+from .fitting import fit
+from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
+from .namespaces import arrays, reals, recorded
+from .op import ALONE, Example, Op, example
+from .record import STALE
+from .saved import saved_properties
+from .tensor import Tensor, as_array, method, new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["OPS", "Example", "declare", "example", "operator"]
+
+native.bind(
+    tensor=Tensor,
+    node=Node,
+    kind=Kind,
+    cell=Cell,
+    leaf=Leaf,
+    view=views.View,
+    constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
+    modes=vars(modes),
+    state=modes.state,
+    refused=STALE,
+    output_kind=OUTPUT,
+    numbers=getattr(tick, "__self__", None),
+    as_array=as_array,
+    scalar_array=dtypes.scalar_array,
+    noted=noted,
+    calm=CALM,
+    fit=fit,
+    fit_leaf=accumulation.fit_leaf,
+    new_tensor=new_tensor,
+    finish=callers.finished,
+    freed=FREED,
+    arrays=arrays,
+    reals=reals,
+    add=np.add,
+    intercept=overriding.intercept,
+    passed=overriding.PASSED,
+    overrides_nothing=overriding.overrides_nothing,
+)
+
+OPS: dict[str, Op] = {}
+
+
+def declare(
+    signature: str,
+    forward: Callable[..., Any],
+    *,
+    methods: Sequence[str] = (),
+    slope: Callable[..., Any] | None = None,
+    linear: str = "",
+    tangent: Callable[..., Any] | None = None,
+    elementwise: bool = False,
+    exact: bool = False,
+    view: bool | str = False,
+    nondiff: Sequence[str] = (),
+    examples: Sequence[Example] = (),
+    domain: tuple[float, float] = (-2.0, 2.0),
+    complex: bool = True,
+    inplace: bool | None = None,
+    node_name: str | None = None,
+    on_reals: Callable[..., Any] | None = None,
+    batch: Any = "auto",
+    doc: str = "",
+    **formulas: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Enter an op into the registry and both namespaces; return its caller.
+
+    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
+    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
+    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
+    exists (by default for elementwise ops). `view` is True when the output shares the input's
+    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
+    simpler forward that formulas may use where all values are real; it may return its input.
+    `batch` is the op's rule for many examples at once, None for one at a time.
+    """
+    op = Op(
+        signature,
+        forward,
+        formulas,
+        slope=slope,
+        linear=linear,
+        tangent=tangent,
+        elementwise=elementwise,
+        exact=exact,
+        view=view,
+        nondiff=nondiff,
+        examples=examples,
+        domain=domain,
+        complex=complex,
+        inplace=inplace,
+        node_name=node_name,
+        members=saved_properties,
+        batch=batch,
+        doc=doc,
+    )
+    if op.name in OPS:
+        raise TypeError(f"an op called {op.name!r} exists already")
+    op.call = call = named(op, caller(op))
+    OPS[op.name] = op
+    setattr(arrays, op.name, op.forward)
+    setattr(reals, op.name, on_reals or op.forward)
+    setattr(recorded, op.name, call)
+    for name in methods:
+        method(operator(call) if name.startswith("__") and op.is_binary else call, name)
+    return call
+
+
+def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callable[..., Any]:
+    """A caller of the op in Python, under its name; where there is C, the one in C."""
+    call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
+    call.__doc__ = op.doc
+    call.op = op  # type: ignore[attr-defined]
+    op.callers.append(call)
+    return native_caller(op, call, otherwise)
+
+
+def operator(call: Any) -> Callable[..., Any]:
+    """The caller of a binary op as Python's operator: NotImplemented for unknown operands."""
+    return named(call.op, binary_caller(call.op, known), known)

@@ -1,0 +1,1 @@
+"""Numerical kernels, functions of arrays alone: they know no tensors, graphs or derivatives."""

@@ -1,0 +1,1 @@
+"""Activation functions, and softmax with its relatives."""

@@ -1,0 +1,439 @@
+"""Activation functions of neural networks, real and complex.
+
+NOTE [Complex activations]
+1. What is analytic extends holomorphically: sigmoid, silu, mish, gelu, softplus, logsigmoid,
+   tanhshrink, glu.
+2. What is defined piece by piece on the real line acts on the real and on the imaginary part, each
+   by itself: relu, relu6, leaky_relu, prelu, rrelu, elu, selu, celu, hardtanh, hardsigmoid,
+   hardswish, hardshrink, softshrink, threshold. PyTorch refuses complex input to these.
+3. softsign, x / (1 + |x|), shrinks the absolute value and keeps the angle.
+
+NOTE [Slopes at kinks], as PyTorch's: 0 for relu at 0 (least norm), the left-hand one for
+leaky_relu, prelu, elu and threshold, 0 at both ends of hardtanh, relu6, hardsigmoid and hardswish
+and at those of the dead zones of hardshrink and softshrink.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.inplace import in_place, write
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, unsupported
+from ..elementwise.complex import by_parts
+from ..elementwise.trigonometry import tanh
+from ..random.factories import rand_like
+from .smooth import (
+    activation,
+    gelu,
+    glu,
+    logsigmoid,
+    mish,
+    sigmoid,
+    silu,
+    softplus,
+    softsign,
+    tanhshrink,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "logsigmoid",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def _plain(input: Tensor, call: Callable[..., Tensor], params: dict[str, Any]) -> Tensor:
+    if holds_complex(input):
+        return by_parts(lambda part: call(part, **params), input)
+    return call(input, **params)
+
+
+def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor:
+    """Apply a real op, to each part of a complex tensor; into `input` itself if `inplace`.
+
+    Raises RuntimeError for a parameter that is finite, but not in the dtype of `input`.
+    """
+    for value in params.values():
+        dtypes.check_scalar(value, input._array.dtype)
+    if inplace:
+        return write(input, f"{call.__name__}_", _plain, (call, params), {})
+    return _plain(input, call, params)
+
+
+def _gate_array(input: Any, signal: Any) -> Any:
+    if input.dtype.kind != "c":
+        return np.where(signal <= 0, 0, input)
+    out = np.empty(np.broadcast_shapes(input.shape, signal.shape), input.dtype)
+    out.real = np.where(signal.real <= 0, 0, input.real)
+    out.imag = np.where(signal.imag <= 0, 0, input.imag)
+    return out
+
+
+declare(
+    "gate(input, signal)",
+    _gate_array,
+    input=lambda xp, g, signal: xp.gate(g, signal),
+    signal=lambda xp, g, signal: xp.zeros_like(signal),  # so a second derivative is 0, not missing
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    examples=PAIRS[:1],
+    node_name="ThresholdBackwardBackward0",
+    doc="""`input` with zeros where `signal` is not positive, part by part; for `relu`.""",
+)
+
+
+def _relu_array(x: Any) -> Any:
+    kind = x.dtype.kind
+    if kind in "fiuV":
+        return np.maximum(x, 0)
+    if kind == "b":
+        raise unsupported("relu", x.dtype)
+    out = np.empty(x.shape, x.dtype)
+    out.real, out.imag = np.maximum(x.real, 0), np.maximum(x.imag, 0)
+    return out
+
+
+_relu = declare(
+    "relu(input)",
+    _relu_array,
+    input=lambda xp, g, out: xp.gate(g, out),
+    elementwise=True,
+    examples=SINGLE,
+)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(0, x), elementwise, on each part of a complex number; slope 0 at 0.
+
+    Raises NotImplementedError for bool tensors. Source: PyTorch's `relu`.
+
+    >>> import retrograd as rg
+    >>> rg.relu(rg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return in_place(_relu)(input) if inplace else _relu(input)  # type: ignore[no-any-return]
+
+
+def _clip_array(input: Any, *, min_val: float, max_val: float) -> Any:
+    return np.clip(input, min_val, max_val).astype(input.dtype, copy=False)
+
+
+_hardtanh = activation(
+    "hardtanh(input, *, min_val, max_val)",
+    _clip_array,
+    "fiu",
+    input=lambda xp, g, input, min_val, max_val: xp.zero_where(
+        g, ~((input > min_val) & (input < max_val))
+    ),
+    examples=[example("3x4", min_val=-1.0, max_val=1.0), example("0", min_val=0.0, max_val=6.0)],
+)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Each element bounded by `min_val` and `max_val`; slope 0 at and beyond the bounds.
+
+    Source: PyTorch's `hardtanh`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, but {min_val} > {max_val}")
+    return _piecewise(_hardtanh, input, inplace, min_val=min_val, max_val=max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(0, x), 6), elementwise; slope 0 at 0 and 6. Source: PyTorch's `relu6`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.relu6(rg.tensor([-2.0, 3.0, 7.0]))
+    tensor([0., 3., 6.])
+    """
+    return _piecewise(_hardtanh, input, inplace, min_val=0.0, max_val=6.0)
+
+
+_leaky_relu = activation(
+    "leaky_relu(input, *, negative_slope)",
+    lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope),
+    input=lambda xp, g, input, negative_slope: xp.where(input > 0, g, g * negative_slope),
+    examples=[example("3x4", negative_slope=0.1), example("0", negative_slope=0.1)],
+)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where positive, else negative_slope * x, elementwise. Source: PyTorch's `leaky_relu`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.leaky_relu(rg.tensor([-1.0, 2.0]))
+    tensor([-0.0100,  2.0000])
+    """
+    return _piecewise(_leaky_relu, input, inplace, negative_slope=negative_slope)
+
+
+_prelu = activation(
+    "prelu(input, weight)",
+    lambda x, weight: np.where(x > 0, x, x * weight),
+    input=lambda xp, g, input, weight: xp.where(input > 0, g, g * weight),
+    weight=lambda xp, g, input: xp.zero_where(g * input, input > 0),
+    examples=PAIRS,
+    node_name="PreluKernelBackward0",
+)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
+
+    Raises RuntimeError for a weight of another size. Source: PyTorch's `prelu`.
+
+    >>> import retrograd as rg
+    >>> rg.prelu(rg.tensor([[-1.0, -1.0]]), rg.tensor([0.5, 0.25]))
+    tensor([[-0.5000, -0.2500]])
+    """
+    shape, sizes = input.shape, weight.shape
+    if len(sizes) > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(sizes)}"
+        )
+    if sizes.numel() != 1:
+        if not shape:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = shape[1] if len(shape) > 1 else 1
+        if sizes[0] != channels:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{sizes[0]} and channel size = {channels}."
+            )
+    if len(sizes) == 1:
+        weight = weight.reshape((*sizes, *[1] * (len(shape) - 2)) if len(shape) > 1 else ())
+    if holds_complex(input):
+        return by_parts(_prelu, input, weight)
+    return _prelu(input, weight)  # type: ignore[no-any-return]
+
+
+def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
+    if holds_complex(input):
+        return by_parts(_random_leak, input, lower, upper)
+    slopes: Any = rand_like(input)
+    slopes = slopes * (upper - lower) + lower
+    return _prelu(input, slopes)  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`leaky_relu` whose slope is drawn evenly from lower to upper; their mean if not `training`.
+
+    Source: PyTorch's `rrelu`.
+
+    >>> import retrograd as rg
+    >>> rg.rrelu(rg.tensor([-1.0, 2.0]), 0.25, 0.75)
+    tensor([-0.5000,  2.0000])
+    """
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    if inplace:
+        return write(input, "rrelu_", _random_leak, (lower, upper), {})
+    return _random_leak(input, lower, upper)
+
+
+def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
+    decay = np.expm1(np.minimum(input, 0) * input_scale) * (alpha * scale)
+    return np.where(input > 0, input * scale, decay)
+
+
+def _elu_input(xp: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    below = xp.zero_where(input, input >= 0)  # lest exp overflow where it is not wanted
+    decay = xp.exp(below * input_scale) * (alpha * scale * input_scale)
+    return xp.where(input > 0, g * scale, g * decay)
+
+
+_elu = activation(
+    "elu(input, *, alpha, scale, input_scale)",
+    _elu_array,
+    input=_elu_input,
+    examples=[
+        example("3x4", alpha=1.5, scale=1.0, input_scale=1.0),
+        example("0", alpha=1.0, scale=1.2, input_scale=0.5),
+    ],
+)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, else alpha (exp(x) - 1), elementwise. Source: PyTorch's `elu`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.elu(rg.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return _piecewise(_elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the scale and alpha that keep mean 0 and variance 1 (Klambauer et al., 2017).
+
+    Source: PyTorch's `selu`.
+
+    >>> import retrograd as rg
+    >>> rg.selu(rg.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    scales = {"alpha": SELU_ALPHA, "scale": SELU_SCALE, "input_scale": 1.0}
+    return _piecewise(_elu, input, inplace, **scales)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, else alpha (exp(x / alpha) - 1): `elu` with a continuous slope.
+
+    Raises RuntimeError for alpha 0. Source: PyTorch's `celu`.
+
+    >>> import retrograd as rg
+    >>> rg.celu(rg.tensor([-1.0, 2.0]), 2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _piecewise(_elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0 / alpha)
+
+
+_hardsigmoid = activation(
+    "hardsigmoid(input)",
+    lambda x: np.clip(x + 3, 0, 6) / 6,
+    input=lambda xp, g, input: xp.zero_where(g * (1.0 / 6.0), ~((input > -3) & (input < 3))),
+    domain=(-5.0, 5.0),
+)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(x + 3) / 6, elementwise. Source: PyTorch's `hardsigmoid`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.hardsigmoid(rg.tensor([-4.0, 0.0]))
+    tensor([0.0000, 0.5000])
+    """
+    return _piecewise(_hardsigmoid, input, inplace)
+
+
+def _hardswish_input(xp: Any, g: Any, input: Any) -> Any:
+    middle = xp.zero_where(g * (input * (1.0 / 3.0) + 0.5), input <= -3)
+    return xp.where(input >= 3, g, middle)
+
+
+_hardswish = activation(
+    "hardswish(input)",
+    lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    input=_hardswish_input,
+    domain=(-5.0, 5.0),
+)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x relu6(x + 3) / 6, elementwise. Source: PyTorch's `hardswish`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.hardswish(rg.tensor([-4.0, 3.0]))
+    tensor([-0., 3.])
+    """
+    return _piecewise(_hardswish, input, inplace)
+
+
+_hardshrink = activation(
+    "hardshrink(input, *, lambd)",
+    lambda x, *, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
+    input=lambda xp, g, input, lambd: xp.zero_where(g, (input >= -lambd) & (input <= lambd)),
+    examples=[example("3x4", lambd=0.5), example("0", lambd=0.5)],
+)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x where |x| > lambd, else 0, elementwise. Source: PyTorch's `hardshrink`.
+
+    >>> import retrograd as rg
+    >>> rg.hardshrink(rg.tensor([0.25, 2.0]))
+    tensor([0., 2.])
+    """
+    return _piecewise(_hardshrink, input, False, lambd=lambd)
+
+
+_softshrink = activation(
+    "softshrink(input, *, lambd)",
+    lambda x, *, lambd: x - np.clip(x, -lambd, lambd),
+    input=lambda xp, g, input, lambd: xp.zero_where(g, (input >= -lambd) & (input <= lambd)),
+    examples=[example("3x4", lambd=0.5), example("0", lambd=0.5)],
+)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by lambd, and 0 where |x| <= lambd, elementwise.
+
+    Raises RuntimeError for a negative lambd. Source: PyTorch's `softshrink`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.softshrink(rg.tensor([0.25, 2.0]))
+    tensor([0.0000, 1.5000])
+    """
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return _piecewise(_softshrink, input, False, lambd=lambd)
+
+
+_threshold = activation(
+    "threshold(input, *, threshold, value)",
+    lambda x, *, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
+    "fiu",
+    input=lambda xp, g, input, threshold: xp.zero_where(g, input <= threshold),
+    examples=[example("3x4", threshold=0.1, value=2.0), example("0", threshold=0.1, value=2.0)],
+)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where x > threshold, else value, elementwise. Source: PyTorch's `threshold`.
+
+    >>> import retrograd as rg
+    >>> rg.threshold(rg.tensor([0.5, 2.0]), 1.0, 7.0)
+    tensor([7., 2.])
+    """
+    return _piecewise(_threshold, input, inplace, threshold=threshold, value=value)
+
+
+attach(_relu, "relu")
+method(prelu)
+method(hardshrink)

@@ -1,0 +1,248 @@
+"""The analytic activation functions: sigmoid and what is made of it, real and complex.
+
+Complex input is what these functions extend to holomorphically. The public functions are listed in
+`activation`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ...kernels import special as kernels
+from ..core.pointwise import SINGLE, floating, holds_complex, only, unary
+from ..elementwise.trigonometry import tanh
+
+__all__: list[str] = []
+
+ROOT_HALF = math.sqrt(0.5)
+ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
+GELU_CUBIC = 0.044715
+
+
+def activation(signature: str, forward: Any, kinds: str = "f", **options: Any) -> Any:
+    """Declare an activation without in-place form of its own; PyTorch's dtypes, no others."""
+    name = signature.partition("(")[0]
+    options = {"elementwise": True, "inplace": False, "examples": SINGLE, **options}
+    return declare(signature, only(name, kinds, forward), complex="c" in kinds, **options)
+
+
+def _sigmoid(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        if not x.ndim:
+            return 1.0 / (1.0 + np.exp(-x))
+        out = np.negative(x)  # in one array from here on
+        np.exp(out, out)
+        out += 1.0
+        return np.divide(1.0, out, out)
+    left = x.real < 0  # where exp(-x) may overflow, which complex division does not survive
+    e = np.exp(np.where(left, x, -x))
+    return np.where(left, e, 1.0) / (1.0 + e)
+
+
+sigmoid = unary(
+    "sigmoid",
+    floating(_sigmoid),
+    "1 / (1 + exp(-x)); holomorphic for complex input.",
+    ("[0.0, 2.0]", "[0.5000, 0.8808]"),
+    slope=lambda xp, out: out * (1.0 - out),
+)
+
+
+def _softplus_array(x: Any) -> Any:
+    """log(1 + exp(x)) without overflow."""
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, x.dtype.type(0))
+    right = x.real > 0
+    return np.where(right, x, 0) + np.log1p(np.exp(np.where(right, -x, x)))
+
+
+_logsigmoid = activation(
+    "log_sigmoid(input)",
+    lambda x: -_softplus_array(-x),
+    "fc",
+    slope=lambda xp, input: xp.sigmoid(-input),
+)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), elementwise, without overflow. Source: PyTorch's `logsigmoid`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.logsigmoid(rg.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+    """
+    return _logsigmoid(input)  # type: ignore[no-any-return]
+
+
+def _silu_slope(xp: Any, input: Any) -> Any:
+    s = xp.sigmoid(input)
+    return s * (1.0 + input * (1.0 - s))
+
+
+_silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", slope=_silu_slope)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x), elementwise; holomorphic. Source: PyTorch's `silu`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.silu(rg.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7311])
+    """
+    return in_place(_silu)(input) if inplace else _silu(input)  # type: ignore[no-any-return]
+
+
+def _mish_slope(xp: Any, input: Any) -> Any:
+    t = xp.tanh(xp.softplus(input, beta=1.0, threshold=20.0))
+    return t + input * (1.0 - t * t) * xp.sigmoid(input)
+
+
+_mish = activation(
+    "mish(input)", lambda x: x * np.tanh(_softplus_array(x)), "fc", slope=_mish_slope
+)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x)), elementwise; holomorphic. Source: PyTorch's `mish`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.mish(rg.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8651])
+    """
+    return in_place(_mish)(input) if inplace else _mish(input)  # type: ignore[no-any-return]
+
+
+def _gelu_slope(xp: Any, input: Any) -> Any:
+    density = xp.exp(input * input * -0.5) * (0.5 * ROOT_2_OVER_PI)
+    return xp.erfc(input * -ROOT_HALF) * 0.5 + input * density
+
+
+def _gelu_tanh_array(x: Any) -> Any:
+    return 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x))))
+
+
+def _gelu_tanh_slope(xp: Any, input: Any) -> Any:
+    square = input * input
+    t = xp.tanh(input * (square * GELU_CUBIC + 1.0) * ROOT_2_OVER_PI)
+    inner = (square * (3.0 * GELU_CUBIC) + 1.0) * ROOT_2_OVER_PI
+    return (1.0 + t) * 0.5 + input * (1.0 - t * t) * inner * 0.5
+
+
+_gelu = activation(
+    "gelu(input)",
+    lambda x: 0.5 * x * kernels.erfc(x * -ROOT_HALF),
+    "fc",
+    slope=_gelu_slope,
+)
+
+_gelu_tanh = activation(
+    "gelu_tanh(input)", _gelu_tanh_array, "fc", slope=_gelu_tanh_slope, node_name="GeluBackward0"
+)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the normal distribution function of x, elementwise; holomorphic.
+
+    With `approximate="tanh"` by Hendrycks and Gimpel's formula. Raises RuntimeError for another
+    mode. Source: PyTorch's `gelu`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.gelu(rg.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8413])
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(
+            f"approximate argument must be either none or tanh. It is {approximate!r}"
+        )
+    return (_gelu if approximate == "none" else _gelu_tanh)(input)  # type: ignore[no-any-return]
+
+
+def _softplus_forward(input: Any, *, beta: float, threshold: float) -> Any:
+    scaled = input * beta
+    return np.where(scaled.real > threshold, input, _softplus_array(scaled) / beta)
+
+
+def _softplus_input(xp: Any, g: Any, input: Any, beta: float, threshold: float) -> Any:
+    scaled = input * beta
+    size = xp.real(scaled) if holds_complex(scaled) else scaled
+    return xp.where(size > threshold, g, g * xp.conj(xp.sigmoid(scaled)))
+
+
+_softplus = activation(
+    "softplus(input, *, beta, threshold)",
+    _softplus_forward,
+    "fc",
+    input=_softplus_input,
+    examples=[
+        example("3x4", beta=1.0, threshold=20.0),
+        example("", beta=2.0, threshold=10.0),
+        example("0", beta=1.0, threshold=20.0),
+    ],
+)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta x)) / beta, elementwise, and x where beta x > threshold.
+
+    Holomorphic; for complex input the threshold concerns the real part. Source: PyTorch's
+    `softplus`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+    for value in (beta, threshold):
+        dtypes.check_scalar(value, input._array.dtype)
+    return _softplus(input, beta=beta, threshold=threshold)  # type: ignore[no-any-return]
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|), elementwise. Source: PyTorch's `softsign`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.softsign(rg.tensor([1.0, -3.0]))
+    tensor([ 0.5000, -0.7500])
+    """
+    return input / (input.abs() + 1)  # type: ignore[no-any-return]
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x), elementwise. Source: PyTorch's `tanhshrink`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.tanhshrink(rg.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
+    return input - tanh(input)  # type: ignore[no-any-return]
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim` times the sigmoid of the second.
+
+    Raises RuntimeError where that size is odd. Source: PyTorch's `glu`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.glu(rg.tensor([1.0, 0.0]))
+    tensor([0.5000])
+    """
+    shape = input.shape
+    if not shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if not -len(shape) <= dim < len(shape):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, "
+            f"{len(shape) - 1}], but got {dim})"
+        )
+    if shape[dim] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}"
+        )
+    value, gate = input.chunk(2, dim)
+    return value * sigmoid(gate)  # type: ignore[no-any-return]

@@ -1,0 +1,171 @@
+"""log-sum-exp, softmax and log-softmax, stable and, for complex input, holomorphic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.arguments import renamed
+from ..core.dims import wrap_dim, wrap_dims
+from ..reduction.sum_prod import DIMS, add_up, converted, legacy
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]
+
+maximum_reduce: Any = np.maximum.reduce
+
+ONE_DIM = [
+    example("3x4", dim=(1,)),
+    example("3x4", dim=(0,)),
+    example("2x3x2", dim=(1,)),
+    example("", dim=()),
+    example("0x2", dim=(0,)),
+]
+
+
+def top(x: Any, dim: Any) -> Any:
+    """The largest real part over `dim`, with size 1 kept: what an exponent is measured from."""
+    return maximum_reduce(x.real, dim, None, None, True, -np.inf)
+
+
+def floating(x: Any, name: str) -> Any:
+    """`x`, or NotImplementedError for booleans and integers."""
+    if x.dtype.kind in "biu":
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{legacy(x.dtype)}'. Convert first: x.float()"
+        )
+    return x
+
+
+def _logsumexp(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if x.dtype.kind in "biu":
+        x = x.astype(dtypes.default_numpy())
+    m = top(x, dim)
+    m = np.where(np.isfinite(m), m, x.real.dtype.type(0))
+    total = np.log(add_up(np.exp(x - m), dim, True)) + m
+    return total if keepdim else total.reshape([n for i, n in enumerate(x.shape) if i not in dim])
+
+
+_logsumexp_op = declare(
+    "logsumexp(input, *, dim, keepdim)",
+    _logsumexp,
+    input=lambda xp, g, input, out, dim, keepdim: (
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
+        * xp.conj(xp.exp(input - xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)))
+    ),
+    examples=DIMS,
+)
+
+
+def _softmax(x: Any, *, dim: Any) -> Any:
+    out = np.exp(floating(x, "softmax") - top(x, dim))
+    return np.true_divide(out, add_up(out, dim, True))
+
+
+_softmax_op = declare(
+    "softmax(input, *, dim)",
+    _softmax,
+    input=lambda xp, g, out, dim: (
+        xp.conj(out) * (g - xp.sum_dim(g * xp.conj(out), dim=dim, keepdim=True))
+    ),
+    examples=ONE_DIM,
+)
+
+
+def _log_softmax(x: Any, *, dim: Any) -> Any:
+    out = floating(x, "log_softmax") - top(x, dim)
+    return out - np.log(add_up(np.exp(out), dim, True))
+
+
+_log_softmax_op = declare(
+    "log_softmax(input, *, dim)",
+    _log_softmax,
+    input=lambda xp, g, out, dim: g - xp.conj(xp.exp(out)) * xp.sum_dim(g, dim=dim, keepdim=True),
+    examples=ONE_DIM,
+)
+
+
+def logsumexp(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
+
+    Integers give the default floating dtype; complex input gives the holomorphic extension. The
+    value is -inf for no elements, or where all are -inf (NaN gradient there). Raises TypeError
+    without `dim`. Source: PyTorch's `logsumexp`.
+
+    >>> import retrograd as rg
+    >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
+    """
+    if names:
+        return renamed(logsumexp, locals())
+    if dim is None:
+        raise TypeError(
+            'logsumexp() missing 1 required positional arguments: "dim". For all elements: '
+            "x.flatten().logsumexp(0)"
+        )
+    if out is not None:
+        return write_out(logsumexp, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
+    return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+
+
+def along(input: Tensor, dim: int) -> tuple[int, ...]:
+    """One dim as a record wants it: a tuple, empty for a 0-d tensor."""
+    at = wrap_dim(input, dim)
+    return (at,) if input.ndim else ()
+
+
+def softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+) -> Tensor:
+    """Exponentials divided by their sum along `dim`, of the input's shape.
+
+    `dtype` converts first. Complex input gives the holomorphic extension (PyTorch has none). Raises
+    NotImplementedError for integers, IndexError for a dim out of range. Source: PyTorch's
+    `softmax`.
+
+    >>> import retrograd as rg
+    >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    if names:
+        return renamed(softmax, locals())
+    if out is not None:
+        return write_out(softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
+    return _softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
+
+
+def log_softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+) -> Tensor:
+    """Logarithm of `softmax`, computed without leaving the logarithms; arguments as there.
+
+    >>> import retrograd as rg
+    >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
+    tensor([-1000.,     0.])
+    """
+    if names:
+        return renamed(log_softmax, locals())
+    if out is not None:
+        return write_out(log_softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
+    return _log_softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
+
+
+def softmin(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """`softmax` of the negated input; `nn.functional` shows it, as in PyTorch."""
+    return softmax(recorded.neg(input), dim, dtype)
+
+
+for function in (logsumexp, softmax, log_softmax):
+    method(function)

@@ -1,0 +1,94 @@
+"""Softmax and its relatives as torch.nn.functional has them, where `dim` may be left out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.tensor import Tensor, new_tensor
+from ..random.generator import default_generator
+from . import softmax as along
+
+__all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
+
+
+def _implicit(name: str, ndim: int, stacklevel: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """exp(input) over its sum along `dim`; `dtype` is taken on first.
+
+    Without `dim` it is guessed, with a warning. Source: PyTorch's `softmax`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.softmax(rg.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _implicit("softmax", input._array.ndim, _stacklevel)
+    return along.softmax(input, dim, dtype)
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """`softmax` of -input.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.softmin(rg.tensor([0.0, 1000.0]), dim=0)
+    tensor([1., 0.])
+    """
+    if dim is None:
+        dim = _implicit("softmin", input._array.ndim, _stacklevel)
+    return along.softmax(-input, dim, dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """The logarithm of `softmax`, stable for inputs of any size.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.log_softmax(rg.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    if dim is None:
+        dim = _implicit("log_softmax", input._array.ndim, _stacklevel)
+    return along.log_softmax(input, dim, dtype)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Samples of the Gumbel-softmax distribution: softmax((logits + noise) / tau) along `dim`.
+
+    With `hard` they are one-hot, and their derivative is that of the soft ones. `eps` has no
+    effect. Source: PyTorch's `gumbel_softmax`; Jang, Gu and Poole, 2017.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.gumbel_softmax(rg.tensor([0.0, 0.0, 0.0]), hard=True).sum()
+    tensor(1.)
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    dtype = dtypes.real_of(logits._array.dtype)
+    drawn = -np.log1p(-default_generator.uniform(logits._array.shape, dtype))
+    noise = -np.log(np.maximum(drawn, np.finfo(dtype).tiny))
+    soft = along.softmax((logits + new_tensor(np.asarray(noise, dtype))) / tau, dim, None)
+    if not hard:
+        return soft
+    rank = np.expand_dims(soft._array.argmax(dim), dim)
+    chosen = np.zeros_like(soft._array)
+    np.put_along_axis(chosen, rank, 1, dim)
+    return new_tensor(chosen - soft._array) + soft  # type: ignore[no-any-return]

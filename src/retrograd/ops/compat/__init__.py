@@ -1,0 +1,1 @@
+"""PyTorch's older and internal names, and why some are absent."""

@@ -1,0 +1,124 @@
+"""Methods that PyTorch still has for older programs, and those about memory that is elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.tensor import Size, Tensor, method
+from ..tensor.inspection import data_ptr
+
+__all__ = ["is_distributed"]
+
+
+def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
+    """A tensor of this dtype, from data or, for integers, uninitialised of those sizes.
+
+    Newer programs write `new_tensor` and `new_empty`. Source: PyTorch's `Tensor.new`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(1, dtype=rg.int32).new([4, 5])
+    tensor([4, 5], dtype=retrograd.int32)
+    """
+    first = data[0] if len(data) == 1 else None
+    if not data or isinstance(first, Size) or all(isinstance(n, int) for n in data):
+        sizes = first if isinstance(first, Size) else data
+        return self.new_empty(tuple(sizes) or (0,), device=device)  # type: ignore[no-any-return]
+    if isinstance(first, Tensor):
+        return first.detach().type_as(self)  # type: ignore[no-any-return]
+    return self.new_tensor(first, device=device)  # type: ignore[no-any-return]
+
+
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The same elements in another shape: `reshape`, under its old name.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).resize(3, 2).shape
+    retrograd.Size([3, 2])
+    """
+    return self.reshape(*sizes)  # type: ignore[no-any-return]
+
+
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """The same elements in the shape of another tensor: `reshape_as`, under its old name.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).resize_as(rg.ones(6)).shape
+    retrograd.Size([6])
+    """
+    return self.reshape(tensor.shape)  # type: ignore[no-any-return]
+
+
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, outermost first.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2, 3).t().dim_order()
+    (1, 0)
+    """
+    steps = self._array.strides
+    return tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
+
+
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for readers."""
+    return data_ptr(self)
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Whether the tensor lies on several machines: never.
+
+    >>> import retrograd as rg
+    >>> rg.is_distributed(rg.zeros(1))
+    False
+    """
+    return False
+
+
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor, with another dtype if one is given: no tensor is sparse.
+
+    >>> import retrograd as rg
+    >>> rg.ones(1).to_dense(rg.float64)
+    tensor([1.], dtype=retrograd.float64)
+    """
+    return self if dtype is None else self.to(dtype)  # type: ignore[no-any-return]
+
+
+def dense_dim(self: Tensor) -> int:
+    """The number of dimensions: no tensor is sparse."""
+    return self.ndim
+
+
+def sparse_dim(self: Tensor) -> int:
+    """The number of sparse dimensions: 0."""
+    return 0
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Raises RuntimeError: there is no accelerator for which memory could be pinned."""
+    raise RuntimeError(
+        "Cannot access accelerator device when none is available. Leave pin_memory() out"
+    )
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Raises RuntimeError: the memory is NumPy's, which other processes cannot see."""
+    raise RuntimeError(
+        "share_memory_(): a tensor's memory is a NumPy array of this process. Use threads, or "
+        "multiprocessing.shared_memory and retrograd.from_numpy"
+    )
+
+
+def reinforce(self: Tensor, reward: Any) -> None:
+    """Raises RuntimeError, as in PyTorch: nodes are not stochastic."""
+    raise RuntimeError(
+        "reinforce() was removed. Write the loss instead: -(log_prob * reward).sum().backward()"
+    )
+
+
+FUNCTIONS: tuple[Any, ...] = (
+    *(new, resize, resize_as, dim_order, const_data_ptr, is_distributed, to_dense, dense_dim),
+    *(sparse_dim, pin_memory, share_memory_, reinforce),
+)
+for function in FUNCTIONS:
+    method(function)

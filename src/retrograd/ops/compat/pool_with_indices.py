@@ -1,0 +1,47 @@
+"""Max pooling that always returns indices, under the names that PyTorch has for it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from ...engine.tensor import Tensor
+from ..nn import pool
+from ..nn.adaptive_pool import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["max_pool1d_with_indices"]
+
+ABOUT = """`{plain}` that returns the indices of the maxima too.
+
+    Arguments, shapes and errors are as there; `return_indices` makes no difference. Source:
+    PyTorch's `{plain}_with_indices`.
+
+    >>> import retrograd as rg
+    >>> values, indices = rg.nn.functional.{plain}_with_indices(rg.ones({shape}), 1)
+    >>> values.shape == indices.shape
+    True
+    """
+
+
+def _with_indices(plain: Callable[..., Any], place: int, shape: str) -> Callable[..., Any]:
+    """`plain` with its argument number `place`, `return_indices`, always true."""
+
+    def pooled(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        kwargs["return_indices"] = True
+        return plain(input, *args[: place - 1], **kwargs)  # type: ignore[no-any-return]
+
+    pooled.__name__ = pooled.__qualname__ = f"{plain.__name__}_with_indices"
+    pooled.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
+    pooled.__doc__ = ABOUT.format(plain=plain.__name__, shape=shape)
+    return pooled
+
+
+max_pool1d_with_indices = _with_indices(pool.max_pool1d, 6, "1, 2, 3")
+max_pool2d_with_indices = _with_indices(pool.max_pool2d, 6, "1, 2, 3, 3")
+max_pool3d_with_indices = _with_indices(pool.max_pool3d, 6, "1, 2, 3, 3, 3")
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d, 2, "1, 2, 3")
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d, 2, "1, 2, 3, 3")
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d, 2, "1, 2, 3, 3, 3")

@@ -1,0 +1,115 @@
+"""PyTorch's names for what nodes save, where a record calls it something else.
+
+`grad_fn._saved_<name>` by op: the record's own name, or a function of the node. The names of inputs
+(the first of which is `self`), outputs (`result`), parameters and shapes (`self_sym_sizes`) follow
+from the record, and need no line here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...engine.saved import PYTORCH_NAMES
+from ...engine.tensor import new_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...engine.graph import Node
+
+__all__: list[str] = []
+
+
+def fact(node: Node, name: str) -> Any:
+    """A parameter that a node keeps."""
+    return node.params[node.op.facts.index(name)]
+
+
+def one(name: str) -> Callable[[Node], Any]:
+    """The only entry of a parameter that is a tuple here and a number in PyTorch."""
+    return lambda node: fact(node, name)[0] if len(fact(node, name)) == 1 else fact(node, name)
+
+
+def chosen(node: Node) -> tuple[int, Any]:
+    """(dimension, entry) of what a basic index chooses: its first entry that is not all."""
+    index = fact(node, "index")
+    for dim, entry in enumerate(index):
+        if entry is None or entry != slice(None):
+            return dim, entry
+    return 0, slice(None)
+
+
+def part(name: str, default: int) -> Callable[[Node], int]:
+    """The start, stop or step of a slice."""
+
+    def read(node: Node) -> int:
+        value = getattr(chosen(node)[1], name)
+        return default if value is None else value
+
+    return read
+
+
+def indices(node: Any) -> tuple[Any, ...]:
+    """For each dimension the index tensor that was given for it, or None."""
+    dims, index = fact(node, "dims"), node._saved_index
+    rows = [index] if len(dims) == 1 else [new_tensor(row) for row in index._array]
+    found = dict(zip(dims, rows, strict=True))
+    return tuple([found.get(dim) for dim in range(max(dims) + 1)])
+
+
+def pad(node: Node) -> tuple[int, ...]:
+    """The widths as PyTorch's `pad` takes them: last dimension first, none that is 0 throughout."""
+    widths = [*fact(node, "widths")]
+    while widths and widths[0] == (0, 0):
+        widths.pop(0)
+    return tuple([width for pair in reversed(widths) for width in pair])
+
+
+END = 2**63 - 1
+POSITION = {"dim": lambda node: chosen(node)[0], "index": lambda node: chosen(node)[1]}
+REDUCED: dict[str, Any] = {"dim": one("dim")}
+
+PYTORCH_NAMES.update(
+    as_strided={"storage_offset": "offset"},
+    avg_pool={
+        "kernel_size": "kernel", "count_include_pad": "count_pad", "divisor_override": "divisor",
+    },
+    cholesky_ex={"L": "out"},
+    constant_pad_nd={"pad": pad},
+    conv={"input": "input", "padding": lambda node: tuple(a for a, _ in fact(node, "padding"))},
+    det={"A": "input"},
+    dot={"tensor": "other"},
+    eigh={"eigenvalues": "values", "eigenvectors": "vectors"},
+    embedding={
+        "scale_grad_by_freq": "by_frequency",
+        "padding_idx": lambda node: -1 if fact(node, "skip") is None else fact(node, "skip"),
+    },
+    index={"indices": indices},
+    inv_ex={"inverse": "out"},
+    kthvalue=REDUCED,
+    matmul={"mat2": "other"},
+    max_dim=REDUCED,
+    max_pool={"kernel_size": "kernel", "result1": "indices"},
+    median_dim=REDUCED,
+    min_dim=REDUCED,
+    mode=REDUCED,
+    native_batch_norm={"input": "input"},
+    native_layer_norm={"input": "input"},
+    new_axis={"dim": POSITION["dim"]},
+    pow_base={"self": "base"},
+    prod_dim=REDUCED,
+    qr={"Q": "q", "R": "r"},
+    select=POSITION,
+    slice={
+        "dim": POSITION["dim"],
+        "start": part("start", 0),
+        "end": part("stop", END),
+        "step": part("step", 1),
+    },
+    solve_ex={"A": "input"},
+    squeeze={"dim": one("dims")},
+    svd={"U": "u", "S": "s", "Vh": "vh"},
+    unfold={"dimension": "dim"},
+    unsqueeze={"dim": one("dims")},
+    where={"condition": "condition"},
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""The old names of tensors by dtype: `FloatTensor`, `LongTensor` and the rest.
+
+Each makes tensors of its dtype and answers `isinstance`. They are no classes: the class of every
+tensor is `Tensor`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY
+from ...engine.tensor import Size, Tensor, new_tensor
+from ..creation.factories import allocate, shape_of
+from ..creation.from_data import check_device, copy_of
+
+__all__ = [
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "set_default_tensor_type",
+    "typename",
+]
+
+
+class TensorType:
+    """Tensors of one dtype: from sizes, uninitialised, or from data.
+
+    Raises TypeError for a tensor of another dtype. Source: PyTorch's `FloatTensor` and its like.
+
+    >>> import retrograd as rg
+    >>> rg.LongTensor([1, 2]), rg.FloatTensor(2, 3).shape
+    (tensor([1, 2]), retrograd.Size([2, 3]))
+    >>> isinstance(rg.ones(1), rg.FloatTensor), isinstance(rg.ones(1), rg.LongTensor)
+    (True, False)
+    """
+
+    def __init__(self, dtype: dtypes.dtype) -> None:
+        self.dtype = dtype
+        self.__name__ = f"{LEGACY[dtype.name]}Tensor"
+
+    def __call__(self, *data: Any, device: Any = None) -> Tensor:
+        check_device(device)
+        first, target = data[0] if len(data) == 1 else None, self.dtype.numpy
+        if isinstance(first, Tensor):
+            if first.dtype is not self.dtype:
+                raise TypeError(
+                    f"{self.__name__}() expected a tensor of {self.dtype}, got {first.dtype}. "
+                    f"Convert it: x.to({self.dtype})"
+                )
+            return first.detach()  # type: ignore[no-any-return]
+        if isinstance(first, Size) or all(isinstance(n, int) for n in data):
+            shape = shape_of(first or data or (0,), self.__name__)
+            return new_tensor(allocate(np.empty, shape, target))
+        if isinstance(first, (float, complex)):
+            raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+        return new_tensor(copy_of(first, None).astype(target))
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is self.dtype
+
+    def __repr__(self) -> str:
+        return f"<class 'retrograd.{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+BoolTensor = TensorType(dtypes.boolean)
+ByteTensor = TensorType(dtypes.uint8)
+CharTensor = TensorType(dtypes.int8)
+ShortTensor = TensorType(dtypes.int16)
+IntTensor = TensorType(dtypes.int32)
+LongTensor = TensorType(dtypes.int64)
+HalfTensor = TensorType(dtypes.float16)
+FloatTensor = TensorType(dtypes.float32)
+DoubleTensor = TensorType(dtypes.float64)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Make the dtype of a tensor type, or of its name, the default: `set_default_dtype`.
+
+    Raises TypeError for types that are not floating.
+
+    >>> import retrograd as rg
+    >>> rg.set_default_tensor_type(rg.DoubleTensor)
+    >>> rg.ones(1).dtype
+    retrograd.float64
+    >>> rg.set_default_tensor_type("retrograd.FloatTensor")
+    """
+    if isinstance(t, str):
+        t = globals().get(t.rpartition(".")[2])
+    if not isinstance(t, TensorType):
+        raise TypeError(f"invalid type object: {t!r}. Give retrograd.DoubleTensor or its like")
+    if not t.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(t.dtype)
+
+
+def typename(obj: Any) -> str:
+    """The name of a tensor's type, or of any other object's class or function, with its module.
+
+    >>> import retrograd as rg
+    >>> rg.typename(rg.ones(1)), rg.typename(rg.nn.Linear), rg.typename(3)
+    ('retrograd.FloatTensor', 'retrograd.nn.linear.Linear', 'int')
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()  # type: ignore[no-any-return]
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"

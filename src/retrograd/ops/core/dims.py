@@ -1,0 +1,120 @@
+"""Arguments that name dimensions or give shapes: negative values, tuples or several arguments.
+
+Errors are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+__all__: list[str] = []
+
+
+def normalize_dim(dim: Any, ndim: int) -> int:
+    """`dim` counted from the front; a 0-d tensor counts as having one dimension.
+
+    Raises IndexError out of range, TypeError for what is no integer.
+    """
+    try:
+        found = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    size = ndim or 1
+    if not -size <= found < size:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got "
+            f"{found})"
+        )
+    return found + size if found < 0 else found
+
+
+def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
+    """One dim or a sequence of them, counted from the front; RuntimeError for a repeated one."""
+    given = dims if isinstance(dims, (tuple, list)) else (dims,)
+    found = tuple([normalize_dim(dim, ndim) for dim in given])
+    for dim in found:
+        if found.count(dim) > 1:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return found
+
+
+def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]:
+    """The integers given as several arguments, or as one sequence; TypeError for anything else."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = values[0]
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError:
+        wrong = next(v for v in values if not hasattr(v, "__index__"))
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
+            f"{type(wrong).__name__}"
+        ) from None
+
+
+def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """`shape` with its -1, if there is one, replaced by what `size` elements need."""
+    if math.prod(shape) == size and min(shape, default=0) >= 0:
+        return shape
+    known = math.prod([n for n in shape if n != -1])
+    unknown = shape.count(-1)
+    if unknown > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if any(n < -1 for n in shape):
+        raise RuntimeError(f"invalid shape dimension {min(shape)}")
+    if unknown and known == 0 and size == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
+            "dimension size -1 can be any value and is ambiguous"
+        )
+    if (unknown and (known == 0 or size % known)) or (not unknown and known != size):
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return tuple([size // known if n == -1 else n for n in shape])
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape to which all of `shapes` broadcast; RuntimeError where they do not."""
+    wide = max((len(shape) for shape in shapes), default=0)
+    found = [1] * wide
+    for shape in shapes:
+        for back, n in enumerate(reversed(shape), 1):
+            if found[-back] == 1:
+                found[-back] = n
+            elif n not in (1, found[-back]):
+                raise RuntimeError(
+                    "Shape mismatch: objects cannot be broadcast to a single shape: "
+                    f"{', '.join(str(list(s)) for s in shapes)}"
+                )
+    return tuple(found)
+
+
+def rank(input: Any) -> int:
+    """The number of dimensions of a tensor; raises TypeError for what has none, as a list."""
+    try:
+        return input.ndim  # type: ignore[no-any-return]
+    except AttributeError:
+        raise TypeError(
+            f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        ) from None
+
+
+def wrap_dim(input: Any, dim: Any) -> int:
+    """`dim` of the tensor `input`, counted from the front; raises as `normalize_dim`."""
+    return normalize_dim(dim, rank(input))
+
+
+def wrap_dims(input: Any, dim: Any) -> tuple[int, ...]:
+    """One dim of `input`, a sequence of them, or None or an empty sequence for all, sorted.
+
+    Empty for a 0-d tensor. Raises as `normalize_dims`.
+    """
+    if dim.__class__ is int:  # the commonest case, in the fewest steps: it is timed
+        ndim = rank(input)
+        if -ndim <= dim < ndim:
+            return (dim % ndim,)
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(rank(input)))
+    dims = normalize_dims(dim, rank(input))
+    return tuple(sorted(dims)) if rank(input) else ()

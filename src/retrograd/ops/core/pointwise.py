@@ -1,0 +1,213 @@
+"""What the elementwise families share: dtype rules of forwards, short declarations, masks.
+
+It knows no family. `where` and `zero_where` live here because every family's formulas use them.
+
+NOTE [Masks in formulas]
+A formula that drops part of a cotangent writes `zero_where(g, condition)`, never `g * mask`, and
+where shares may be 0, `shared(xp, g, share)`: an infinite or NaN cotangent must not leak through a
+zero, as `inf * 0` would.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__: list[str] = []
+
+SINGLE = [example("3x4"), example(""), example("0")]
+PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
+
+
+def holds_complex(value: Any) -> bool:
+    """Whether an array or a tensor is complex; a question that formulas may ask of both."""
+    return getattr(value, "_array", value).dtype.kind == "c"  # type: ignore[no-any-return]
+
+
+def legacy_name(dtype: np.dtype[Any]) -> str:
+    """PyTorch's older name of a dtype, which its error messages use."""
+    name = dtypes.of_numpy(dtype).name
+    return LEGACY.get(name, name)
+
+
+def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImplementedError:
+    """The error for an op that is not defined for a dtype."""
+    text = f"\"{name}\" not implemented for '{legacy_name(dtype)}'"
+    return NotImplementedError(text + (f". {advice}" if advice else ""))
+
+
+def floating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A forward whose integer and bool inputs count as the default floating dtype.
+
+    That of a ufunc says in `loops` whose loops the hot path in C may call for floating numbers.
+    """
+
+    def on_floats(*inputs: Any, **params: Any) -> Any:
+        kind = inputs[0].dtype.kind
+        if kind in "fc":
+            return function(*inputs, **params)
+        if kind == "V":
+            return through_float32(function, inputs, params)
+        target = dtypes.default_numpy()
+        return function(*[x.astype(target) for x in inputs], **params)
+
+    def on_float(x: Any) -> Any:
+        return function(x if x.dtype.kind in "fcV" else x.astype(dtypes.default_numpy()))
+
+    if not isinstance(function, np.ufunc) or function.nin != 1:
+        return on_floats
+    on_float.loops = function  # type: ignore[attr-defined]
+    return on_float
+
+
+def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
+    """A forward of bfloat16 arrays, whose kind is "V", computed in float32 and rounded once."""
+    wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in inputs]
+    result = np.asarray(function(*wide, **params))
+    return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
+
+
+def only(
+    name: str, kinds: str, function: Callable[..., Any], advice: str = ""
+) -> Callable[..., Any]:
+    """A forward that raises NotImplementedError for dtypes outside NumPy's `kinds`.
+
+    `advice` is what to do with complex numbers instead.
+    """
+
+    def checked(*inputs: Any, **params: Any) -> Any:
+        kind = inputs[0].dtype.kind
+        if kind not in kinds:
+            if kind == "V" and "f" in kinds:
+                return through_float32(function, inputs, params)
+            raise unsupported(name, inputs[0].dtype, advice if holds_complex(inputs[0]) else "")
+        return function(*inputs, **params)
+
+    return checked
+
+
+def promoted(*arrays: Any) -> list[Any]:
+    """Arrays cast to their common dtype, by PyTorch's rules."""
+    target = dtypes.common(*arrays)
+    return [array if array.dtype is target else array.astype(target) for array in arrays]
+
+
+def with_doc(name: str, about: str, call: str, shown: str) -> str:
+    """The docstring of a simple op: what it is, its source, a doctest."""
+    return f"""{about}
+
+    Source: PyTorch's `{name}`.
+
+    >>> import retrograd as rg
+    >>> rg.{call}
+    {shown}
+    """
+
+
+def attach(function: Callable[..., Any], *names: str, inplace: bool = True) -> None:
+    """Give tensors `function` under `names`, and its in-place forms under the same with `_`."""
+    for name in names:
+        method(function, name)
+        if inplace:
+            method(in_place(function, f"{name}_"), f"{name}_")
+
+
+def unary(
+    name: str,
+    function: Callable[..., Any],
+    about: str,
+    shown: tuple[str, str],
+    aliases: Sequence[str] = (),
+    **options: Any,
+) -> Callable[..., Any]:
+    """Declare an elementwise op of one input, with its methods and in-place forms.
+
+    `shown` is a doctest: the argument list of `tensor`, and the values that come out.
+    """
+    options.setdefault("examples", SINGLE)
+    doc = with_doc(name, about, f"{name}(rg.tensor({shown[0]}))", f"tensor({shown[1]})")
+    call = declare(f"{name}(input)", function, elementwise=True, doc=doc, **options)
+    attach(call, name, *aliases, inplace=options.get("inplace", True))
+    return call
+
+
+def binary(
+    name: str,
+    function: Callable[..., Any],
+    about: str,
+    shown: tuple[str, str, str],
+    aliases: Sequence[str] = (),
+    second: str = "other",
+    **options: Any,
+) -> Callable[..., Any]:
+    """Declare an elementwise op of `input` and `second`, with its methods and in-place forms.
+
+    `shown` is a doctest: the argument lists of two tensors, and the values that come out.
+    """
+    options.setdefault("examples", PAIRS)
+    call = f"{name}(rg.tensor({shown[0]}), rg.tensor({shown[1]}))"
+    doc = with_doc(name, about, call, f"tensor({shown[2]})")
+    made = declare(f"{name}(input, {second})", function, elementwise=True, doc=doc, **options)
+    attach(made, name, *aliases, inplace=options.get("inplace", True))
+    return made
+
+
+def zero_slope(xp: Any, g: Any) -> Any:
+    """The formula of a piecewise constant function."""
+    return xp.zeros_like(g)
+
+
+def _zero_where(input: Any, condition: Any) -> Any:
+    return np.where(condition, 0, input)
+
+
+zero_where = declare(
+    "zero_where(input, condition)",
+    _zero_where,
+    input=lambda xp, g, condition: xp.zero_where(g, condition),
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 3x4:bool"), example(", :bool"), example("3x1, 4:bool")],
+    node_name="MaskedFillBackward0",
+    doc="""`input` with zeros where the condition holds: for formulas, NOTE [Masks in formulas].""",
+)
+
+
+def shared(xp: Any, g: Any, share: Any) -> Any:
+    """`g * share`, for formulas, and 0 where there is no share: NOTE [Masks in formulas]."""
+    return xp.zero_where(g * share, share == 0)
+
+
+def _where(condition: Any, input: Any, other: Any) -> Any:
+    if input.dtype is not other.dtype:
+        input, other = dtypes.promote(input, other)
+    return np.where(condition, input, other)
+
+
+where_op = declare(
+    "where(condition, input, other)",
+    _where,
+    input=lambda xp, g, condition: xp.zero_where(g, ~condition),
+    other=lambda xp, g, condition: xp.zero_where(g, condition),
+    linear="input, other",
+    elementwise=True,
+    inplace=False,
+    examples=[
+        example("3x4:bool, 3x4, 3x4"),
+        example("4:bool, 3x1, "),
+        example(":bool, 2, 2"),
+        example("0:bool, 0, 0"),
+    ],
+    node_name="WhereBackward0",
+)

@@ -1,0 +1,195 @@
+"""The ops that the engine itself needs: undoing broadcasts and casts, and replacing a region.
+
+`backward.fit` uses `sum_to`, `real` and `cast`; an in-place write to a view records `splice`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ...kernels import sums
+from . import batching, batching_index
+
+__all__ = ["blank", "cast", "clone", "expand", "splice", "sum_to", "walk"]
+
+
+SMALL = 4096  # elements; below it, filling an array costs less than a stride of 0 later
+
+
+def walk(xp: Any, value: Any, path: tuple[Any, ...]) -> Any:
+    """Follow a view's path from its base to itself, on arrays or on tensors."""
+    for op, params, output in path:
+        value = getattr(xp, op.name)(value, **params)
+        if output is not None:
+            value = value[output]
+    return value
+
+
+@lru_cache(maxsize=64)
+def ones(count: int, kind: str) -> Any:
+    """A vector of ones, which nobody writes; for at most `SMALL` of them."""
+    return np.ones(count, kind)
+
+
+def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
+    lead = input.ndim - len(shape)
+    if lead == 1 == len(shape) and input.shape[1:] == shape and input.dtype.char in "fd":
+        count = len(input)
+        if count < sums.MANY or (count <= SMALL and input.size < sums.LARGE):
+            return ones(count, input.dtype.char).dot(input)  # thrice as fast as to add up
+    axes = [i for i, n in enumerate(shape, lead) if n == 1 and input.shape[i] != 1]
+    if not lead and not axes:
+        return np.array(input)
+    return sums.total(input, (*range(lead), *axes), True).reshape(shape)
+
+
+def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
+    if input.ndim == 0:
+        out = np.empty(shape, input.dtype)
+        if out.size < SMALL:  # later arithmetic wants real strides
+            out.fill(input)
+            return out
+    return _expand(input, shape=shape)
+
+
+def _expand(input: Any, *, shape: tuple[int, ...]) -> Any:
+    if input.ndim == 0 and input.__class__ is np.ndarray:  # thrice as fast as broadcast_to
+        return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
+    out = np.broadcast_to(input, shape)
+    if input.flags.writeable:  # a part of it may be written where no two elements are one
+        out.flags.writeable = True
+    return out
+
+
+sum_to = declare(
+    "sum_to(input, *, shape)",
+    _sum_to,
+    input=lambda xp, g, input_shape: xp.expand(g, shape=input_shape),
+    linear="input",
+    batch=batching.sum_to,
+    examples=[example("3x4", shape=(1, 4)), example("2x3x4", shape=(3, 1)), example("2", shape=())],
+    node_name="SumToSizeBackward0",
+    doc="""Sum over the axes along which `shape` would be broadcast to the input's shape.""",
+)
+
+expand = declare(
+    "expand(input, *, shape)",
+    _expand,
+    input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
+    linear="input",
+    view=True,
+    batch=batching.expanded("expand"),
+    examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
+    doc="""A view with size-1 dimensions repeated to `shape`, without copying.""",
+)
+
+spread = declare(
+    "spread(input, *, shape)",
+    _spread,
+    input=lambda xp, g, input_shape: xp.sum_to(g, shape=input_shape),
+    linear="input",
+    batch=batching.expanded("spread"),
+    examples=[example("3x1", shape=(2, 3, 4)), example("", shape=(2, 2))],
+    doc="""`expand` as a value, for formulas: small results are filled in, large ones strided.""",
+)
+
+
+def _cast(input: Any, *, dtype: Any) -> Any:
+    """NumPy warns where it drops imaginary parts."""
+    if input.dtype.kind == "c" and dtype.kind not in "cb":
+        input = input.real
+    return input.astype(dtype)
+
+
+cast = declare(
+    "cast(input, *, dtype)",
+    _cast,
+    input=lambda xp, g: g,
+    linear="input",
+    batch="leading",
+    examples=[example("3x2", dtype=np.dtype(np.complex128))],
+    node_name="ToCopyBackward0",
+    doc="""A copy with another dtype, complex to real by taking the real part.""",
+)
+
+
+def _cloned(input: Any) -> Any:
+    """In row-major order where it was expanded: the order of such elements says nothing."""
+    return input.copy("C" if 0 in input.strides else "K")
+
+
+clone = declare(
+    "clone(input)",
+    _cloned,
+    input=lambda xp, g: g,
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x2")],
+    doc="""A copy with its own memory; the cotangent passes through.""",
+)
+
+
+zeros_like = declare(
+    "zeros_like(input)",
+    np.zeros_like,
+    batch="leading",
+    examples=[example("3x2")],
+    doc="""Zeros of the input's shape and dtype; for the formulas of ops whose derivative is 0.""",
+)
+
+
+def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:
+    """A copy in row-major order, or with the axes in memory in the order `layout`."""
+    if layout is None:
+        return np.array(input, order="C")
+    out = np.empty([input.shape[axis] for axis in layout], input.dtype)
+    out = out.transpose(np.argsort(layout))
+    out[...] = input
+    return out
+
+
+def _splice(
+    xp: Any, input: Any, values: Any, *, path: tuple[Any, ...], layout: tuple[int, ...] | None
+) -> Any:
+    out = _laid_out(input, layout)
+    np.copyto(walk(xp, out, path), values, casting="unsafe")
+    return out
+
+
+def _blank(xp: Any, input: Any, *, path: tuple[Any, ...], layout: tuple[int, ...] | None) -> Any:
+    out = _laid_out(input, layout)
+    walk(xp, out, path)[...] = 0
+    return out
+
+
+# A path may hold a reshape, which gives a view only in the memory layout of the base it was made
+# of. So the axes of copies that are written through a path lie in memory as those of the base.
+blank = declare(
+    "blank(input, *, path, layout)",
+    _blank,
+    input=lambda xp, g, path, layout: xp.blank(g, path=path, layout=layout),
+    linear="input",
+    batch=batching_index.blank(walk),
+    examples=[example("3x2", path=(), layout=None), example("3x2", path=(), layout=(1, 0))],
+    doc="""A copy in which the region at the end of a view's path is zero.""",
+)
+
+splice = declare(
+    "splice(input, values, *, path, layout)",
+    _splice,
+    input=lambda xp, g, path, layout: xp.blank(g, path=path, layout=layout),
+    values=lambda xp, g, path: walk(xp, g, path),
+    linear="input, values",
+    batch=batching_index.splice(walk),
+    examples=[
+        example("3x2, 3x2", path=(), layout=None),
+        example("3x2, 3x2", path=(), layout=(1, 0)),
+    ],
+    node_name="CopySlices",
+    doc="""A copy in which the region at the end of a view's path is replaced by `values`.""",
+)

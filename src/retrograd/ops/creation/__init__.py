@@ -1,0 +1,1 @@
+"""Tensors from data, from shapes, and like others."""

@@ -1,0 +1,472 @@
+"""Tensors without data: constants, ranges, and tensors like another one.
+
+Sizes come as integers or as one sequence of them. Every factory finishes through `deliver`, where
+`out=` and `requires_grad=` are treated.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
+from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor
+from ...errors import OutOfMemoryError
+from ...quiet import quietly
+from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
+from .from_data import fill_value as as_fill_value
+from .memory_format import arranged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "arange",
+    "empty",
+    "eye",
+    "full",
+    "get_default_device",
+    "linspace",
+    "logspace",
+    "ones",
+    "set_default_device",
+    "zeros",
+]
+
+
+def shape_of(given: Any, name: str) -> tuple[int, ...]:
+    """The shape that a factory was asked for, as integers or as one sequence of them."""
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = given[0]
+    shape = []
+    for n in given:
+        if n.__class__ is not int:
+            if isinstance(n, bool) or not hasattr(n, "__index__"):
+                raise TypeError(
+                    f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
+                    f"{type(n).__name__}"
+                )
+            n = n.__index__()  # noqa: PLW2901
+        shape.append(n)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
+    if len(shape) > MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name=name))
+    return tuple(shape)
+
+
+def sized(given: Any, size: Any, name: str) -> tuple[int, ...]:
+    """`shape_of` for a factory that takes sizes as `*given` or as `size=`."""
+    if size is not None:
+        given = (size,)
+    elif not given:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    return shape_of(given, name)
+
+
+def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> Any:
+    """`make(shape, target)`; OutOfMemoryError where the memory cannot be had."""
+    try:
+        return make(shape, target)
+    except (MemoryError, ValueError):
+        needed = math.prod(shape) * target.itemsize
+        raise OutOfMemoryError(
+            f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
+            f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
+        ) from None
+
+
+def target_of(dtype: Any, out: Any, default: Any, name: str) -> Any:
+    """The NumPy dtype to make: the one given, else that of `out`, else `default`."""
+    if dtype is None:
+        return default if out is None else out._array.dtype
+    target = check_dtype(dtype, name)
+    if out is not None and out._array.dtype != target:
+        found = [dtypes.of_numpy(d).name for d in (target, out._array.dtype)]
+        raise RuntimeError(
+            f"dtype {LEGACY.get(found[0], found[0])} does not match dtype of out parameter "
+            f"({LEGACY.get(found[1], found[1])})"
+        )
+    return target
+
+
+def deliver(array: Any, requires_grad: bool, out: Tensor | None, function: Any) -> Tensor:
+    """The leaf around `array`, or `out` with its values."""
+    if out is None:
+        return finish(array, requires_grad)
+
+    def made() -> Tensor:
+        return new_tensor(array)
+
+    made.__name__ = function.__name__
+    return write_out(made, out, (), {})  # type: ignore[no-any-return]
+
+
+def zeros(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
+
+    Raises TypeError for sizes that are no integers, RuntimeError for negative ones. Source:
+    PyTorch's `zeros`, as are the other factories of its name.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2)
+    tensor([0., 0.])
+    """
+    if device is not None:
+        check_device(device)
+    target = target_of(dtype, out, dtypes.default_numpy(), "zeros")
+    array = allocate(np.zeros, sized(given, size, "zeros"), target)
+    return deliver(array, requires_grad, out, zeros)
+
+
+def ones(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ones; arguments as for `zeros`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, dtype=rg.int64)
+    tensor([1, 1])
+    """
+    if device is not None:
+        check_device(device)
+    target = target_of(dtype, out, dtypes.default_numpy(), "ones")
+    array = allocate(np.ones, sized(given, size, "ones"), target)
+    return deliver(array, requires_grad, out, ones)
+
+
+def empty(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor with whatever its memory holds; arguments as for `zeros`.
+
+    `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
+
+    >>> import retrograd as rg
+    >>> rg.empty(2, 3).shape
+    retrograd.Size([2, 3])
+    """
+    if device is not None:
+        check_device(device)
+    target = target_of(dtype, out, dtypes.default_numpy(), "empty")
+    array = allocate(np.empty, sized(given, size, "empty"), target)
+    if memory_format is not None:
+        array = arranged(array, memory_format)
+    return deliver(array, requires_grad, out, empty)
+
+
+def constant(value: Any, target: Any, name: str) -> Any:
+    """A fill value as a 0-d array, of its own dtype if `target` is None."""
+    if isinstance(value, Tensor) and value._node is None and value._array.ndim == 0:
+        value = value._array.item()
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(
+            f"{name}(): argument 'fill_value' (position 2) must be Number, not "
+            f"{type(value).__name__}"
+        )
+    return as_fill_value(value, target)
+
+
+@quietly
+def filled(shape: Any, value: Any) -> Any:
+    """An array of `shape`, all of whose elements are the 0-d array `value`."""
+    array = allocate(np.empty, shape, value.dtype)
+    array.fill(value)
+    return array
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of shape `size`, a sequence, with every element `fill_value`, a number.
+
+    The dtype, if not given, is bool, int64, the default dtype or its complex dtype, by the kind of
+    number. Raises RuntimeError for a number that the dtype cannot hold.
+
+    >>> import retrograd as rg
+    >>> rg.full((2,), 7), rg.full((2,), 1j)
+    (tensor([7, 7]), tensor([0.+1.j, 0.+1.j]))
+    """
+    check_device(device)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
+    value = constant(fill_value, target_of(dtype, out, None, "full"), "full")
+    return deliver(filled(shape_of(size, "full"), value), requires_grad, out, full)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The identity matrix, (n, n), or its first `m` columns, (n, m).
+
+    >>> import retrograd as rg
+    >>> rg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    check_device(device)
+    for name, value in (("n", n), ("m", n if m is None else m)):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"eye(): argument '{name}' must be int, not {type(value).__name__}")
+        if value.__index__() < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    target = target_of(dtype, out, dtypes.default_numpy(), "eye")
+    return deliver(np.eye(n, m, dtype=target), requires_grad, out, eye)
+
+
+def number(value: Any, function: str, name: str) -> Any:
+    """A bound of a range as a Python number."""
+    if isinstance(value, (Tensor, np.generic)):
+        if value.ndim != 0:
+            raise RuntimeError(
+                f"{function} only supports 0-dimensional start and end tensors, but got {name} "
+                f"with {value.ndim} dimension(s)."
+            )
+        value = value.item()
+    if not isinstance(value, NUMBERS):
+        raise TypeError(f"{function}(): argument '{name}' must be Number, not "
+                        f"{type(value).__name__}")  # fmt: skip
+    return value
+
+
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
+
+    The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
+    RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite.
+
+    >>> import retrograd as rg
+    >>> rg.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    check_device(device)
+    if len(bounds) == 1 and end is None:
+        (end,) = bounds
+    elif 0 < len(bounds) <= 3:
+        start, end, step = (*bounds, *(end, step)[len(bounds) - 1 :])
+    if end is None or len(bounds) > 3:
+        raise TypeError(
+            "arange() received an invalid combination of arguments; expected arange(end), "
+            "arange(start, end) or arange(start, end, step)"
+        )
+    first, last, by = (
+        number(value, "arange", name)
+        for value, name in ((start, "start"), (end, "end"), (step, "step"))
+    )
+    whole = all(isinstance(value, int) for value in (first, last, by))
+    default = np.dtype(np.int64) if whole else dtypes.default_numpy()
+    target = target_of(dtype, out, default, "arange")
+    array = progression(first, last, by, target)
+    return deliver(array, requires_grad, out, arange)
+
+
+@quietly
+def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
+    """The elements of `arange` as an array of dtype `target`."""
+    if any(isinstance(value, complex) for value in (first, last, by)):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    if target.kind not in "iufV":
+        name = LEGACY[dtypes.of_numpy(target).name]
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{name}'")
+    if target.kind in "iu" and by != 0 and int(by) == 0:
+        raise ValueError("step must be nonzero: it is rounded towards 0 for an integer dtype")
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise RuntimeError(f"unsupported range: {first} -> {last}")
+    if (last - first) * by < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if target.kind in "iu":
+        first, last, by = int(first), int(last), int(by)
+        for bound in (first, last, by):
+            if not -(2**63) <= bound < 2**63:
+                raise RuntimeError(dtypes.OVERFLOW.format(dtype="int64", value=bound))
+        return np.arange(first, last, by, dtype=np.int64).astype(target, copy=False)
+    size = math.ceil((last - first) / by)
+    return (first + by * np.arange(size, dtype=np.float64)).astype(target)
+
+
+def between(start: Any, end: Any, steps: Any, name: str) -> Any:
+    """`steps` numbers from `start` to `end`, in double precision; symmetric under reversal."""
+    if not isinstance(steps, int) or isinstance(steps, bool):
+        if not hasattr(steps, "__index__"):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments: 'steps' must be int, not "
+                f"{type(steps).__name__}"
+            )
+        steps = steps.__index__()
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first, last = number(start, name, "start"), number(end, name, "end")
+    if steps <= 1:
+        return np.full(steps, first, np.result_type(type(first), np.float64))
+    by, index = (last - first) / (steps - 1), np.arange(steps)
+    return np.where(index < steps // 2, first + by * index, last - by * (steps - 1 - index))
+
+
+def spacing_dtype(start: Any, end: Any, dtype: Any, out: Any, name: str) -> Any:
+    """The NumPy dtype of `linspace` and `logspace`."""
+    default = dtypes.default_numpy()
+    is_complex = any(isinstance(number(v, name, "start"), complex) for v in (start, end))
+    if is_complex:
+        default = dtypes.complex_of(default)
+    target = target_of(dtype, out, default, name)
+    if is_complex and target.kind != "c":
+        raise RuntimeError(
+            f"retrograd.{name}(): inferred dtype {dtypes.of_numpy(default).name} can't be safely "
+            f"cast to passed dtype {dtypes.of_numpy(target).name}"
+        )
+    return target
+
+
+@quietly
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included; real or complex bounds.
+
+    Raises RuntimeError for negative `steps`.
+
+    >>> import retrograd as rg
+    >>> rg.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    check_device(device)
+    target = spacing_dtype(start, end, dtype, out, "linspace")
+    array = store(between(start, end, steps, "linspace"), target)
+    return deliver(array, requires_grad, out, linspace)
+
+
+@quietly
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` numbers from base**start to base**end, with evenly spaced exponents.
+
+    >>> import retrograd as rg
+    >>> rg.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    check_device(device)
+    target = spacing_dtype(start, end, dtype, out, "logspace")
+    exponents = between(start, end, steps, "logspace")
+    array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
+    return deliver(array, requires_grad, out, logspace)
+
+
+def set_default_device(device: Any) -> None:
+    """Accept "cpu", the only device; AssertionError for one that is absent.
+
+    >>> import retrograd as rg
+    >>> rg.set_default_device("cpu")
+    >>> rg.zeros(1).device
+    device(type='cpu')
+    """
+    check_device(device)
+
+
+def get_default_device() -> device:
+    """The device of new tensors: the cpu.
+
+    >>> import retrograd as rg
+    >>> rg.get_default_device()
+    device(type='cpu')
+    """
+    return device("cpu")
+
+
+# -- as methods, with the dtype of the tensor --------------------------------------------------
+
+
+def _new(factory: Any, name: str) -> Any:
+    def call(self: Tensor, *size: Any, dtype: Any = None, **settings: Any) -> Tensor:
+        given = self.dtype if dtype is None else dtype
+        return as_wide(factory(*size, dtype=given, **settings), self)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."
+    return call
+
+
+def as_wide(made: Tensor, like: Tensor) -> Tensor:
+    """A new tensor that has room for all examples that `like` stands for, if it is a batch."""
+    if isinstance(like._array, Interpreted):
+        made._array = like._array.alike(new_tensor(made._array))
+    return made
+
+
+def new_tensor_like(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A leaf with a copy of `data`, of this tensor's dtype unless one is given."""
+    check_device(device)
+    target = self.dtype.numpy if dtype is None else check_dtype(dtype, "new_tensor")
+    if isinstance(data, Tensor):
+        warnings.warn(COPY_CONSTRUCT.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
+    return as_wide(finish(copy_of(data, target), requires_grad), self)
+
+
+for factory in (zeros, ones, empty, full):
+    method(_new(factory, f"new_{factory.__name__}"))
+method(new_tensor_like, "new_tensor")

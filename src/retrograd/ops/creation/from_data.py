@@ -1,0 +1,464 @@
+"""Tensors from data: numbers, nested sequences, NumPy arrays, buffers.
+
+NOTE [Inference]
+1. Python numbers give bool, int64, the default dtype, or its complex dtype, whichever is highest.
+2. NumPy values and tensors keep their dtype; a mixture is promoted as tensors with dimensions are.
+3. A given dtype wins. Python numbers that it cannot hold are refused, arrays are cast.
+4. No integer passes through a floating dtype on its way to an integer one.
+
+`factories` has the factories that need no data; both finish their work here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import MOST_DIMS
+from ...engine.dispatch import as_tensor as beside
+from ...engine.tensor import Tensor, new_tensor, set_requires_grad
+from ...engine.tensor import device as Device
+from ...quiet import QUIET, Quiet, quieten, quietly, restore
+
+__all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
+
+COPY_CONSTRUCT = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {name}(sourceTensor)."
+)
+NUMBERS = (bool, int, float, complex)  # each holds those before it, but for large integers
+NATURAL = tuple([np.dtype(kind) for kind in (np.bool_, np.int64, np.float64, np.complex128)])
+OBJECT = np.dtype(object)
+SEQUENCES = (list, tuple, range)
+
+
+def finish(array: Any, requires_grad: bool) -> Tensor:
+    """The new leaf tensor around `array`."""
+    made = new_tensor(array)
+    if requires_grad:
+        set_requires_grad(made, True)
+    return made
+
+
+def check_device(spec: Any) -> None:
+    """Raise unless `spec` is None or names a device that is here."""
+    if spec is not None:
+        Device(spec)
+
+
+def check_dtype(spec: Any, name: str) -> np.dtype[Any]:
+    """`spec` as a NumPy dtype; TypeError, as from the function called `name`, if it is no dtype."""
+    if spec.__class__ is dtypes.dtype:
+        return spec.numpy  # type: ignore[no-any-return]
+    if isinstance(spec, str):
+        raise TypeError(f"{name}(): argument 'dtype' must be retrograd.dtype, not str")
+    return dtypes.to_numpy(spec)
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A leaf tensor with a copy of `data`: a number, nested sequences of them, or an array.
+
+    The dtype, if not given, is bool, int64, the default dtype, or its complex dtype for Python
+    numbers, and the data's own for arrays and tensors. Raises ValueError for sequences of unequal
+    lengths, TypeError or RuntimeError for what is no number or does not fit the dtype. Source:
+    PyTorch's `tensor`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([[1, 2], [3, 4]]).dtype, rg.tensor(1.5).shape
+    (retrograd.int64, retrograd.Size([]))
+    """
+    if device is not None:
+        check_device(device)
+    target = None if dtype is None else check_dtype(dtype, "tensor")
+    if isinstance(data, Tensor):
+        warnings.warn(COPY_CONSTRUCT.format(name="retrograd.tensor"), UserWarning, stacklevel=2)
+    return finish(copy_of(data, target), requires_grad)
+
+
+converted = quietly(np.array)
+
+
+def copy_of(data: Any, target: np.dtype[Any] | None) -> Any:
+    """A new array with the values of `data`, of dtype `target` or inferred: NOTE [Inference]."""
+    if isinstance(data, Tensor):
+        data = data._array
+    if isinstance(data, (np.ndarray, np.generic)):
+        native = dtypes.of_numpy(data.dtype).numpy
+        return converted(data, native if target is None else target)
+    if data.__class__ in NUMBERS:
+        return from_numbers(data, target)
+    if not isinstance(data, SEQUENCES):
+        return from_object(data, target)
+    found = kinds_in(data)
+    if found <= set(NUMBERS):
+        return from_numbers(data, target, found)
+    return from_mixture(data, target)
+
+
+def kinds_in(data: Any) -> set[Any]:
+    """The types of the elements of nested sequences."""
+    found: set[Any] = set()
+    element_types(data, found)
+    return found - {list, tuple, range}
+
+
+def element_types(data: Any, found: set[Any], depth: int = 1) -> None:
+    """Add to `found` the types of everything in nested sequences.
+
+    Raises ValueError where they are nested deeper than arrays have dimensions: they may hold
+    themselves.
+    """
+    if depth > MOST_DIMS:
+        raise ValueError(
+            f"too many dimensions '{type(data).__name__}': the sequences are nested more than "
+            f"{MOST_DIMS} deep, or one holds itself"
+        )
+    if isinstance(data, range):
+        found |= {int}
+        return
+    here = set(map(type, data))
+    found |= here
+    if any(issubclass(kind, SEQUENCES) for kind in here):
+        for element in data:
+            if isinstance(element, SEQUENCES):
+                element_types(element, found, depth + 1)
+
+
+def from_numbers(data: Any, target: np.dtype[Any] | None, found: set[Any] | None = None) -> Any:
+    """Python numbers in nested sequences, of the types `found`, as an array."""
+    kinds = {kind_of(data)} if found is None else found
+    wanted = NATURAL[max(map(NUMBERS.index, kinds), default=2)]
+    if target is not None and int in kinds:
+        wanted = on_the_way(wanted, target)
+    if wanted is OBJECT:
+        check_lengths(data)  # for NumPy would make an array of lists
+    try:
+        array = np.array(data, wanted)
+    except ValueError:
+        check_lengths(data)
+        raise
+    except OverflowError as error:
+        raise refusal(wanted, error) from None
+    token = quieten(QUIET)
+    try:
+        if target is not None:
+            return store(array, target)
+        if wanted.kind == "f":
+            return array.astype(dtypes.default_numpy(), copy=False)
+        if wanted.kind == "c":
+            return array.astype(dtypes.complex_of(dtypes.default_numpy()), copy=False)
+    finally:
+        restore(token)
+    return array
+
+
+def kind_of(number: Any) -> type:
+    """Which of `NUMBERS` a number is; subclasses of them are numbers, too."""
+    return next(kind for kind in NUMBERS if isinstance(number, kind))
+
+
+def on_the_way(natural: np.dtype[Any], target: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which integers, among others perhaps, are read: NOTE [Inference], 4."""
+    if natural.kind == "c":
+        return natural
+    if target.kind not in "biu":
+        return NATURAL[2]
+    if natural.kind == "f" or target.kind == "b":
+        return OBJECT
+    return target if target == np.uint64 else natural
+
+
+def refusal(wanted: np.dtype[Any], error: Exception) -> Exception:
+    """What is raised for a Python integer that is too large for the dtype it is read in."""
+    if wanted.kind == "i":
+        return ValueError("Overflow when unpacking long long: an integer needs more than 64 bits")
+    if wanted.kind == "u":
+        return OverflowError(
+            f"can't convert negative int to unsigned, nor an int too big to convert: {error}"
+        )
+    return RuntimeError(f"value cannot be converted to type double without overflow: {error}")
+
+
+def store(array: Any, target: np.dtype[Any]) -> Any:
+    """An array of Python numbers as dtype `target`; refused where it would overflow."""
+    kind, name = array.dtype.kind, dtypes.of_numpy(target).name
+    if kind == "c" and target.kind != "c":
+        if (array.imag != 0).any():
+            raise TypeError(f"must be real number, not complex: {name} holds no imaginary part")
+        array, kind = array.real, "f"
+    if target.kind in "iu" and kind != "b" and array.size:
+        limits, least, most = np.iinfo(target), *extremes(array)
+        wraps = target.kind == "u" and kind == "i"  # as PyTorch's integers do, but those of 64 bits
+        if not ((-limits.max if wraps else limits.min) <= least and most <= limits.max):
+            raise RuntimeError(
+                f"value cannot be converted to type {name} without overflow: "
+                f"the values lie between {least} and {most}"
+            )
+    with Quiet():
+        return array.astype(target)
+
+
+def extremes(array: Any) -> tuple[Any, Any]:
+    """The least and the largest number of an array, as Python numbers; NaN if there is one."""
+    if array.dtype != OBJECT:
+        return np.min(array).item(), np.max(array).item()
+    numbers = list(array.flat)
+    unordered = [number for number in numbers if number != number]  # noqa: PLR0124
+    return min(unordered or numbers), max(unordered or numbers)
+
+
+def check_lengths(data: Any) -> None:
+    """Raise for nested sequences that are no block: ValueError, naming lengths and dimension."""
+    level, dim = [data], 0
+    while level and isinstance(level[0], SEQUENCES):
+        length = len(level[0])
+        for item in level:
+            if not isinstance(item, SEQUENCES):
+                raise TypeError(f"not a sequence: {item!r} at dim {dim}, beside one of {length}")
+            if len(item) != length:
+                raise ValueError(
+                    f"expected sequence of length {length} at dim {dim} (got {len(item)})"
+                )
+        level, dim = [element for item in level for element in item], dim + 1
+    for item in level:
+        if isinstance(item, SEQUENCES):
+            kind = type(item).__name__
+            raise TypeError(
+                f"'{kind}' object cannot be interpreted as an integer, nor as any number: it "
+                f"stands beside numbers, at dim {dim - 1}"
+            )
+
+
+def from_mixture(data: Any, target: np.dtype[Any] | None) -> Any:
+    """Nested sequences that hold NumPy values or tensors, as an array."""
+    found: list[np.dtype[Any]] = []
+    bare = unwrap(data, found)
+    if target is None:
+        target = reduce(dtypes.promote_numpy, found)
+        if target.kind == "f" and all(each.kind in "biu" for each in found):
+            raise RuntimeError(
+                "Promotion for uint16, uint32, uint64 types is not supported: no integer dtype "
+                f"holds {', '.join(sorted({each.name for each in found}))}. Give a dtype"
+            )
+    try:
+        return np.array(bare, target)
+    except ValueError:
+        check_lengths(data)
+        raise
+
+
+def unwrap(data: Any, found: list[Any]) -> Any:
+    """`data` with tensors replaced by numbers; the dtypes of all elements are added to `found`."""
+    if isinstance(data, SEQUENCES):
+        return [unwrap(element, found) for element in data]
+    if isinstance(data, Tensor):
+        if data._array.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars, but one in the list "
+                f"has shape {list(data.shape)}. Use retrograd.stack(list)."
+            )
+        found.append(data._array.dtype)
+        return data._array.reshape(())
+    if isinstance(data, (np.ndarray, np.generic)):
+        found.append(dtypes.of_numpy(data.dtype).numpy)
+        return data
+    if isinstance(data, str):
+        raise ValueError(f"too many dimensions 'str': {data!r} is no number")
+    if not isinstance(data, NUMBERS):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    found.append(from_numbers(data, None).dtype)
+    return data
+
+
+def from_object(data: Any, target: np.dtype[Any] | None) -> Any:
+    """Anything else that has an array to give, or elements."""
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, NUMBERS):  # a subclass, such as an enumeration of integers
+        return from_numbers(data, target)
+    if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+        return copy_of(np.asarray(data), target)
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "keys"):
+        return copy_of([data[place] for place in range(len(data))], target)
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory and history where possible.
+
+    A tensor of the wanted dtype is returned itself, one of another dtype is converted (recorded),
+    an array shares its memory, anything else is copied. Source: PyTorch's `as_tensor`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2)
+    >>> rg.as_tensor(x) is x
+    True
+    """
+    check_device(device)
+    target = None if dtype is None else check_dtype(dtype, "as_tensor")
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if shareable(data) and (target is None or target == data.dtype):
+        return new_tensor(data.view())
+    return new_tensor(copy_of(data, target))
+
+
+def shareable(data: Any) -> bool:
+    """Whether a tensor can stand on the memory of `data`."""
+    return (
+        isinstance(data, np.ndarray)
+        and data.dtype == dtypes.of_numpy(data.dtype).numpy
+        and data.flags.writeable
+    )
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """`obj` as a tensor: copied if `copy`, never if False, and only where it must be if None.
+
+    With `requires_grad` False the result has no history. Raises ValueError where `copy=False`
+    cannot be had. Source: PyTorch's `asarray`.
+
+    >>> import numpy as np, retrograd as rg
+    >>> rg.asarray(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    check_device(device)
+    target = None if dtype is None else check_dtype(dtype, "asarray")
+    if not isinstance(obj, Tensor):
+        if copy is False and not shareable(obj):
+            raise ValueError("can't alias arbitrary sequence into a tensor. Leave copy=False away.")
+        made = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype)
+        if copy is False and made._array.dtype != obj.dtype:
+            raise ValueError(f"can't alias array of {obj.dtype} into dtype '{made.dtype}'.")
+        return made.requires_grad_() if requires_grad else made
+    if copy is False and target is not None and target != obj._array.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'.")
+    made = obj.to(obj.dtype if dtype is None else dtype, copy=bool(copy))
+    if requires_grad is False and made.requires_grad:
+        return made.detach()  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array: writing to one shows in the other.
+
+    Raises TypeError for what is no array, or for a dtype that tensors lack; ValueError for another
+    byte order. A read-only array gives a tensor that cannot be written in place. Source: PyTorch's
+    `from_numpy`.
+
+    >>> import numpy as np, retrograd as rg
+    >>> a = np.zeros(2); t = rg.from_numpy(a); a[0] = 1; t
+    tensor([1., 0.], dtype=retrograd.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if ndarray.dtype != dtypes.of_numpy(ndarray.dtype).numpy:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is currently not supported. Convert the array first: "
+            "a.astype(a.dtype.newbyteorder('='))"
+        )
+    return new_tensor(np.asarray(ndarray).view())
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-D tensor on the memory of an object that has the buffer protocol.
+
+    `count` elements (all, if negative) from `offset` bytes on. Raises ValueError where the buffer
+    does not hold them. Source: PyTorch's `frombuffer`.
+
+    >>> import retrograd as rg
+    >>> rg.frombuffer(bytearray(b"abc"), dtype=rg.uint8)
+    tensor([97, 98, 99], dtype=retrograd.uint8)
+    """
+    target = check_dtype(dtype, "frombuffer")
+    length, width = memoryview(buffer).nbytes, target.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % width:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({width})"
+        )
+    if count > 0 and offset + count * width > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    return finish(np.frombuffer(buffer, target, count, offset), requires_grad)
+
+
+def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
+    """A number as a 0-d array, of its own dtype if `target` is None; RuntimeError on overflow."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if target is None:
+        target = natural_dtype(value)
+    kind = target.kind
+    most = 2**64 if target == np.uint64 else 2**63
+    wide = kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most
+    if wide or (isinstance(value, complex) and kind != "c"):
+        name = dtypes.of_numpy(target).name
+        raise RuntimeError(dtypes.OVERFLOW.format(dtype=name, value=value))
+    if target == np.uint64 and isinstance(value, int) and value < 0:
+        value += 2**64  # it wraps, as the other unsigned dtypes do
+    dtypes.check_scalar(value, target)
+    return from_numbers(value, target)
+
+
+def natural_dtype(number: Any) -> np.dtype[Any]:
+    """The dtype of a tensor of one Python number: NOTE [Inference], 1."""
+    natural, default = NATURAL[NUMBERS.index(kind_of(number))], dtypes.default_numpy()
+    return {"f": default, "c": dtypes.complex_of(default)}.get(natural.kind, natural)
+
+
+def filler(value: Any, like: np.dtype[Any]) -> Tensor:
+    """A tensor itself, a number as a 0-d one of the dtype it takes beside `like`.
+
+    Raises RuntimeError for a finite number that would become infinite.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(f"expected a Tensor or a Number, not {type(value).__name__}")
+    found = beside(value, like)
+    dtypes.check_scalar(value, found._array.dtype)
+    return found
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A 0-d tensor of the default dtype, or of `dtype`, with the value of a number.
+
+    >>> import retrograd as rg
+    >>> rg.scalar_tensor(3)
+    tensor(3.)
+    """
+    if not isinstance(s, (*NUMBERS, np.generic)):
+        raise TypeError(
+            f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}"
+        )
+    check_device(device)
+    target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "scalar_tensor")
+    return finish(fill_value(s, target), requires_grad)

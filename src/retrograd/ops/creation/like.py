@@ -1,0 +1,108 @@
+"""Tensors without data that are like another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ..tensor.inspection import check_tensor
+from .factories import constant
+from .from_data import check_device, check_dtype, finish
+from .memory_format import arranged
+
+__all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
+
+
+def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Any:
+    dtype, device, requires_grad, memory_format = settings
+    check_device(device)
+    array = check_tensor(input, name)._array
+    target = array.dtype if dtype is None else check_dtype(dtype, name)
+    if isinstance(array, Interpreted):
+        made = make(np.empty(array.shape, array.dtype), target)
+        return finish(array.alike(new_tensor(made)), requires_grad)
+    made = make(array, target, "C" if 0 in array.strides else "K")
+    if memory_format is not None:
+        made = arranged(made, memory_format)
+    return finish(made, requires_grad)
+
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros of the shape and, unless `dtype` is given, the dtype of `input`.
+
+    The elements lie in memory in the order of those of `input`, or in that of `memory_format`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros_like(rg.tensor([1, 2]))
+    tensor([0, 0])
+    """
+    settings = (dtype, device, requires_grad, memory_format)
+    return _like(np.zeros_like, input, settings, "zeros_like")  # type: ignore[no-any-return]
+
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones of the shape and, unless `dtype` is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> rg.ones_like(rg.tensor([5, 6]))
+    tensor([1, 1])
+    """
+    settings = (dtype, device, requires_grad, memory_format)
+    return _like(np.ones_like, input, settings, "ones_like")  # type: ignore[no-any-return]
+
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor like `input` with whatever its memory holds.
+
+    >>> import retrograd as rg
+    >>> rg.empty_like(rg.tensor([[5, 6]])).shape
+    retrograd.Size([1, 2])
+    """
+    settings = (dtype, device, requires_grad, memory_format)
+    return _like(np.empty_like, input, settings, "empty_like")  # type: ignore[no-any-return]
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor like `input` with every element `fill_value`, as for `full`.
+
+    >>> import retrograd as rg
+    >>> rg.full_like(rg.tensor([1.0, 2.0]), 7)
+    tensor([7., 7.])
+    """
+
+    def make(array: Any, target: Any, order: Any = "K") -> Any:
+        return np.full_like(array, constant(fill_value, target, "full_like"), target, order)
+
+    settings = (dtype, device, requires_grad, memory_format)
+    return _like(make, input, settings, "full_like")  # type: ignore[no-any-return]

@@ -1,0 +1,116 @@
+"""Memory formats: the order in which the elements of a tensor lie in memory.
+
+NumPy's strides say all that PyTorch's memory formats say. `channels_last` is the order in which the
+channels of images (N, C, H, W) or volumes (N, C, D, H, W) are innermost; the shape stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ...engine.tensor import Interpreted, Tensor
+from ..core.structure import clone
+
+__all__ = [
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "legacy_contiguous_format",
+    "memory_format",
+    "preserve_format",
+]
+
+
+class memory_format:  # noqa: N801 (PyTorch's name)
+    """An order of the elements in memory: one of the four constants.
+
+    >>> import retrograd as rg
+    >>> x = rg.zeros(2, 3, 4, 5).contiguous(memory_format=rg.channels_last)
+    >>> x.stride(), x.is_contiguous(memory_format=rg.channels_last)
+    ((60, 1, 15, 3), True)
+    """
+
+    __slots__ = ("name", "ndim")
+
+    def __init__(self, name: str, ndim: int = 0) -> None:
+        self.name, self.ndim = name, ndim
+
+    def __repr__(self) -> str:
+        return f"retrograd.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+contiguous_format = legacy_contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last", 4)
+channels_last_3d = memory_format("channels_last_3d", 5)
+
+
+def _channels_last(input: Any) -> Any:
+    return np.moveaxis(np.array(np.moveaxis(input, 1, -1), order="C"), -1, 1)
+
+
+_reordered = declare(
+    "reordered(input)",
+    _channels_last,
+    input=lambda xp, g: g,
+    linear="input",
+    batch=lambda xp, size, inputs, batched, /: xp.clone(inputs[0]),
+    examples=[example("2x3x2x2"), example("1x2x2x1x2"), example("0x2x1x1")],
+    node_name="CloneBackward0",
+    doc="""A copy that has the second dimension, the channels, innermost in memory.""",
+)
+
+
+def check_format(format: Any, ndim: int, name: str) -> None:
+    """Raise TypeError for what is no memory format, RuntimeError for one of other dimensions."""
+    if not isinstance(format, memory_format):
+        raise TypeError(
+            f"{name}(): argument 'memory_format' must be retrograd.memory_format, not "
+            f"{type(format).__name__}"
+        )
+    if format.ndim and ndim != format.ndim:
+        raise RuntimeError(
+            f"required rank {format.ndim} tensor to use {format.name} format, but this one has "
+            f"{ndim} dimensions. Leave memory_format out, or write contiguous_format"
+        )
+
+
+def lies_in(array: Any, format: memory_format) -> bool:
+    """Whether the elements of an array lie in memory in that order, without gaps."""
+    if format.ndim and array.ndim != format.ndim:
+        return False
+    if format.ndim and not isinstance(array, Interpreted):  # a batch is in no order of its own
+        array = np.moveaxis(array, 1, -1)
+    return bool(array.flags.c_contiguous)
+
+
+def arranged(array: Any, format: Any) -> Any:
+    """An array with the same elements in that order; itself where nothing is to do."""
+    check_format(format, array.ndim, "empty")
+    if format is preserve_format or lies_in(array, format):
+        return array
+    return _channels_last(array) if format.ndim else np.ascontiguousarray(array)
+
+
+def in_format(t: Tensor, format: Any, name: str) -> Tensor:
+    """The tensor if its elements lie in that order, else a copy in which they do."""
+    check_format(format, t._array.ndim, name)
+    if format is preserve_format or lies_in(t._array, format):
+        return t
+    return copied_in(t, format, name)
+
+
+def copied_in(t: Tensor, format: Any, name: str) -> Tensor:
+    """A copy of the tensor whose elements lie in that order."""
+    check_format(format, t._array.ndim, name)
+    if format.ndim:
+        return _reordered(t)  # type: ignore[no-any-return]
+    if format is preserve_format or lies_in(t._array, format):
+        return clone(t)  # type: ignore[no-any-return]
+    return t.contiguous()  # type: ignore[no-any-return]

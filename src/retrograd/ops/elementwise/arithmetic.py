@@ -1,0 +1,303 @@
+"""Arithmetic: + - * / and their relatives, with broadcasting and PyTorch's promotion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import as_tensor, operand, write_out
+from ...engine.fitting import expands
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.structure import sum_to
+from ..tensor.operators import attach_in_place, attach_operator
+
+__all__ = [
+    "add",
+    "div",
+    "divide",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "positive",
+    "rsub",
+    "sub",
+    "subtract",
+    "true_divide",
+]
+
+PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
+
+mul = declare(
+    "mul(input, other)",
+    np.multiply,
+    methods=["__mul__", "__rmul__", "mul", "multiply"],
+    input=lambda xp, g, other: g * xp.conj(other),
+    other=lambda xp, g, input: g * xp.conj(input),
+    linear="input | other",
+    elementwise=True,
+    examples=PAIRS,
+    doc="""Product, elementwise.
+
+    `input` and `other` (a tensor or a number) broadcast and promote; the result has their common
+    shape and dtype. Raises RuntimeError where the shapes do not broadcast. Source: PyTorch's `mul`.
+
+    >>> import retrograd as rg
+    >>> rg.mul(rg.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """,
+)
+
+_add = declare(
+    "add(input, other)",
+    np.add,
+    methods=["__add__", "__radd__"],
+    input=lambda xp, g: g,
+    other=lambda xp, g: g,
+    linear="input, other",
+    elementwise=True,
+    examples=PAIRS,
+)
+
+_sub = declare(
+    "sub(input, other)",
+    np.subtract,
+    methods=["__sub__"],
+    input=lambda xp, g: g,
+    other=lambda xp, g: -g,
+    linear="input, other",
+    elementwise=True,
+    examples=PAIRS,
+)
+
+
+def _div_arrays(x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iub":  # NumPy would give float64
+        x, y = x.astype(dtypes.default_numpy()), y.astype(dtypes.default_numpy())
+    return np.true_divide(x, y)
+
+
+_div = declare(
+    "div(input, other)",
+    _div_arrays,
+    methods=["__truediv__"],
+    input=lambda xp, g, other: g / xp.conj(other),
+    other=lambda xp, g, input, other: -g * xp.conj((input / other) / other),
+    elementwise=True,
+    examples=PAIRS,
+    domain=(0.5, 2.0),
+)
+
+
+def _check_divisor(x: Any) -> None:
+    """Raise for an integer 0 among divisors."""
+    if x.dtype.kind in "iu" and not np.all(x):
+        raise RuntimeError("ZeroDivisionError: div() of integers by a tensor holding 0")
+
+
+def _floor_arrays(x: Any, y: Any) -> Any:
+    _check_divisor(y)
+    return np.floor_divide(x, y)
+
+
+def _trunc_arrays(x: Any, y: Any) -> Any:
+    if x.dtype.kind not in "iu":
+        return np.trunc(np.true_divide(x, y)).astype(x.dtype, copy=False)
+    _check_divisor(y)
+    floor = np.floor_divide(x, y)
+    return floor + ((floor * y != x) & ((x < 0) != (y < 0)))
+
+
+_floor_div = declare(
+    "floor_div(input, other)",
+    _floor_arrays,
+    input=lambda xp, g: xp.zeros_like(g),
+    other=lambda xp, g: xp.zeros_like(g),
+    elementwise=True,
+    complex=False,
+    examples=PAIRS,
+    domain=(0.5, 4.0),
+)
+
+_trunc_div = declare(
+    "trunc_div(input, other)",
+    _trunc_arrays,
+    input=lambda xp, g: xp.zeros_like(g),
+    other=lambda xp, g: xp.zeros_like(g),
+    elementwise=True,
+    complex=False,
+    examples=PAIRS,
+    domain=(0.5, 4.0),
+)
+
+neg = declare(
+    "neg(input)",
+    np.negative,
+    methods=["__neg__", "neg", "negative"],
+    input=lambda xp, g: -g,
+    linear="input",
+    elementwise=True,
+    examples=[example("3x4"), example(""), example("0")],
+    doc="""Negation, elementwise; booleans raise. Source: PyTorch's `neg`.
+
+    >>> import retrograd as rg
+    >>> rg.neg(rg.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """,
+)
+
+
+def scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """`alpha * other`, to add to `input`; RuntimeError for an `alpha` above the sum's dtype."""
+    if isinstance(alpha, Tensor):
+        alpha = alpha.item()
+    like = (input if isinstance(input, Tensor) else other)._array.dtype
+    arrays = [
+        t._array if isinstance(t, Tensor) else dtypes.scalar_array(t, like) for t in (input, other)
+    ]
+    dtype = dtypes.common(*arrays)
+    check_alpha(alpha, dtype)
+    return other & bool(alpha) if dtype == np.bool_ else other * alpha
+
+
+def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
+    """Raise RuntimeError for a factor that a result of `dtype` does not take."""
+    if isinstance(alpha, bool) and dtype != np.bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Write int(alpha)")
+    if isinstance(alpha, float) and dtypes.category(dtype) < 2:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number. "
+            "Convert the tensor first: x.float()"
+        )
+    if isinstance(alpha, complex) and dtype.kind != "c":
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number. Convert "
+            "the tensor first: x.cfloat()"
+        )
+    dtypes.check_scalar(alpha, dtype)
+
+
+def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """Sum `input + alpha * other`, elementwise.
+
+    `other` is a tensor or a number; both broadcast and promote. Raises RuntimeError where the
+    shapes do not broadcast. Source: PyTorch's `add`.
+
+    >>> import retrograd as rg
+    >>> rg.add(rg.tensor([1.0, 2.0]), rg.tensor([10.0, 20.0]), alpha=2)
+    tensor([21., 42.])
+    """
+    if out is not None:
+        return write_out(add, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
+    once = alpha.__class__ is int and alpha == 1
+    return _add(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
+
+
+def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    """Difference `input - alpha * other`, elementwise; like `add`.
+
+    >>> import retrograd as rg
+    >>> rg.sub(rg.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+    if out is not None:
+        return write_out(sub, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
+    once = alpha.__class__ is int and alpha == 1
+    return _sub(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
+
+
+def div(
+    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Quotient `input / other`, elementwise; integers give the default floating dtype.
+
+    `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
+    zero. Raises RuntimeError for another mode. Source: PyTorch's `div`.
+
+    >>> import retrograd as rg
+    >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
+    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
+    """
+    if out is not None:
+        mode = {"rounding_mode": rounding_mode}
+        return write_out(div, out, (input, other), mode)  # type: ignore[no-any-return]
+    if rounding_mode is None:
+        return _div(input, other)  # type: ignore[no-any-return]
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)  # type: ignore[no-any-return]
+
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; booleans raise RuntimeError. Source: PyTorch's `positive`.
+
+    >>> import retrograd as rg
+    >>> rg.positive(rg.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+    if input._array.dtype == np.bool_:
+        raise RuntimeError(
+            "The `+` operator, on a bool tensor is not supported. Convert it first: x.int()"
+        )
+    return input
+
+
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
+
+    >>> import retrograd as rg
+    >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
+    tensor([8., 6.])
+    """
+    factor = input if alpha.__class__ is int and alpha == 1 else scaled(other, input, alpha)
+    return _sub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
+
+
+def _divided(self: Tensor, other: Any) -> Any:
+    like = self._array.dtype  # an integer is not to wrap around before it is divided
+    return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
+
+
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
+
+    Raises RuntimeError where it would not be. Source: PyTorch's `Tensor.sum_to_size`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
+    if not expands(shape, input._array.shape):
+        raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
+    return sum_to(input, shape=shape)  # type: ignore[no-any-return]
+
+
+multiply, subtract, negative = mul, sub, neg
+divide = true_divide = div
+
+method(add)
+method(div, "div", "divide", "true_divide")
+method(sub, "sub", "subtract")
+method(positive, "positive", "__pos__")
+method(rsub)
+attach_operator(rsub, "__rsub__")
+attach_operator(_divided, "__rtruediv__", "__rdiv__")
+method(sum_to_size)
+for function, names in (
+    (add, ["add_"]),
+    (sub, ["sub_", "subtract_"]),
+    (mul, ["mul_", "multiply_"]),
+    (div, ["div_", "divide_", "true_divide_"]),
+    (neg, ["neg_", "negative_"]),
+):
+    method(in_place(function), *names)
+for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):
+    attach_in_place(function, f"__i{name}__", f"{function.__name__}_")

@@ -1,0 +1,352 @@
+"""Choosing between values: larger and smaller, bounds, `where`, replacing NaN and infinities.
+
+NOTE [Slopes where two values tie]
+1. `maximum` and `minimum` of equal elements share the slope evenly, the subgradient of least norm;
+   where an element is NaN both get all of it.
+2. `fmax` and `fmin` of equal elements give all of it to `input`.
+3. `clamp` at a bound passes the slope to `input`.
+These are PyTorch's choices; 2 and 3 are subgradients too, though not the shortest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import as_tensor, write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.pointwise import (
+    attach,
+    binary,
+    holds_complex,
+    only,
+    promoted,
+    unsupported,
+    where_op,
+)
+from ..creation.from_data import filler
+from .complex import by_parts
+
+__all__ = [
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "fmax",
+    "fmin",
+    "maximum",
+    "minimum",
+    "nan_to_num",
+    "where",
+]
+
+NO_ORDER = "Complex numbers have no order: compare abs(), or real and imag"
+NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
+NOT_BOOL = (
+    "where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}. Write "
+    "the comparison: where(x != 0, ...)"
+)
+
+
+def _larger_share(input: Any, left: Any, right: Any) -> Any:
+    return np.where(left < right, 0, np.where(left == right, input * 0.5, input))
+
+
+declare(
+    "larger_share(input, left, right)",
+    _larger_share,
+    input=lambda xp, g, left, right: xp.larger_share(g, left, right),
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4, 3x4, 3x4"), example("4, 3x1, 4")],
+    doc="""What of `input` goes to `left` if the larger of two gets it: half where they tie.""",
+)
+
+
+def _ordered(name: str, function: Any) -> Any:
+    """A forward that raises RuntimeError for complex numbers."""
+
+    def on_ordered(x: Any, y: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise RuntimeError(f"{name} not implemented for complex tensors. {NO_ORDER}")
+        return function(x, y)
+
+    return on_ordered
+
+
+maximum = binary(
+    "maximum",
+    _ordered("maximum", np.maximum),
+    "The larger of two elements, NaN if either is; equal ones share the slope evenly.",
+    ("[1.0, 5.0]", "[3.0, 2.0]", "[3., 5.]"),
+    input=lambda xp, g, input, other: xp.larger_share(g, input, other),
+    other=lambda xp, g, input, other: xp.larger_share(g, other, input),
+    complex=False,
+    inplace=False,
+)
+
+minimum = binary(
+    "minimum",
+    _ordered("minimum", np.minimum),
+    "The smaller of two elements, NaN if either is; equal ones share the slope evenly.",
+    ("[1.0, 5.0]", "[3.0, 2.0]", "[1., 2.]"),
+    input=lambda xp, g, input, other: xp.larger_share(g, other, input),
+    other=lambda xp, g, input, other: xp.larger_share(g, input, other),
+    complex=False,
+    inplace=False,
+)
+
+fmax = binary(
+    "fmax",
+    _ordered("fmax", np.fmax),
+    "The larger of two elements, the other one if one is NaN; the slope goes to one of them.",
+    ("[1.0, float('nan')]", "[3.0, 2.0]", "[3., 2.]"),
+    input=lambda xp, g, input, other: xp.zero_where(g, ~((input >= other) | xp.isnan(other))),
+    other=lambda xp, g, input, other: xp.zero_where(g, (input >= other) | xp.isnan(other)),
+    complex=False,
+    inplace=False,
+)
+
+fmin = binary(
+    "fmin",
+    _ordered("fmin", np.fmin),
+    "The smaller of two elements, the other one if one is NaN; the slope goes to one of them.",
+    ("[1.0, float('nan')]", "[3.0, 2.0]", "[1., 2.]"),
+    input=lambda xp, g, input, other: xp.zero_where(g, ~((input <= other) | xp.isnan(other))),
+    other=lambda xp, g, input, other: xp.zero_where(g, (input <= other) | xp.isnan(other)),
+    complex=False,
+    inplace=False,
+)
+
+
+def _clip(x: Any, min: Any, max: Any) -> Any:
+    """x between bounds, of which one may be None; the upper one wins if they cross."""
+    low = x if min is None else np.maximum(x, min)
+    return low if max is None else np.minimum(low, max)
+
+
+def _clamp_numbers(input: Any, *, min: Any, max: Any) -> Any:
+    if input.dtype.kind == "f":
+        return _clip(input, min, max)
+    bounds = [None if b is None else as_tensor(b, input.dtype)._array for b in (min, max)]
+    x, *_ = promoted(input, *[b for b in bounds if b is not None])
+    return _clip(x, *[None if b is None else b.astype(x.dtype) for b in bounds])
+
+
+def _outside(input: Any, min: Any, max: Any) -> Any:
+    """Where `input` is not within the bounds, NaN included."""
+    if min is None:
+        return ~(input <= max)
+    return ~(input >= min) if max is None else ~((input >= min) & (input <= max))
+
+
+_clamp = declare(
+    "clamp_numbers(input, *, min, max)",
+    only("clamp", "fiub", _clamp_numbers),
+    input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[
+        example("3x4", min=-1.0, max=1.0),
+        example("", min=0.1, max=None),
+        example("0", min=None, max=0.2),
+    ],
+    node_name="ClampBackward1",
+)
+
+
+def _clamp_tensors(input: Any, min: Any, max: Any) -> Any:
+    x, *_ = promoted(*[array for array in (input, min, max) if array is not None])
+    bounds = [None if b is None else b.astype(x.dtype, copy=False) for b in (min, max)]
+    return _clip(x, *bounds)
+
+
+def _clamp_min(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    chosen = input < min
+    return xp.zero_where(g, ~(chosen if max is None else chosen & (min < max)))
+
+
+def _clamp_max(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    chosen = input > max
+    return xp.zero_where(g, ~(chosen if min is None else chosen | (max < min)))
+
+
+_clamp_by_tensors = declare(
+    "clamp_tensors(input, min, max)",
+    only("clamp", "fiub", _clamp_tensors),
+    input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
+    min=_clamp_min,
+    max=_clamp_max,
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[
+        example("3x4, 3x4, 3x4"),
+        example("3x1, 4, none"),
+        example("3x4, none, "),
+    ],
+    node_name="ClampBackward0",
+)
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element, but not below `min` nor above `max`; the upper bound wins if they cross.
+
+    The bounds are numbers or tensors, broadcast with `input`; one may be left out. A complex tensor
+    is bounded in its real and in its imaginary part. The slope at a bound goes to `input`. Raises
+    RuntimeError without any bound. Source: PyTorch's `clamp`.
+
+    >>> import retrograd as rg
+    >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if out is not None:
+        return write_out(clamp, out, (input,), {"min": min, "max": max})  # type: ignore[no-any-return]
+    if min is None and max is None:
+        raise RuntimeError(NO_BOUND)
+    tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
+    for bound in (min, max):
+        if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
+            raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
+    if tensors and any(isinstance(t, Tensor) and holds_complex(t) for t in (input, min, max)):
+        raise unsupported("clamp", np.result_type(input._array, np.complex64), NO_ORDER)
+    if holds_complex(input):
+        return by_parts(clamp, input, min, max)
+    dtype = input._array.dtype
+    for bound in (min, max):
+        if dtype.kind == "f" and bound is not None and not isinstance(bound, Tensor):
+            dtypes.check_scalar(bound, dtype)
+    if not tensors:
+        return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
+    bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
+    return _clamp_by_tensors(input, *bounds)  # type: ignore[no-any-return]
+
+
+def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """`clamp` by another name.
+
+    >>> import retrograd as rg
+    >>> rg.clip(rg.tensor([-2, 0, 5]), -1, 3)
+    tensor([-1,  0,  3])
+    """
+    return clamp(input, min, max, out=out)
+
+
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, but not below `min`, as `clamp(input, min)`. Source: PyTorch's `clamp_min`.
+
+    >>> import retrograd as rg
+    >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
+    tensor([0.0000, 0.5000])
+    """
+    return clamp(input, min, None, out=out)
+
+
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, but not above `max`, as `clamp(input, max=max)`. Source: PyTorch's `clamp_max`.
+
+    >>> import retrograd as rg
+    >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
+    tensor([0.5000, 1.0000])
+    """
+    return clamp(input, None, max, out=out)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """`input` where the condition holds, else `other`, elementwise.
+
+    All three broadcast; `input` and `other` are tensors or numbers, promoted together. The slope of
+    an element goes to the one chosen, and exactly 0 to the other, even where that one is NaN. With
+    the condition alone: the indices of its true elements, one tensor per dimension. Raises
+    RuntimeError for a condition that is not bool. Source: PyTorch's `where`.
+
+    >>> import retrograd as rg
+    >>> rg.where(rg.tensor([True, False]), rg.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    >>> rg.where(rg.tensor([[0, 1], [1, 0]]))
+    (tensor([0, 1]), tensor([1, 0]))
+    """
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): condition must be Tensor, not {type(condition).__name__}")
+    if input is None and other is None:
+        if out is not None:
+            raise TypeError(
+                "where() received an invalid combination of arguments: out= needs input and other, "
+                "for with the condition alone the sizes of the results are not known beforehand"
+            )
+        return condition.nonzero(as_tuple=True)
+    if out is not None:
+        return write_out(where, out, (condition, input, other), {})
+    kind = condition._array.dtype
+    if kind != np.bool_:
+        if kind != np.uint8:
+            raise RuntimeError(NOT_BOOL.format(dtype=dtypes.of_numpy(kind).name))
+        condition = condition.bool()
+    first = next((t for t in (input, other) if isinstance(t, Tensor)), condition)
+    like = first._array.dtype
+    return where_op(condition, filler(input, like), filler(other, like))
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
+    """`where(condition, self, other)`: the elements of `self` where the condition holds."""
+    return where(condition, self, other)
+
+
+def _nan_to_num(input: Any, *, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if input.dtype.kind != "f":
+        return input.copy()
+    limits = np.finfo(input.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    return np.nan_to_num(input, True, nan, high, low)
+
+
+_nan_to_num_op = declare(
+    "nan_to_num(input, *, nan, posinf, neginf)",
+    only("nan_to_num", "fiub", _nan_to_num),
+    input=lambda xp, g, input: xp.zero_where(g, ~xp.isfinite(input)),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4", nan=0.0, posinf=None, neginf=None)],
+)
+
+
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """NaN, inf and -inf replaced by numbers: 0 and the largest finite ones, unless given.
+
+    In a complex tensor, in each part. The slope is 0 where an element was replaced. Source:
+    PyTorch's `nan_to_num`.
+
+    >>> import retrograd as rg
+    >>> rg.nan_to_num(rg.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
+    tensor([0., 1., 9.])
+    """
+    if out is not None:
+        return write_out(nan_to_num, out, (input, nan, posinf, neginf), {})  # type: ignore[no-any-return]
+    if holds_complex(input):
+        return by_parts(nan_to_num, input, nan, posinf, neginf)
+    if input._array.dtype.kind == "V":  # the op computes in another dtype, with other limits
+        most = dtypes.finfo(input.dtype).max
+        posinf = most if posinf is None else posinf
+        neginf = -most if neginf is None else neginf
+    filled = 0.0 if nan is None else nan
+    return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)  # type: ignore[no-any-return]
+
+
+for function in (clamp, clip, clamp_min, clamp_max, nan_to_num):
+    attach(function, function.__name__)
+method(_where_method, "where")

@@ -1,0 +1,474 @@
+"""Complex numbers: conjugate, parts, absolute value, angle, polar form, views as pairs of reals.
+
+Derivatives follow PyTorch's convention: for a cotangent g, the gradient is the conjugate Wirtinger
+derivative conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is not just g * conj(s').
+
+NOTE [Conjugates are physical] A conjugate is a new array, not a flag on the old one: `is_conj` and
+`is_neg` are always False, and `resolve_conj` and `resolve_neg` return their input.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import as_tensor, write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.pointwise import (
+    SINGLE,
+    attach,
+    floating,
+    holds_complex,
+    legacy_name,
+    unary,
+    unsupported,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "abs",
+    "absolute",
+    "angle",
+    "complex",
+    "conj",
+    "conj_physical",
+    "imag",
+    "is_complex",
+    "is_conj",
+    "is_neg",
+    "polar",
+    "real",
+    "resolve_conj",
+    "resolve_neg",
+    "sgn",
+    "view_as_complex",
+    "view_as_real",
+]
+
+# -- conjugate ---------------------------------------------------------------------------------
+
+_conj = declare(
+    "conj(input)",
+    operator.methodcaller("conj"),  # a real array returns itself, uncopied
+    on_reals=lambda input: input,
+    input=lambda xp, g: xp.conj(g),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4"), example("")],
+)
+
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate as a new tensor; a real tensor is returned as it is.
+
+    Source: PyTorch's `conj`, which gives a lazy view instead.
+
+    >>> import retrograd as rg
+    >>> rg.conj(rg.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    array = getattr(input, "_array", None)
+    if array is not None and array.dtype.kind != "c":
+        return input
+    return _conj(input)  # type: ignore[no-any-return]
+
+
+recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
+
+
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The same as `conj`.
+
+    >>> import retrograd as rg
+    >>> rg.conj_physical(rg.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    if out is not None:
+        return write_out(conj, out, (input,), {})  # type: ignore[no-any-return]
+    return conj(input)
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
+    tensor([1.-2.j])
+    """
+    return input
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
+    tensor([-2.])
+    """
+    return input
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex.
+
+    >>> import retrograd as rg
+    >>> rg.is_complex(rg.tensor(1j))
+    True
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            "is_complex(): argument 'input' (position 1) must be Tensor, not "
+            f"{type(input).__name__}"
+        )
+    return holds_complex(input)
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.is_conj(rg.tensor([1 + 2j]).conj())
+    False
+    """
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: NOTE [Conjugates are physical].
+
+    >>> import retrograd as rg
+    >>> rg.is_neg(rg.tensor([1 + 2j]).conj().imag)
+    False
+    """
+    return False
+
+
+# -- parts -------------------------------------------------------------------------------------
+
+_real = declare(
+    "real(input)",
+    operator.attrgetter("real"),
+    input=lambda xp, g: g,
+    linear="input",
+    view=True,
+    batch="leading",
+    examples=SINGLE,
+)
+
+_imag = declare(
+    "imag(input)",
+    operator.attrgetter("imag"),
+    input=lambda xp, g: g * 1j,
+    linear="input",
+    view=True,
+    batch="leading",
+    examples=[example("3x4:complex"), example(":complex")],
+)
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view into the same memory; a real tensor is returned as it is.
+
+    Source: PyTorch's `real`.
+
+    >>> import retrograd as rg
+    >>> rg.real(rg.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    array = getattr(input, "_array", None)
+    if array is not None and array.dtype.kind != "c":
+        return input
+    return _real(input)  # type: ignore[no-any-return]
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view into the same memory.
+
+    Raises RuntimeError for a real tensor. Source: PyTorch's `imag`.
+
+    >>> import retrograd as rg
+    >>> rg.imag(rg.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    if not holds_complex(input):
+        raise RuntimeError(
+            "imag is not implemented for tensors with non-complex dtypes. This one is "
+            f"{input.dtype}: its imaginary part is zeros_like(x)"
+        )
+    return _imag(input)  # type: ignore[no-any-return]
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    part = real(self)
+    part.copy_(as_tensor(value, part._array.dtype))
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    part = imag(self)
+    part.copy_(as_tensor(value, part._array.dtype))
+
+
+def _complex_arrays(real: Any, imag: Any) -> Any:
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), dtypes.complex_of(real.dtype))
+    out.real, out.imag = real, imag
+    return out
+
+
+_complex = declare(
+    "complex(real, imag)",
+    _complex_arrays,
+    real=lambda xp, g: xp.real(g),
+    imag=lambda xp, g: xp.imag(g),
+    linear="real, imag",
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")],
+)
+
+
+def _check_parts(name: str, **parts: Any) -> None:
+    """Raise unless both parts are real floating tensors of one dtype."""
+    for position, (word, value) in enumerate(parts.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{word}' (position {position}) must be Tensor, not "
+                f"{type(value).__name__}"
+            )
+    first, second = parts.values()
+    names = [legacy_name(t._array.dtype) for t in (first, second)]
+    if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and "
+            f"{names[1]}"
+        )
+    if names[0] != names[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
+            "argument"
+        )
+
+
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex tensor with these parts: floating, of one dtype, broadcast.
+
+    Raises RuntimeError for other dtypes. Source: PyTorch's `complex`.
+
+    >>> import retrograd as rg
+    >>> rg.complex(rg.tensor([1.0]), rg.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    _check_parts("complex", real=real, imag=imag)
+    return _complex(real, imag, out=out)  # type: ignore[no-any-return]
+
+
+def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
+    """A complex tensor with `function` applied to its real and to its imaginary part."""
+    return complex(function(real(input), *args), function(imag(input), *args))
+
+
+# -- absolute value and angle ------------------------------------------------------------------
+
+
+def _sgn_array(x: Any) -> Any:
+    return x.copy() if x.dtype.kind == "b" else np.sign(x)
+
+
+def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
+    """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
+    if not holds_complex(input):
+        return xp.zeros_like(g)
+    radius = xp.abs(input)
+    across = g - out * xp.real(g * xp.conj(out))
+    return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
+
+
+sgn = unary(
+    "sgn",
+    _sgn_array,
+    "x / |x|, and 0 at 0: the sign of a real element, the direction of a complex one.",
+    ("[3 + 4j, 0j]", "[0.6000+0.8000j, 0.0000+0.0000j]"),
+    input=_sgn_input,
+    domain=(0.5, 2.0),
+)
+
+
+def _abs_array(x: Any) -> Any:
+    if x.dtype.kind == "b":
+        raise unsupported("abs", x.dtype)
+    return np.abs(x)
+
+
+abs = absolute = unary(
+    "abs",
+    _abs_array,
+    "|x|, real also for complex input, from the smallest numbers to the largest; slope 0 at 0.",
+    ("[3 + 4j, -2 + 0j]", "[5., 2.]"),
+    ["absolute"],
+    input=lambda xp, g, input: g * xp.sgn(input),
+    domain=(0.5, 2.0),
+)
+
+
+def _angle_array(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.arctan2(x.imag, x.real)
+    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(np.pi), x.dtype.type(0)))
+
+
+def _angle_input(xp: Any, g: Any, input: Any) -> Any:
+    """i z / |z|^2, in two divisions that do not overflow; 0 at 0."""
+    if not holds_complex(input):
+        return xp.zeros_like(g)
+    radius = xp.abs(input)
+    return xp.zero_where(g * (xp.sgn(input) * 1j / (radius + (radius == 0))), radius == 0)
+
+
+angle = unary(
+    "angle",
+    floating(_angle_array),
+    "The angle in radians from -pi to pi; slope 0 for real input and at 0.",
+    ("[1j, -1 + 0j]", "[1.5708, 3.1416]"),
+    input=_angle_input,
+    inplace=False,
+    domain=(0.5, 2.0),
+)
+
+
+def _polar_arrays(abs: Any, angle: Any) -> Any:
+    return _complex_arrays(abs * np.cos(angle), abs * np.sin(angle))
+
+
+_polar = declare(
+    "polar(abs, angle)",
+    _polar_arrays,
+    abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
+    angle=lambda xp, g, out: g * xp.conj(out * 1j),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")],
+)
+
+
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex tensor abs * exp(i angle), from floating tensors of one dtype, broadcast.
+
+    Raises RuntimeError for other dtypes. Source: PyTorch's `polar`.
+
+    >>> import retrograd as rg
+    >>> rg.polar(rg.tensor([2.0]), rg.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+    _check_parts("polar", abs=abs, angle=angle)
+    return _polar(abs, angle, out=out)  # type: ignore[no-any-return]
+
+
+# -- views as pairs of reals -------------------------------------------------------------------
+
+
+def _as_real(x: Any) -> Any:
+    return x[..., None].view(dtypes.real_of(x.dtype))
+
+
+def _as_complex(x: Any) -> Any:
+    return x.view(dtypes.complex_of(x.dtype))[..., 0]
+
+
+def _join_parts(x: Any) -> Any:
+    return _complex_arrays(x[..., 0], x[..., 1])
+
+
+_view_as_real = declare(
+    "view_as_real(input)",
+    _as_real,
+    input=lambda xp, g: xp.join_parts(g),
+    linear="input",
+    view=True,
+    batch="leading",
+    examples=[example("3x4:complex"), example(":complex")],
+)
+
+_view_as_complex = declare(
+    "view_as_complex(input)",
+    _as_complex,
+    input=lambda xp, g: xp.view_as_real(g),
+    linear="input",
+    view=True,
+    complex=False,
+    batch="leading",
+    examples=[example("3x2"), example("2x3x2")],
+)
+
+declare(
+    "join_parts(input)",
+    _join_parts,
+    input=lambda xp, g: xp.view_as_real(g),
+    linear="input",
+    complex=False,
+    batch="leading",
+    examples=[example("3x2"), example("2")],
+    doc="""`view_as_complex` as a value, whatever the strides; for formulas.""",
+)
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as a real view of shape (..., 2), real and imaginary parts last.
+
+    Raises RuntimeError for a real tensor. Source: PyTorch's `view_as_real`.
+
+    >>> import retrograd as rg
+    >>> rg.view_as_real(rg.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    if not holds_complex(input):
+        raise RuntimeError(
+            f"view_as_real is only supported for complex tensors, but this one is {input.dtype}"
+        )
+    return _view_as_real(input)  # type: ignore[no-any-return]
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor of shape (..., 2) as a complex view of shape (...).
+
+    Raises RuntimeError for integers, for another last size, and for strides that do not fit; the
+    last is cured by `contiguous()`. Source: PyTorch's `view_as_complex`.
+
+    >>> import retrograd as rg
+    >>> rg.view_as_complex(rg.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+    array = input._array
+    if array.dtype.kind != "f":
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {legacy_name(array.dtype)}"
+        )
+    if array.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if array.shape[-1] != 2:
+        raise RuntimeError(
+            f"Tensor must have a last dimension of size 2, but its shape is {list(array.shape)}"
+        )
+    if array.strides[-1] != array.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1: call contiguous()")
+    if any(stride % (2 * array.itemsize) for stride in array.strides[:-1]):
+        raise RuntimeError(
+            "Tensor must have a stride divisible by 2 for all but last dimension: call contiguous()"
+        )
+    return _view_as_complex(input)  # type: ignore[no-any-return]
+
+
+method(abs, "__abs__")
+for function in (conj, conj_physical, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
+    method(function)
+attach(conj_physical, "conj_physical")
+method(property(real, _set_real, doc="The real part, a view; assignable."), "real")
+method(property(imag, _set_imag, doc="The imaginary part, a view; assignable."), "imag")

@@ -1,0 +1,323 @@
+"""Exponentials, logarithms, roots and their relatives, elementwise, real and complex.
+
+Integer inputs count as the default floating dtype. Functions here are holomorphic where they are
+differentiable; on branch cuts and outside a real domain the value is NumPy's (NaN for real input).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ..core.pointwise import attach, binary, floating, only, promoted, unary, unsupported
+
+__all__ = [
+    "addcdiv",
+    "addcmul",
+    "exp",
+    "exp2",
+    "expm1",
+    "lerp",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "reciprocal",
+    "rsqrt",
+    "sqrt",
+]
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+exp = unary(
+    "exp",
+    floating(np.exp),
+    "e to the power of each element.",
+    ("[0.0, 1.0]", "[1.0000, 2.7183]"),
+    slope=lambda xp, out: out,
+)
+
+
+def _exp2(x: Any) -> Any:
+    return np.exp(x * LN2) if x.dtype.kind == "c" else np.exp2(x)
+
+
+exp2 = unary(
+    "exp2",
+    floating(_exp2),
+    "2 to the power of each element.",
+    ("[0.0, 3.0]", "[1., 8.]"),
+    slope=lambda xp, out: out * LN2,
+)
+
+expm1 = unary(
+    "expm1",
+    floating(np.expm1),
+    "exp(x) - 1, exact for small x.",
+    ("[0.0, 1.0]", "[0.0000, 1.7183]"),
+    slope=lambda xp, out: out + 1.0,
+)
+
+log = unary(
+    "log",
+    floating(np.log),
+    "Natural logarithm; -inf at 0 with slope inf, NaN for negative real elements.",
+    ("[1.0, 10.0]", "[0.0000, 2.3026]"),
+    input=lambda xp, g, input: g / xp.conj(input),
+    domain=(0.5, 3.0),
+)
+
+
+def _log2(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.log2(x)
+    out = np.asarray(np.log(x))
+    out.real /= LN2  # a complex division would make NaN of an infinite part
+    out.imag /= LN2
+    return out
+
+
+log2 = unary(
+    "log2",
+    floating(_log2),
+    "Logarithm to base 2, like `log`.",
+    ("[1.0, 8.0]", "[0., 3.]"),
+    input=lambda xp, g, input: g / (xp.conj(input) * LN2),
+    domain=(0.5, 3.0),
+)
+
+log10 = unary(
+    "log10",
+    floating(np.log10),
+    "Logarithm to base 10, like `log`.",
+    ("[1.0, 50.0]", "[0.0000, 1.6990]"),
+    input=lambda xp, g, input: g / (xp.conj(input) * LN10),
+    domain=(0.5, 3.0),
+)
+
+log1p = unary(
+    "log1p",
+    floating(np.log1p),
+    "log(1 + x), exact for small x.",
+    ("[0.0, 1.0]", "[0.0000, 0.6931]"),
+    input=lambda xp, g, input: g / (xp.conj(input) + 1.0),
+    domain=(-0.5, 3.0),
+)
+
+sqrt = unary(
+    "sqrt",
+    floating(np.sqrt),
+    "Square root; slope inf at 0, NaN for negative real elements.",
+    ("[4.0, 2.0]", "[2.0000, 1.4142]"),
+    input=lambda xp, g, out: g / (xp.conj(out) * 2.0),
+    domain=(0.25, 3.0),
+)
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1.0 / np.sqrt(x)
+
+
+rsqrt = unary(
+    "rsqrt",
+    floating(_rsqrt),
+    "1 / sqrt(x); inf at 0.",
+    ("[4.0, 0.25]", "[0.5000, 2.0000]"),
+    slope=lambda xp, out: out * out * out * -0.5,
+    domain=(0.25, 3.0),
+)
+
+reciprocal = unary(
+    "reciprocal",
+    floating(np.reciprocal),
+    "1 / x; inf at 0.",
+    ("[4.0, 0.5]", "[0.2500, 2.0000]"),
+    slope=lambda xp, out: -(out * out),
+    domain=(0.5, 3.0),
+)
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    swap = x.real < y.real
+    high, low = np.where(swap, y, x), np.where(swap, x, y)
+    return high + np.log1p(np.exp(low - high))
+
+
+def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
+    """g * exp(input) / (exp(input) + exp(other)); equal infinities share evenly."""
+    alike = (input == other) & xp.isinf(input)
+    return g * xp.conj(xp.sigmoid(xp.zero_where(input - other, alike)))
+
+
+logaddexp = binary(
+    "logaddexp",
+    only("logaddexp", "fc", _logaddexp),
+    "log(exp(input) + exp(other)) without overflow; equal infinities share the slope evenly.",
+    ("[0.0, 1.0]", "[0.0, 1.0]", "[0.6931, 1.6931]"),
+    input=_share_of_sum,
+    other=lambda xp, g, input, other: _share_of_sum(xp, g, other, input),
+    inplace=False,
+)
+
+logaddexp2 = binary(
+    "logaddexp2",
+    only("logaddexp2", "f", np.logaddexp2),
+    "log2(2**input + 2**other) without overflow; like `logaddexp`, for real tensors.",
+    ("[0.0, 1.0]", "[0.0, 1.0]", "[1., 2.]"),
+    input=lambda xp, g, input, other: _share_of_sum(xp, g, input * LN2, other * LN2),
+    other=lambda xp, g, input, other: _share_of_sum(xp, g, other * LN2, input * LN2),
+    complex=False,
+    inplace=False,
+)
+
+
+def _lerp_arrays(start: Any, end: Any, weight: Any) -> Any:
+    """The end points exactly, whichever is nearer."""
+    low = np.abs(weight) < 0.5
+    step = end - start
+    found = np.where(low, start + weight * step, end - step * (1 - weight))
+    return found.astype(step.dtype) if found.dtype.kind == step.dtype.kind else found
+
+
+_lerp = declare(
+    "lerp(input, end, weight)",
+    only("lerp", "fc", _lerp_arrays),
+    input=lambda xp, g, weight: g * xp.conj(1.0 - weight),
+    end=lambda xp, g, weight: g * xp.conj(weight),
+    weight=lambda xp, g, input, end: g * xp.conj(end - input),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, "), example("0, 0, 0")],
+    node_name="LerpBackward1",
+)
+
+_lerp_number = declare(
+    "lerp_number(input, end, *, weight)",
+    only("lerp", "fc", lambda input, end, *, weight: _lerp_arrays(input, end, weight)),
+    input=lambda xp, g, weight: g * (1.0 - weight.conjugate()),
+    end=lambda xp, g, weight: g * weight.conjugate(),
+    linear="input, end",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 3x4", weight=0.3), example("3x1, 4", weight=0.7)],
+    node_name="LerpBackward0",
+)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+    """Interpolate linearly: `input + weight * (end - input)`, elementwise.
+
+    `input` and `end` broadcast and have one floating or complex dtype, as has a tensor `weight`,
+    which may also be a number. Raises RuntimeError for different dtypes. Source: PyTorch's `lerp`.
+
+    >>> import retrograd as rg
+    >>> rg.lerp(rg.tensor([0.0, 10.0]), rg.tensor([1.0, 20.0]), 0.25)
+    tensor([ 0.2500, 12.5000])
+    """
+    if out is not None:
+        return write_out(lerp, out, (input, end, weight), {})  # type: ignore[no-any-return]
+    others = {"end": end, "weight": weight}
+    for name, value in others.items():
+        if isinstance(value, Tensor) and value._array.dtype != input._array.dtype:
+            raise RuntimeError(
+                f"expected dtype {input.dtype.name} for `{name}` but got dtype {value.dtype.name}"
+            )
+    if isinstance(weight, Tensor):
+        return _lerp(input, end, weight)  # type: ignore[no-any-return]
+    dtypes.check_scalar(weight, input._array.dtype)
+    return _lerp_number(input, end, weight=weight)  # type: ignore[no-any-return]
+
+
+def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
+    input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
+    dtypes.check_scalar(value, input.dtype)
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else product * input.dtype.type(value))
+
+
+_addcmul = declare(
+    "addcmul(input, tensor1, tensor2, *, value)",
+    _addcmul_arrays,
+    input=lambda xp, g: g,
+    tensor1=lambda xp, g, tensor2, value: g * xp.conj(tensor2 * value),
+    tensor2=lambda xp, g, tensor1, value: g * xp.conj(tensor1 * value),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 3x4, 3x4", value=0.5), example("3x1, 4, ", value=1)],
+)
+
+
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + value * tensor1 * tensor2`, elementwise, with broadcasting.
+
+    Source: PyTorch's `addcmul`.
+
+    >>> import retrograd as rg
+    >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
+    tensor([41., 61.])
+    """
+    if out is not None:
+        inputs = (input, tensor1, tensor2)
+        return write_out(addcmul, out, inputs, {"value": value})  # type: ignore[no-any-return]
+    return _addcmul(input, tensor1, tensor2, value=value)  # type: ignore[no-any-return]
+
+
+def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
+    if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
+        raise unsupported("addcdiv", tensor1.dtype, ADDCDIV)
+    input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
+    dtypes.check_scalar(value, input.dtype)
+    return input + tensor1 / tensor2 * input.dtype.type(value)
+
+
+ADDCDIV = (
+    "Integer division with addcdiv is no longer supported. Convert one of tensor1 and tensor2 "
+    "first: tensor1.float()"
+)
+
+_addcdiv = declare(
+    "addcdiv(input, tensor1, tensor2, *, value)",
+    _addcdiv_arrays,
+    input=lambda xp, g: g,
+    tensor1=lambda xp, g, tensor2, value: g * xp.conj(value / tensor2),
+    tensor2=lambda xp, g, tensor1, tensor2, value: (
+        -g * xp.conj(tensor1 / tensor2 * (value / tensor2))
+    ),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 3x4, 3x4", value=0.5), example("3x1, 4, ", value=1)],
+    domain=(0.5, 2.0),
+)
+
+
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + value * tensor1 / tensor2`, elementwise, with broadcasting.
+
+    Raises NotImplementedError where both are integers. Source: PyTorch's `addcdiv`.
+
+    >>> import retrograd as rg
+    >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
+    tensor([16.])
+    """
+    if out is not None:
+        inputs = (input, tensor1, tensor2)
+        return write_out(addcdiv, out, inputs, {"value": value})  # type: ignore[no-any-return]
+    return _addcdiv(input, tensor1, tensor2, value=value)  # type: ignore[no-any-return]
+
+
+for function in (lerp, addcmul, addcdiv):
+    attach(function, function.__name__)

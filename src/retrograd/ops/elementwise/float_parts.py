@@ -1,0 +1,130 @@
+"""Numbers by their digits: mantissa and exponent, neighbours, common divisors and multiples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ..core import return_types
+from ..core.pointwise import attach, binary, only, zero_slope
+from .arithmetic import mul
+from .complex import real
+from .power import pow
+
+__all__ = ["frexp", "gcd", "lcm", "ldexp", "nextafter"]
+
+BEYOND = 2000.0  # 2**BEYOND overflows every dtype
+
+gcd = binary(
+    "gcd",
+    only("gcd", "iu", np.gcd, "It is of integers."),
+    "The greatest common divisor of integers, not negative; of 0 and 0 it is 0.",
+    ("[12, -9]", "[8, 6]", "[4, 3]"),
+    complex=False,
+    examples=[example("3x4:int<9, 3x4:int<9"), example("3x1:int<9, 4:int<9")],
+)
+
+lcm = binary(
+    "lcm",
+    only("lcm", "iu", np.lcm, "It is of integers."),
+    "The least common multiple of integers, not negative; 0 where one of them is 0.",
+    ("[12, -9]", "[8, 6]", "[24, 18]"),
+    complex=False,
+    examples=[example("3x4:int<9, 3x4:int<9"), example("3x1:int<9, 4:int<9")],
+)
+
+nextafter = binary(
+    "nextafter",
+    only("nextafter", "f", np.nextafter),
+    "The number next to `input` towards `other`: slope 1 in `input`, 0 where they are equal.",
+    ("[1.0, 1.0]", "[1.0, 1.0]", "[1., 1.]"),
+    input=lambda xp, g, input, other: xp.zero_where(g, input == other),
+    other=zero_slope,
+    complex=False,
+    domain=(0.5, 2.0),
+)
+
+_frexp = declare(
+    "frexp(input) -> mantissa, exponent",
+    np.frexp,
+    input=lambda xp, g, exponent: xp.times_power_of_two(g, -exponent),
+    nondiff=["exponent"],
+    complex=False,
+    batch="elementwise",
+    examples=[example("3x4"), example("")],
+    domain=(1.1, 1.9),
+)
+
+_times_power_of_two = declare(
+    "times_power_of_two(input, exponent)",
+    np.ldexp,
+    input=lambda xp, g, exponent: xp.times_power_of_two(g, exponent),
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4, 3x4:int<5"), example("3x1, 4:int<5")],
+    doc="""input * 2**exponent for real `input` and int32 `exponent`, exactly.""",
+)
+
+
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1.
+
+    `input` is real and floating; the exponent is int32, 0 for 0, inf and NaN. The gradient of the
+    mantissa is scaled by 2**-exponent. Raises RuntimeError for other dtypes. Source: PyTorch's
+    `frexp`.
+
+    >>> import retrograd as rg
+    >>> rg.frexp(rg.tensor([3.0, 0.5]))
+    retrograd.return_types.frexp(
+    mantissa=tensor([0.7500, 0.5000]),
+    exponent=tensor([2, 0], dtype=retrograd.int32))
+    """
+    if input._array.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"retrograd.frexp() only supports floating-point dtypes, but this one is {input.dtype}"
+        )
+    if out is None:
+        return return_types.frexp(*_frexp(input))
+    return return_types.frexp(
+        *[write_out(_part, target, (input,), {"place": place}) for place, target in enumerate(out)]
+    )
+
+
+def _part(input: Tensor, place: int) -> Tensor:
+    return _frexp(input)[place]  # type: ignore[no-any-return]
+
+
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input * 2**other, elementwise, with broadcasting; both may be real or complex.
+
+    2**other is applied in two halves, so it may overflow where the result does not. Integers count
+    as the default floating dtype. Source: PyTorch's `ldexp`.
+
+    >>> import retrograd as rg
+    >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([2, -1]))
+    tensor([4.0000, 1.5000])
+    """
+    if out is not None:
+        return write_out(ldexp, out, (input, other), {})  # type: ignore[no-any-return]
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"ldexp(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
+        )
+    target = dtypes.common(input._array, other._array)
+    if target.kind in "iub":
+        target = dtypes.default_numpy()
+    x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)
+    half = recorded.trunc(real(exponent) * 0.5).clamp(-BEYOND, BEYOND)  # inf - inf is no exponent
+    return mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half))  # type: ignore[no-any-return]
+
+
+attach(frexp, "frexp", inplace=False)
+attach(ldexp, "ldexp")

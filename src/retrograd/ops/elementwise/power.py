@@ -1,0 +1,275 @@
+"""Powers: `pow` in its three forms, and what is made of it.
+
+NOTE [Derivatives of x ** y where a factor is infinite]
+1. y * x ** (y - 1) at y = 0 is 0, also where x ** -1 is not finite: at x = 0, and for NaN, since
+   NaN ** 0 is 1.
+2. x ** y * log(x) at x = 0 is its limit 0 for every y >= 0, and -inf for y < 0.
+The formulas reach these values without multiplying 0 by an infinity, so that the second derivatives
+are finite wherever the mathematics has them finite.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import as_tensor, operand, write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, new_tensor
+from ..core.pointwise import PAIRS, attach, holds_complex, unsupported
+from ..tensor.operators import attach_in_place, attach_operator
+
+__all__ = ["float_power", "pow", "square"]
+
+
+def _cube(x: Any) -> Any:
+    return x * x * x
+
+
+def _reciprocal_root(x: Any) -> Any:
+    return 1.0 / np.sqrt(x)
+
+
+QUICK: dict[float, Any] = {
+    0: np.ones_like,
+    1: np.copy,
+    2: np.square,
+    3: _cube,
+    0.5: np.sqrt,
+    -0.5: _reciprocal_root,
+    -1: np.reciprocal,
+}
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """base ** exponent of arrays of one dtype; a negative power of an integer is truncated."""
+    if base.dtype.kind == "b":
+        raise unsupported("pow", base.dtype)
+    if base.dtype.kind not in "iu":
+        return np.power(base, exponent)
+    negative = exponent < 0
+    if not negative.any():
+        return np.power(base, exponent)
+    found = np.power(base, np.where(negative, exponent & 1, exponent))  # 1 and -1 keep their parity
+    return np.where(negative & (np.abs(base) != 1), 0, found).astype(base.dtype)
+
+
+def _pow_number(input: Any, *, exponent: Any) -> Any:
+    if input.dtype.kind in "fc" and exponent.__class__ is not complex:
+        quick = QUICK.get(exponent)
+        if quick is not None:
+            return quick(input)
+    x, e = dtypes.promote(input, dtypes.scalar_array(exponent, input.dtype))
+    if x.dtype.kind in "iu" and e < 0:
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed. Convert first: x.float() ** "
+            f"{exponent}"
+        )
+    return _power(x, e)
+
+
+def _pow_slope(input: Any, *, exponent: Any, order: int) -> Any:
+    factor = math.prod(exponent - k for k in range(order))
+    left = exponent - order
+    return factor * (input if left == 1 else _pow_number(input, exponent=left))
+
+
+def _next_slope(xp: Any, g: Any, input: Any, exponent: Any, order: int = 0) -> Any:
+    if exponent == order:
+        return xp.zeros_like(input)
+    return g * xp.conj(xp.pow_slope(input, exponent=exponent, order=order + 1))
+
+
+declare(
+    "pow_slope(input, *, exponent, order)",
+    _pow_slope,
+    input=_next_slope,
+    elementwise=True,
+    inplace=False,
+    examples=[
+        example("3x4", exponent=2, order=1),
+        example("3x4", exponent=2, order=2),
+        example("3x4", exponent=2.5, order=1),
+        example("", exponent=2 - 1j, order=2),
+        example("0", exponent=-1, order=1),
+    ],
+    domain=(0.5, 2.0),
+    doc="""The derivative of that order of `input ** exponent`; for formulas.""",
+)
+
+
+def _pow_number_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
+    return _next_slope(xp, g, input, exponent)
+
+
+_pow = declare(
+    "pow(input, *, exponent)",
+    _pow_number,
+    input=_pow_number_input,
+    elementwise=True,
+    inplace=False,
+    examples=[
+        *[example("3x4", exponent=e) for e in (0, 1, 2, 3, 4, 0.5, -1, -0.5, 2.5, 2 - 1j)],
+        example("", exponent=2),
+        example("0", exponent=1.5),
+    ],
+    domain=(0.5, 2.0),
+)
+
+
+def _pow_edge(input: Any, exponent: Any) -> Any:
+    return (exponent == 0) & ((input == 0) | np.isnan(input))
+
+
+def _zero_base(input: Any, exponent: Any) -> Any:
+    return (input == 0) & (exponent.real >= 0) & (exponent.imag == 0)
+
+
+declare(
+    "pow_edge(input, exponent)",
+    _pow_edge,
+    elementwise=True,
+    examples=PAIRS,
+    doc="""Where rule 1 of NOTE [Derivatives of x ** y ...] applies; for formulas.""",
+)
+
+declare(
+    "zero_base(input, exponent)",
+    _zero_base,
+    elementwise=True,
+    examples=PAIRS,
+    doc="""Where rule 2 of NOTE [Derivatives of x ** y ...] has the limit 0; for formulas.""",
+)
+
+
+def _pow_tensors_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
+    less = exponent - 1.0 + xp.pow_edge(input, exponent)
+    return g * xp.conj(exponent * xp.pow_tensors(input, less))
+
+
+def _pow_tensors_exponent(xp: Any, g: Any, input: Any, exponent: Any, out: Any) -> Any:
+    base = input + xp.zero_base(input, exponent)
+    if holds_complex(out) and not holds_complex(base):
+        base = base + 0j  # the logarithm of a negative real base is complex here
+    return g * xp.conj(out * xp.log(base))
+
+
+_pow_tensors = declare(
+    "pow_tensors(input, exponent)",
+    _power,
+    input=_pow_tensors_input,
+    exponent=_pow_tensors_exponent,
+    elementwise=True,
+    inplace=False,
+    examples=PAIRS,
+    domain=(0.5, 2.0),
+    node_name="PowBackward1",
+)
+
+
+def _pow_base(exponent: Any, *, base: Any) -> Any:
+    e, b = dtypes.promote(exponent, operand(base, exponent.dtype)._array)
+    return _power(b, e)
+
+
+def _pow_base_exponent(xp: Any, g: Any, exponent: Any, out: Any, base: Any) -> Any:
+    if base == 0:
+        return g * xp.conj(xp.zero_where(-out, xp.zero_base(exponent * 0.0, exponent)))
+    if holds_complex(out):
+        return g * xp.conj(out * cmath.log(base))
+    return g * (out * (math.log(base) if base > 0 else math.nan))
+
+
+_pow_of_number = declare(
+    "pow_base(exponent, *, base)",
+    _pow_base,
+    exponent=_pow_base_exponent,
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4", base=2.0), example("", base=3), example("0", base=0.5)],
+    node_name="PowBackward2",
+)
+
+NUMBERS = (int, float, complex, np.number)
+
+
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """`input ** exponent`, elementwise; one of the two may be a number.
+
+    Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
+    number, NotImplementedError for bool tensors. 0 ** y has slope 0 in y for y >= 0, and x ** 0 has
+    slope 0 in x everywhere; a negative real base gives NaN for a fractional exponent. Source:
+    PyTorch's `pow`.
+
+    >>> import retrograd as rg
+    >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    >>> rg.pow(2, rg.tensor([1.0, 2.0, 3.0]))
+    tensor([2., 4., 8.])
+    """
+    if out is not None:
+        return write_out(pow, out, (input, exponent), {})  # type: ignore[no-any-return]
+    if isinstance(exponent, np.ndarray):
+        exponent = new_tensor(exponent)
+    if isinstance(input, Tensor):
+        if isinstance(exponent, Tensor):
+            return _pow_tensors(input, exponent)  # type: ignore[no-any-return]
+        if isinstance(exponent, NUMBERS):
+            return _pow(input, exponent=exponent)  # type: ignore[no-any-return]
+    elif isinstance(exponent, Tensor) and isinstance(input, NUMBERS):
+        return _pow_of_number(exponent, base=input)  # type: ignore[no-any-return]
+    raise TypeError(
+        "pow() received an invalid combination of arguments - got "
+        f"({type(input).__name__}, {type(exponent).__name__}), but expected a Tensor and a Tensor "
+        "or a number"
+    )
+
+
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input ** 2`, elementwise. Source: PyTorch's `square`.
+
+    >>> import retrograd as rg
+    >>> rg.square(rg.tensor([1.0, -3.0]))
+    tensor([1., 9.])
+    """
+    return pow(input, 2, out=out)
+
+
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """`pow` in double precision: float64, or complex128 where an argument is complex.
+
+    Source: PyTorch's `float_power`.
+
+    >>> import retrograd as rg
+    >>> rg.float_power(rg.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=retrograd.float64)
+    """
+    if out is not None:
+        return write_out(float_power, out, (input, exponent), {})  # type: ignore[no-any-return]
+    pair = [as_tensor(value, np.dtype(np.float64)) for value in (input, exponent)]
+    wide = any(value._array.dtype.kind == "c" for value in pair)
+    target = np.dtype(np.complex128 if wide else np.float64)
+    made = [
+        recorded.cast(value, dtype=target) if value._array.dtype != target else value
+        for value in pair
+    ]
+    if not isinstance(exponent, Tensor):
+        return pow(made[0], exponent)
+    return pow(*made)
+
+
+def _raised(self: Tensor, other: Any) -> Tensor:
+    return pow(other, self)
+
+
+attach_operator(pow, "__pow__")
+attach_operator(_raised, "__rpow__")
+attach(pow, "pow")
+attach(square, "square")
+attach(float_power, "float_power")
+attach_in_place(pow, "__ipow__", "pow_")

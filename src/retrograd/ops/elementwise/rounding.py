@@ -1,0 +1,238 @@
+"""Rounding, signs and remainders: functions that are piecewise constant or linear, real only.
+
+The slope of a rounding function is 0 everywhere, at its jumps too, as in PyTorch. Integer tensors
+are their own rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import operand, write_out
+from ...engine.registry import declare, example, operator
+from ...engine.tensor import Tensor, method
+from ..core.pointwise import SINGLE, attach, binary, floating, only, unary, unsupported, zero_slope
+from ..tensor.operators import attach_in_place, attach_operator, attach_reflected
+from .arithmetic import div
+
+__all__ = [
+    "ceil",
+    "copysign",
+    "fix",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "frac",
+    "heaviside",
+    "remainder",
+    "round",
+    "sign",
+    "signbit",
+    "trunc",
+]
+
+NO_SIGN = "Unlike NumPy, sign is not intended to support complex numbers. Please use sgn instead."
+
+
+def _rounding(name: str, function: Any) -> Any:
+    def rounded(x: Any) -> Any:
+        return function(x) if x.dtype.kind in "fV" else x.copy()
+
+    return only(name, "fiu", rounded, "Complex numbers have no order: round real and imag apart.")
+
+
+floor = unary(
+    "floor",
+    _rounding("floor", np.floor),
+    "The largest integer not above each element.",
+    ("[1.5, -1.5]", "[ 1., -2.]"),
+    input=zero_slope,
+    complex=False,
+)
+
+ceil = unary(
+    "ceil",
+    _rounding("ceil", np.ceil),
+    "The smallest integer not below each element.",
+    ("[1.5, -1.5]", "[ 2., -1.]"),
+    input=zero_slope,
+    complex=False,
+)
+
+trunc = fix = unary(
+    "trunc",
+    _rounding("trunc", np.trunc),
+    "The integer part of each element.",
+    ("[1.5, -1.5]", "[ 1., -1.]"),
+    ["fix"],
+    input=zero_slope,
+    complex=False,
+)
+
+frac = unary(
+    "frac",
+    only("frac", "f", lambda x: x - np.trunc(x)),
+    "The fractional part of each element, with its sign; slope 1.",
+    ("[1.5, -2.25]", "[ 0.5000, -0.2500]"),
+    input=lambda xp, g: g,
+    complex=False,
+    domain=(0.1, 0.9),
+)
+
+_round = declare(
+    "round(input)",
+    _rounding("round", np.rint),
+    input=zero_slope,
+    elementwise=True,
+    complex=False,
+    inplace=False,
+    examples=SINGLE,
+    domain=(0.6, 1.4),
+)
+
+_round_decimals = declare(
+    "round_decimals(input, *, decimals)",
+    only("round", "f", lambda input, *, decimals: np.round(input, decimals)),
+    input=zero_slope,
+    elementwise=True,
+    complex=False,
+    inplace=False,
+    examples=[example("3x4", decimals=-1)],
+    domain=(1.0, 4.0),
+    node_name="RoundBackward1",
+)
+
+
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest multiple of 10 ** -decimals; ties go to the even one. Slope 0.
+
+    Raises NotImplementedError for complex and bool tensors, and for integers where `decimals` is
+    not 0. Source: PyTorch's `round`.
+
+    >>> import retrograd as rg
+    >>> rg.round(rg.tensor([0.5, 1.5, -2.6])), rg.round(rg.tensor([1234.5]), decimals=-2)
+    (tensor([ 0.,  2., -3.]), tensor([1200.]))
+    """
+    if out is not None:
+        return write_out(round, out, (input,), {"decimals": decimals})  # type: ignore[no-any-return]
+    if decimals == 0:
+        return _round(input)  # type: ignore[no-any-return]
+    return _round_decimals(input, decimals=decimals)  # type: ignore[no-any-return]
+
+
+def _sign(x: Any) -> Any:
+    return x.copy() if x.dtype.kind == "b" else np.sign(x)
+
+
+sign = unary(
+    "sign",
+    only("sign", "fiub", _sign, NO_SIGN),
+    "1, 0 or -1, as each element is positive, 0 or negative; slope 0, at 0 too.",
+    ("[2.0, 0.0, -3.0]", "[ 1.,  0., -1.]"),
+    input=zero_slope,
+    complex=False,
+    domain=(0.5, 2.0),
+)
+
+signbit = unary(
+    "signbit",
+    only("signbit", "fiub", np.signbit, "Complex numbers have no sign."),
+    "Whether the sign bit is set; so for -0.0 too.",
+    ("[2.0, -0.0, -3.0]", "[False,  True,  True]"),
+    complex=False,
+    inplace=False,
+)
+
+
+def _heaviside(x: Any, values: Any) -> Any:
+    return np.where(np.isnan(x), x.dtype.type(0), np.where(x == 0, values, (x > 0).astype(x.dtype)))
+
+
+heaviside = binary(
+    "heaviside",
+    only("heaviside", "fiub", _heaviside, "Complex numbers have no order."),
+    "0 for negative elements, 1 for positive ones, `values` at 0; slope 0 in `input`.",
+    ("[-1.0, 0.0, 2.0]", "[0.5, 0.5, 0.5]", "[0.0000, 0.5000, 1.0000]"),
+    second="values",
+    input=zero_slope,
+    values=lambda xp, g, input: xp.zero_where(g, input != 0),
+    complex=False,
+    domain=(0.5, 2.0),
+)
+
+
+copysign = binary(
+    "copysign",
+    floating(only("copysign", "f", np.copysign)),
+    "The magnitude of `input` with the sign of `other`; slope 0 in `input` at 0.",
+    ("[1.0, 2.0]", "[-1.0, 0.0]", "[-1.,  2.]"),
+    input=lambda xp, g, input, out: g * (xp.sgn(input) * xp.sgn(out)),
+    other=zero_slope,
+    complex=False,
+    domain=(0.5, 2.0),
+)
+
+
+def _divisor_checked(name: str, function: Any) -> Any:
+    """A forward that raises PyTorch's RuntimeError for an integer division by zero."""
+
+    def checked(x: Any, y: Any) -> Any:
+        if y.dtype.kind in "iu" and not np.all(y):
+            raise RuntimeError(f"ZeroDivisionError: {name}() of integers by a tensor holding 0")
+        return function(x, y)
+
+    return only(name, "fiu", checked, "Complex numbers have no order.")
+
+
+remainder = binary(
+    "remainder",
+    _divisor_checked("remainder", np.remainder),
+    "input - other * floor(input / other), as Python's `%`: the sign is that of `other`.",
+    ("[5.0, -5.0]", "[3.0, 3.0]", "[2., 1.]"),
+    input=lambda xp, g: g,
+    other=lambda xp, g, input, other: -(g * xp.floor_div(input, other)),
+    complex=False,
+    domain=(1.1, 1.9),
+    node_name="RemainderBackward1",
+)
+
+fmod = binary(
+    "fmod",
+    _divisor_checked("fmod", np.fmod),
+    "input - other * trunc(input / other), as C's `fmod`: the sign is that of `input`.",
+    ("[5.0, -5.0]", "[3.0, 3.0]", "[ 2., -2.]"),
+    input=lambda xp, g: g,
+    other=lambda xp, g, input, other: -(g * xp.trunc_div(input, other)),
+    complex=False,
+    domain=(1.1, 1.9),
+    node_name="FmodBackward1",
+)
+
+
+def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """The quotient rounded down, elementwise, as Python's `//`; slope 0.
+
+    Raises RuntimeError for integers divided by 0, NotImplementedError for complex tensors. Source:
+    PyTorch's `floor_divide`.
+
+    >>> import retrograd as rg
+    >>> rg.floor_divide(rg.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    other = operand(other, input._array.dtype)
+    kinds = {input._array.dtype.kind, other._array.dtype.kind}
+    if "c" in kinds or kinds == {"b"}:
+        raise unsupported("floor_divide", input._array.dtype)
+    return div(input, other, rounding_mode="floor", out=out)
+
+
+attach(round, "round")
+attach(floor_divide, "floor_divide")
+attach_operator(floor_divide, "__floordiv__")
+attach_reflected(floor_divide, "__rfloordiv__")
+attach_in_place(floor_divide, "__ifloordiv__", "floor_divide_")
+method(operator(remainder), "__mod__")
+attach_reflected(remainder, "__rmod__")
+attach_in_place(remainder, "__imod__", "remainder_")

@@ -1,0 +1,256 @@
+"""Trigonometric and hyperbolic functions, their inverses, and angles, elementwise.
+
+Integer inputs count as the default floating dtype. All but `atan2`, `hypot`, `deg2rad` and
+`rad2deg` extend to complex numbers holomorphically, with NumPy's branch cuts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ..core.pointwise import SINGLE, binary, floating, only, unary
+
+__all__ = [
+    "acos",
+    "acosh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "hypot",
+    "rad2deg",
+    "sin",
+    "sinc",
+    "sinh",
+    "tan",
+    "tanh",
+]
+
+sin = unary(
+    "sin",
+    floating(np.sin),
+    "Sine.",
+    ("[0.0, 1.0]", "[0.0000, 0.8415]"),
+    slope=lambda xp, input: xp.cos(input),
+)
+
+cos = unary(
+    "cos",
+    floating(np.cos),
+    "Cosine.",
+    ("[0.0, 1.0]", "[1.0000, 0.5403]"),
+    slope=lambda xp, input: -xp.sin(input),
+)
+
+tan = unary(
+    "tan",
+    floating(np.tan),
+    "Tangent.",
+    ("[0.0, 1.0]", "[0.0000, 1.5574]"),
+    slope=lambda xp, out: out * out + 1.0,
+    domain=(-1.2, 1.2),
+)
+
+asin = arcsin = unary(
+    "asin",
+    floating(np.arcsin),
+    "Inverse sine; slope inf at 1 and -1, NaN beyond for real input.",
+    ("[0.0, 1.0]", "[0.0000, 1.5708]"),
+    ["arcsin"],
+    slope=lambda xp, input: xp.rsqrt(1.0 - input * input),
+    domain=(-0.8, 0.8),
+)
+
+acos = arccos = unary(
+    "acos",
+    floating(np.arccos),
+    "Inverse cosine; slope -inf at 1 and -1, NaN beyond for real input.",
+    ("[0.0, 1.0]", "[1.5708, 0.0000]"),
+    ["arccos"],
+    slope=lambda xp, input: -xp.rsqrt(1.0 - input * input),
+    domain=(-0.8, 0.8),
+)
+
+atan = arctan = unary(
+    "atan",
+    floating(np.arctan),
+    "Inverse tangent.",
+    ("[0.0, 1.0]", "[0.0000, 0.7854]"),
+    ["arctan"],
+    input=lambda xp, g, input: g / xp.conj(input * input + 1.0),
+    domain=(-0.8, 0.8),
+)
+
+sinh = unary(
+    "sinh",
+    floating(np.sinh),
+    "Hyperbolic sine.",
+    ("[0.0, 1.0]", "[0.0000, 1.1752]"),
+    slope=lambda xp, input: xp.cosh(input),
+)
+
+cosh = unary(
+    "cosh",
+    floating(np.cosh),
+    "Hyperbolic cosine.",
+    ("[0.0, 1.0]", "[1.0000, 1.5431]"),
+    slope=lambda xp, input: xp.sinh(input),
+)
+
+tanh = unary(
+    "tanh",
+    floating(np.tanh),
+    "Hyperbolic tangent.",
+    ("[0.0, 1.0]", "[0.0000, 0.7616]"),
+    slope=lambda xp, out: 1.0 - out * out,
+    domain=(-1.2, 1.2),
+)
+
+asinh = arcsinh = unary(
+    "asinh",
+    floating(np.arcsinh),
+    "Inverse hyperbolic sine.",
+    ("[0.0, 1.0]", "[0.0000, 0.8814]"),
+    ["arcsinh"],
+    slope=lambda xp, input: xp.rsqrt(input * input + 1.0),
+    domain=(-0.8, 0.8),
+)
+
+acosh = arccosh = unary(
+    "acosh",
+    floating(np.arccosh),
+    "Inverse hyperbolic cosine; slope inf at 1, NaN below for real input.",
+    ("[1.0, 2.0]", "[0.0000, 1.3170]"),
+    ["arccosh"],
+    # Two roots: that of the product has the wrong sign where the real part is negative.
+    slope=lambda xp, input: xp.rsqrt(input - 1.0) * xp.rsqrt(input + 1.0),
+    domain=(1.5, 3.0),
+)
+
+atanh = arctanh = unary(
+    "atanh",
+    floating(np.arctanh),
+    "Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond for real input.",
+    ("[0.0, 0.5]", "[0.0000, 0.5493]"),
+    ["arctanh"],
+    input=lambda xp, g, input: g / xp.conj(1.0 - input * input),
+    domain=(-0.8, 0.8),
+)
+
+
+def _hypot_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
+    return xp.zero_where(g * (input / (out + (out == 0))), out == 0)
+
+
+hypot = binary(
+    "hypot",
+    only("hypot", "f", np.hypot),
+    "sqrt(input^2 + other^2) without overflow; slope 0 at (0, 0), the subgradient of least norm.",
+    ("[3.0, 0.0]", "[4.0, 1.0]", "[5., 1.]"),
+    input=_hypot_input,
+    other=lambda xp, g, other, out: _hypot_input(xp, g, other, out),
+    complex=False,
+    domain=(0.5, 2.0),
+)
+
+
+def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
+    """other / (input^2 + other^2), in two divisions that neither overflow nor give 0 / 0."""
+    radius = xp.hypot(input, other)
+    divisor = radius + (radius == 0)
+    return xp.zero_where(g * (other / divisor) / divisor, radius == 0)
+
+
+atan2 = arctan2 = binary(
+    "atan2",
+    floating(only("atan2", "f", np.arctan2)),
+    "The angle of the point (other, input), in radians from -pi to pi; slope 0 at (0, 0).",
+    ("[1.0, 0.0]", "[1.0, -1.0]", "[0.7854, 3.1416]"),
+    ["arctan2"],
+    input=_atan2_input,
+    other=lambda xp, g, input, other: -_atan2_input(xp, g, other, input),
+    complex=False,
+    domain=(0.5, 2.0),
+)
+
+deg2rad = unary(
+    "deg2rad",
+    floating(only("deg2rad", "f", np.deg2rad)),
+    "Degrees to radians.",
+    ("[180.0, 90.0]", "[3.1416, 1.5708]"),
+    input=lambda xp, g: g * (math.pi / 180.0),
+    linear="input",
+    complex=False,
+    node_name="Deg2RadBackward0",
+)
+
+rad2deg = unary(
+    "rad2deg",
+    floating(only("rad2deg", "f", np.rad2deg)),
+    "Radians to degrees.",
+    ("[0.0, 1.0]", "[ 0.0000, 57.2958]"),
+    input=lambda xp, g: g * (180.0 / math.pi),
+    linear="input",
+    complex=False,
+    node_name="Rad2DegBackward0",
+)
+
+
+def _sinc_order(x: Any, order: int) -> Any:
+    """The derivative of this order of sin(u) / u at u = pi x, by its series or by recurrence.
+
+    f_n(u) = (sin(u + n pi/2) - n f_(n-1)(u)) / u loses digits for |u| below n, where the series
+    f_n(u) = sum of (-1)^k (2k)! / ((2k - n)! (2k + 1)!) u^(2k - n) loses none.
+    """
+    u = x * math.pi
+    near = np.abs(u) < order + 1
+    v, far = np.where(near, u, 0.0), np.where(near, 1.0, u)
+    series = np.zeros_like(v)
+    first = (order + 1) // 2
+    for k in range(first + 14 + order, first - 1, -1):
+        weight = (-1.0) ** k * math.perm(2 * k, order) / math.factorial(2 * k + 1)
+        series = series * (v * v) + weight
+    series = series * v ** (2 * first - order)
+    value = np.sin(far) / far
+    for n in range(1, order + 1):
+        value = (np.sin(far + n * (math.pi / 2)) - n * value) / far
+    return np.where(near, series, value)
+
+
+def _sinc_derivative(x: Any, *, order: int) -> Any:
+    return (_sinc_order(x, order) * math.pi**order).astype(x.dtype)
+
+
+declare(
+    "sinc_derivative(input, *, order)",
+    floating(_sinc_derivative),
+    input=lambda xp, g, input, order: g * xp.conj(xp.sinc_derivative(input, order=order + 1)),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4", order=1), example("", order=2)],
+    doc="""The derivative of `sinc` of an order above 0; accurate at 0, where it is smooth.""",
+)
+
+sinc = unary(
+    "sinc",
+    floating(lambda x: _sinc_order(x, 0).astype(x.dtype)),
+    "sin(pi x) / (pi x), and 1 at 0, where it is smooth.",
+    ("[0.0, 0.5]", "[1.0000, 0.6366]"),
+    input=lambda xp, g, input: g * xp.conj(xp.sinc_derivative(input, order=1)),
+    examples=SINGLE,
+)

@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms, short-time ones, and windows."""

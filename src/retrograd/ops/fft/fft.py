@@ -1,0 +1,368 @@
+"""Discrete Fourier transforms: torch.fft's functions, over the records in `records`."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.tensor import Tensor, new_tensor
+from ..creation.from_data import check_device, finish
+from .records import complex_transform, from_half, place_of, to_half
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+def _with_out(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`function` with the further keyword `out`, a tensor to write the result to."""
+
+    @functools.wraps(function)
+    def call(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+        if out is None:
+            return function(input, *args, **kwargs)
+        return write_out(function, out, (input, *args), kwargs)  # type: ignore[no-any-return]
+
+    return call
+
+
+def _one(n: int | None) -> tuple[int] | None:
+    """The size of a one-dimensional transform, where -1 means nothing."""
+    if n is not None and n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return None if n is None else (n,)
+
+
+# -- one dimension -----------------------------------------------------------------------------
+
+
+@_with_out
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The discrete Fourier transform along `dim`: complex, with that dimension of size n.
+
+    `input` is complex or real, and cropped or padded with zeros to n points. `norm` "backward"
+    (default) scales nothing, "forward" by 1/n, "ortho" by 1/sqrt(n). Raises RuntimeError for no
+    points, another norm, or float16. Source: PyTorch's `fft.fft`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.fft(rg.tensor([1.0, 0.0, 0.0])).real
+    tensor([1., 1., 1.])
+    """
+    return complex_transform("fft", input, _one(n), (dim,), norm)
+
+
+@_with_out
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `fft`; `norm` "backward" (default) scales by 1/n, "forward" nothing.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ifft(rg.fft.fft(rg.tensor([1.0, 3.0]))).real
+    tensor([1., 3.])
+    """
+    return complex_transform("ifft", input, _one(n), (dim,), norm)
+
+
+@_with_out
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The first n//2 + 1 bins of the transform of a real input; the others are their conjugates.
+
+    Raises RuntimeError for a complex input. Source: PyTorch's `fft.rfft`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.rfft(rg.tensor([1.0, 0.0, 0.0, 0.0])).shape
+    retrograd.Size([3])
+    """
+    return to_half("rfft", input, _one(n), (dim,), norm)
+
+
+@_with_out
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `rfft`: n real points (by default 2 * (bins - 1)) from half a spectrum.
+
+    The imaginary parts of the first bin and, for even n, of the last do not count, and get gradient
+    zero. Source: PyTorch's `fft.irfft`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.irfft(rg.fft.rfft(rg.tensor([1.0, 2.0, 4.0])), n=3)
+    tensor([1., 2., 4.])
+    """
+    return from_half("irfft", input, _one(n), (dim,), norm)
+
+
+@_with_out
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The real transform of a signal with conjugate symmetry, given by its first half.
+
+    Source: PyTorch's `fft.hfft`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.hfft(rg.tensor([1.0, 0.0, 0.0]))
+    tensor([1., 1., 1., 1.])
+    """
+    return from_half("hfft", input, _one(n), (dim,), norm)
+
+
+@_with_out
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `hfft`: half of the signal whose transform is the real input.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ihfft(rg.tensor([1.0, 1.0, 1.0, 1.0])).real
+    tensor([1., 0., 0.])
+    """
+    return to_half("ihfft", input, _one(n), (dim,), norm)
+
+
+# -- two and more dimensions -------------------------------------------------------------------
+
+
+@_with_out
+def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The two-dimensional `fft`, over the last two dimensions unless `dim` names others.
+
+    `s` gives the sizes. Source: PyTorch's `fft.fft2`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.fft2(rg.ones(2, 2)).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
+    return complex_transform("fft2", input, s, dim, norm)
+
+
+@_with_out
+def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of `fft2`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ifft2(rg.fft.fft2(rg.ones(1, 2))).real
+    tensor([[1., 1.]])
+    """
+    return complex_transform("ifft2", input, s, dim, norm)
+
+
+@_with_out
+def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The two-dimensional `rfft`: half a spectrum in the last of `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.rfft2(rg.ones(4, 4)).shape
+    retrograd.Size([4, 3])
+    """
+    return to_half("rfft2", input, s, dim, norm)
+
+
+@_with_out
+def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of `rfft2`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.irfft2(rg.fft.rfft2(rg.ones(1, 2)))
+    tensor([[1., 1.]])
+    """
+    return from_half("irfft2", input, s, dim, norm)
+
+
+@_with_out
+def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The `fft` over several dimensions: `dim`, or the last `len(s)`, or all.
+
+    `s` gives the sizes, with -1 for the input's own. Raises RuntimeError for a dim named twice and
+    for `s` and `dim` of different lengths. Source: PyTorch's `fft.fftn`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.fftn(rg.ones(2, 3), s=(4,)).shape
+    retrograd.Size([2, 4])
+    """
+    return complex_transform("fftn", input, s, dim, norm)
+
+
+@_with_out
+def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse of `fftn`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ifftn(rg.fft.fftn(rg.ones(1, 2))).real
+    tensor([[1., 1.]])
+    """
+    return complex_transform("ifftn", input, s, dim, norm)
+
+
+@_with_out
+def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The `rfft` over several dimensions, with half a spectrum in the last.
+
+    >>> import retrograd as rg
+    >>> rg.fft.rfftn(rg.ones(2, 3, 4)).shape
+    retrograd.Size([2, 3, 3])
+    """
+    return to_half("rfftn", input, s, dim, norm)
+
+
+@_with_out
+def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse of `rfftn`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.irfftn(rg.fft.rfftn(rg.ones(1, 2)))
+    tensor([[1., 1.]])
+    """
+    return from_half("irfftn", input, s, dim, norm)
+
+
+@_with_out
+def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The `hfft` over several dimensions, with half a signal in the last.
+
+    >>> import retrograd as rg
+    >>> rg.fft.hfftn(rg.ones(1, 3)).shape
+    retrograd.Size([1, 4])
+    """
+    return from_half("hfftn", input, s, dim, norm)
+
+
+@_with_out
+def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """The inverse of `hfftn`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ihfftn(rg.ones(1, 4)).real
+    tensor([[1., 0., 0.]])
+    """
+    return to_half("ihfftn", input, s, dim, norm)
+
+
+@_with_out
+def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The two-dimensional `hfft`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.hfft2(rg.ones(1, 3)).shape
+    retrograd.Size([1, 4])
+    """
+    return from_half("hfft2", input, s, dim, norm)
+
+
+@_with_out
+def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of `hfft2`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ihfft2(rg.ones(1, 4)).real
+    tensor([[1., 0., 0.]])
+    """
+    return to_half("ihfft2", input, s, dim, norm)
+
+
+# -- frequencies -------------------------------------------------------------------------------
+
+
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of the n bins of `fft`, in cycles per unit of the sample spacing `d`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    steps = np.arange(_points(n))
+    steps -= n * (steps >= (n + 1) // 2)
+    return _frequencies(steps, n * d, out, dtype, (device, requires_grad))
+
+
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of the n//2 + 1 bins of `rfft`, in cycles per unit of the spacing `d`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    return _frequencies(np.arange(_points(n) // 2 + 1), n * d, out, dtype, (device, requires_grad))
+
+
+def _points(n: int) -> int:
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    return n
+
+
+def _frequencies(steps: Any, span: float, out: Any, dtype: Any, made: tuple[Any, bool]) -> Tensor:
+    device, requires_grad = made
+    check_device(device)
+    wanted = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+    array = (steps * (1.0 / span if steps.size else 1.0)).astype(wanted)
+    if out is not None:
+        return write_out(new_tensor, out, (array,), {})  # type: ignore[no-any-return]
+    return finish(array, requires_grad)
+
+
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The bins in the order of their frequencies, zero in the middle, along `dim` (default: all).
+
+    >>> import retrograd as rg
+    >>> rg.fft.fftshift(rg.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+    dims, sizes = _shifted(input, dim)
+    return input.roll([n // 2 for n in sizes], dims) if dims else input.clone()  # type: ignore[no-any-return]
+
+
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The inverse of `fftshift`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.ifftshift(rg.fft.fftshift(rg.tensor([1, 2, 3])))
+    tensor([1, 2, 3])
+    """
+    dims, sizes = _shifted(input, dim)
+    return input.roll([(n + 1) // 2 for n in sizes], dims) if dims else input.clone()  # type: ignore[no-any-return]
+
+
+def _shifted(input: Tensor, dim: Any) -> tuple[list[int], list[int]]:
+    shape = input._array.shape
+    given = range(len(shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = [place_of(d, len(shape)) for d in given]
+    return dims, [shape[d] for d in dims]

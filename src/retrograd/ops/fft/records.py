@@ -1,0 +1,265 @@
+"""The records of the discrete Fourier transforms, and how their arguments are read.
+
+NOTE [Adjoints of transforms]
+1. A transform is linear, so its formula is its adjoint, and saves nothing. The adjoint of a complex
+   transform is the opposite one with the opposite norm: `DUAL` says which.
+2. A real transform keeps half of a spectrum that is symmetric. Its adjoint is the complex-to-real
+   transform, where every bin that stands for two (all but the first and, for even n, the last) is
+   halved; the adjoint of the complex-to-real transform doubles those bins instead.
+3. A size other than the input's crops or pads with zeros at the end: `resize_ends`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ..core.structure import cast
+
+__all__ = ["complex_transform", "from_half", "place_of", "to_half"]
+
+DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _c2c(input: Any, *, dim: tuple[int, ...], norm: Any, forward: bool) -> Any:
+    if len(dim) == 1:  # thrice as fast as the general functions
+        return (np.fft.fft if forward else np.fft.ifft)(input, None, dim[0], norm)
+    if not dim:
+        return input.astype(dtypes.complex_of(input.dtype))
+    return (np.fft.fftn if forward else np.fft.ifftn)(input, None, dim, norm)
+
+
+def _r2c(input: Any, *, dim: tuple[int, ...], norm: Any) -> Any:
+    if len(dim) == 1:
+        return np.fft.rfft(input, None, dim[0], norm)
+    return np.fft.rfftn(input, None, dim, norm)
+
+
+def _c2r(input: Any, *, dim: tuple[int, ...], norm: Any, n: int) -> Any:
+    if len(dim) > 1:
+        input = _c2c(input, dim=dim[:-1], norm=norm, forward=False)
+    return np.fft.irfft(input, n, dim[-1], norm)
+
+
+def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:
+    out = np.array(input)
+    inner = [slice(None)] * input.ndim
+    inner[dim] = slice(1, (n + 1) // 2)
+    out[tuple(inner)] *= factor
+    return out
+
+
+def _resize_ends(input: Any, *, dim: tuple[int, ...], size: tuple[int, ...]) -> Any:
+    shape, kept = list(input.shape), [slice(None)] * input.ndim
+    for d, n in zip(dim, size, strict=True):
+        kept[d], shape[d] = slice(min(n, shape[d])), n
+    out = np.zeros(shape, input.dtype)
+    out[tuple(kept)] = input[tuple(kept)]
+    return out
+
+
+declare(
+    "scale_paired(input, *, dim, n, factor)",
+    _scale_paired,
+    input=lambda xp, g, dim, n, factor: xp.scale_paired(g, dim=dim, n=n, factor=factor),
+    linear="input",
+    examples=[example("3", dim=0, n=4, factor=0.5), example("3x2", dim=0, n=5, factor=2.0)],
+    doc="""Multiply the bins that stand for two in a half spectrum of n points: rule 2.""",
+)
+
+resize_ends = declare(
+    "resize_ends(input, *, dim, size)",
+    _resize_ends,
+    input=lambda xp, g, dim, input_shape: xp.resize_ends(
+        g, dim=dim, size=tuple([input_shape[d] for d in dim])
+    ),
+    linear="input",
+    examples=[example("3x4", dim=(0, 1), size=(2, 6)), example("4", dim=(0,), size=(4,))],
+    node_name="ConstantPadNdBackward0",
+    doc="""Crop or pad with zeros at the end of each of `dim` to the sizes `size`: rule 3.""",
+)
+
+fft_c2c = declare(
+    "fft_c2c(input, *, dim, norm, forward)",
+    _c2c,
+    input=lambda xp, g, dim, norm, forward: xp.fft_c2c(
+        g, dim=dim, norm=DUAL[norm], forward=not forward
+    ),
+    linear="input",
+    examples=[
+        example("5", dim=(0,), norm="backward", forward=True),
+        example("2x4", dim=(1,), norm="ortho", forward=False),
+        example("2x3x2", dim=(0, 2), norm="forward", forward=True),
+        example("2x3", dim=(1, 0), norm="backward", forward=False),
+        example("3", dim=(), norm="backward", forward=True),
+        example("", dim=(), norm="ortho", forward=False),
+    ],
+    node_name="FftC2CBackward0",
+    doc="""The complex transform along `dim`, forward or inverse; real inputs count as complex.""",
+)
+
+fft_r2c = declare(
+    "fft_r2c(input, *, dim, norm)",
+    _r2c,
+    input=lambda xp, g, dim, norm, input_shape: xp.fft_c2r(
+        xp.scale_paired(g, dim=dim[-1], n=input_shape[dim[-1]], factor=0.5),
+        dim=dim,
+        norm=DUAL[norm],
+        n=input_shape[dim[-1]],
+    ),
+    linear="input",
+    complex=False,
+    examples=[
+        example("5", dim=(0,), norm="backward"),
+        example("2x4", dim=(1,), norm="ortho"),
+        example("2x3x2", dim=(2, 1), norm="forward"),
+        example("1x1", dim=(0, 1), norm="backward"),
+    ],
+    node_name="FftR2CBackward0",
+    doc="""The transform of a real input along `dim`, of which the last gives half a spectrum.""",
+)
+
+fft_c2r = declare(
+    "fft_c2r(input, *, dim, norm, n)",
+    _c2r,
+    input=lambda xp, g, dim, norm, n: xp.scale_paired(
+        xp.fft_r2c(g, dim=dim, norm=DUAL[norm]), dim=dim[-1], n=n, factor=2.0
+    ),
+    linear="input",
+    examples=[
+        example("3", dim=(0,), norm="backward", n=5),
+        example("2x3", dim=(1,), norm="ortho", n=4),
+        example("2x3x2", dim=(1, 2), norm="forward", n=3),
+        example("1x1", dim=(0, 1), norm="backward", n=1),
+    ],
+    node_name="FftC2RBackward0",
+    doc="""The inverse of `fft_r2c`, n real points in the last of `dim`, from half a spectrum.""",
+)
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def _floating(input: Any, name: str, real: bool = False) -> Tensor:
+    """The input as a floating tensor, real if the transform wants that."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"fft_{name}(): argument 'input' (position 1) must be Tensor, not "
+            f"{type(input).__name__}"
+        )
+    dtype = input._array.dtype
+    if dtype == np.float16:
+        raise RuntimeError("Unsupported dtype Half. Transform x.float() instead.")
+    if real and dtype.kind == "c":
+        kind = "real" if name in ("rfft", "ihfft") else "real-valued"
+        raise RuntimeError(
+            f"{name} expects a {kind} input tensor, but got {input.dtype}. Use the complex "
+            "transform, fft, or take x.real"
+        )
+    if dtype.kind in "biu":
+        return cast(input, dtype=dtypes.default_numpy())  # type: ignore[no-any-return]
+    return input
+
+
+def _norm(norm: str | None) -> str:
+    if norm is None:
+        return "backward"
+    if norm not in DUAL:
+        raise RuntimeError(
+            f'Invalid normalization mode: "{norm}". Use "forward", "backward" or "ortho".'
+        )
+    return norm
+
+
+def place_of(dim: int, ndim: int) -> int:
+    """`dim` counted from the front; raises IndexError where there is no such dimension."""
+    if not -ndim <= dim < ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
+            f"{dim})"
+        )
+    return dim % ndim
+
+
+def _dim(input: Tensor, dim: int) -> int:
+    if input._array.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return place_of(dim, input._array.ndim)
+
+
+def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
+    """The input with `sizes` along `dims`."""
+    for n in sizes:
+        if n < 1:
+            raise RuntimeError(
+                f"Invalid number of data points ({n}) specified. The shape is "
+                f"{list(input.shape)}; a transform needs at least one point in each dimension."
+            )
+    if sizes == tuple([input._array.shape[d] for d in dims]):
+        return input
+    return resize_ends(input, dim=dims, size=sizes)  # type: ignore[no-any-return]
+
+
+def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dims of an n-dimensional transform, and the size asked for each (-1: the input's)."""
+    ndim = input._array.ndim
+    s = (s,) if isinstance(s, int) else s
+    dim = (dim,) if isinstance(dim, int) else dim
+    if dim is None:
+        count = ndim if s is None else len(s)
+        if count > ndim:
+            raise RuntimeError(
+                f"Got shape with {count} values but input tensor only has {ndim} dimensions."
+            )
+        dims = tuple(range(ndim - count, ndim))
+    else:
+        dims = tuple([_dim(input, d) for d in dim])
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"FFT dims must be unique, but got {tuple(dim)}")
+        if s is not None and len(s) != len(dims):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+    return dims, (-1,) * len(dims) if s is None else tuple(s)
+
+
+def _given(input: Tensor, dims: tuple[int, ...], asked: tuple[int, ...]) -> tuple[int, ...]:
+    shape = input._array.shape
+    return tuple([shape[d] if n == -1 else n for d, n in zip(dims, asked, strict=True)])
+
+
+def complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
+    """An n-dimensional complex transform; names that begin with "i" are inverse."""
+    input = _floating(input, name)
+    dims, asked = _dims_and_sizes(input, s, dim)
+    input = _sized(input, dims, _given(input, dims, asked))
+    return fft_c2c(input, dim=dims, norm=_norm(norm), forward=name[0] != "i")  # type: ignore[no-any-return]
+
+
+def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
+    """An n-dimensional transform from real to half a spectrum; "ihfft..." has the other sign."""
+    input = _floating(input, name, real=True)
+    dims, asked = _dims_and_sizes(input, s, dim)
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    input = _sized(input, dims, _given(input, dims, asked))
+    if name[0] == "i":
+        return fft_r2c(input, dim=dims, norm=DUAL[_norm(norm)]).conj()  # type: ignore[no-any-return]
+    return fft_r2c(input, dim=dims, norm=_norm(norm))  # type: ignore[no-any-return]
+
+
+def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
+    """An n-dimensional transform from half a spectrum to real; "hfft..." has the other sign."""
+    input = _floating(input, name)
+    dims, asked = _dims_and_sizes(input, s, dim)
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    last = 2 * (input._array.shape[dims[-1]] - 1) if asked[-1] == -1 else asked[-1]
+    if last < 1:
+        raise RuntimeError(f"Invalid number of data points ({last}) specified")
+    input = _sized(input, dims, (*_given(input, dims, asked)[:-1], last // 2 + 1))
+    if name[0] == "h":
+        return fft_c2r(input.conj(), dim=dims, norm=DUAL[_norm(norm)], n=last)  # type: ignore[no-any-return]
+    return fft_c2r(input, dim=dims, norm=_norm(norm), n=last)  # type: ignore[no-any-return]

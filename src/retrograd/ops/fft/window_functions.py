@@ -1,0 +1,191 @@
+"""Window functions: the arrays behind `signal.windows`, and PyTorch's older `hann_window` etc.
+
+Values are computed in double precision and rounded once. A periodic window is the symmetric one
+with one point more, without its last point; `span` is what both share.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.tensor import Tensor
+from ..creation.factories import deliver
+from ..creation.from_data import check_device, check_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
+
+
+def span(count: int, periodic: bool) -> int:
+    """The number of steps from the first point of a window to its mirror image."""
+    return max(count if periodic else count - 1, 1)
+
+
+def cosine_sum(count: int, weights: Sequence[float], periodic: bool) -> Any:
+    """weights[0] - weights[1] cos(t) + weights[2] cos(2 t) ..., over one turn; 1 for one point."""
+    if count == 1:
+        return np.ones(1)
+    turn = np.arange(count) * (2 * math.pi / span(count, periodic))
+    terms = [(-1) ** k * weight * np.cos(k * turn) for k, weight in enumerate(weights)]
+    return np.sum(np.broadcast_arrays(np.zeros(count), *terms), 0)
+
+
+def triangle(count: int, periodic: bool) -> Any:
+    """From 0 up to 1 and down again; 1 for one point."""
+    if count == 1:
+        return np.ones(1)
+    return 1.0 - np.abs(np.arange(count) * (2.0 / span(count, periodic)) - 1.0)
+
+
+def kaiser(count: int, beta: float, periodic: bool) -> Any:
+    """i0(beta sqrt(1 - t^2)) / i0(beta), with t from -1 to 1; 1 for one point."""
+    if count == 1:
+        return np.ones(1)
+    t = np.arange(count) * (2.0 / span(count, periodic)) - 1.0
+    return np.i0(beta * np.sqrt(np.maximum(1.0 - t * t, 0.0))) / np.i0(beta)
+
+
+def check_length(name: str, count: int) -> int:
+    """`count` if it is a length a window can have, else TypeError or RuntimeError."""
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
+        raise TypeError(
+            f"{name}(): argument 'window_length' (position 1) must be int, not "
+            f"{type(count).__name__}"
+        )
+    if count < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={count}")
+    return int(count)
+
+
+def finished(
+    name: str, array: Any, dtype: Any, device: Any, requires_grad: bool, out: Tensor | None
+) -> Tensor:
+    """The window as a leaf tensor of `dtype`, which must be a real floating one."""
+    check_device(device)
+    target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, name)
+    if dtypes.category(target) != 2:
+        raise RuntimeError(
+            f"{name} expects floating point dtypes, got: {dtypes.of_numpy(target).name}"
+        )
+    return deliver(array.astype(target), requires_grad, out, hann_window)
+
+
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Hann window, (1 - cos t) / 2 over one turn: of shape (window_length,).
+
+    A periodic window is for a Fourier transform of that length, one that is not is symmetric.
+    Raises RuntimeError for a negative length or a dtype that is not real and floating. Source:
+    PyTorch's `hann_window`.
+
+    >>> import retrograd as rg
+    >>> rg.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    values = cosine_sum(check_length("hann_window", window_length), (0.5, 0.5), periodic)
+    return finished("hann_window", values, dtype, device, requires_grad, out)
+
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Hamming window, alpha - beta cos t over one turn; see `hann_window`.
+
+    >>> import retrograd as rg
+    >>> rg.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+    values = cosine_sum(check_length("hamming_window", window_length), (alpha, beta), periodic)
+    return finished("hamming_window", values, dtype, device, requires_grad, out)
+
+
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Blackman window, 0.42 - 0.5 cos t + 0.08 cos 2t over one turn; see `hann_window`.
+
+    >>> import retrograd as rg
+    >>> rg.blackman_window(4)[1:]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
+    values = cosine_sum(check_length("blackman_window", window_length), BLACKMAN, periodic)
+    return finished("blackman_window", values, dtype, device, requires_grad, out)
+
+
+BLACKMAN = (0.42, 0.5, 0.08)
+
+
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The triangular window that begins with 0; see `hann_window`.
+
+    >>> import retrograd as rg
+    >>> rg.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    values = triangle(check_length("bartlett_window", window_length), periodic)
+    return finished("bartlett_window", values, dtype, device, requires_grad, out)
+
+
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The Kaiser window, narrower for a larger `beta`; see `hann_window`.
+
+    >>> import retrograd as rg
+    >>> rg.kaiser_window(4, beta=5.0)
+    tensor([0.0367, 0.5529, 1.0000, 0.5529])
+    """
+    values = kaiser(check_length("kaiser_window", window_length), beta, periodic)
+    return finished("kaiser_window", values, dtype, device, requires_grad, out)

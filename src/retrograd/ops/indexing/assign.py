@@ -1,0 +1,426 @@
+"""Writing values into tensors: `copy_`, `fill_`, `zero_`, assignment to an index, `index_put_`.
+
+`x[key] = value` writes to the view that the basic part of the key gives, as PyTorch does; the
+engine's rules for in-place writes do the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import about_to_write, check_broadcast
+from ...engine.graph import Kind, Node, new_node
+from ...engine.inplace import (
+    check_tracked,
+    check_writable,
+    is_tracked,
+    must_run,
+    overwritten,
+    rebase,
+    write,
+)
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, wrote
+from ...engine.views import live_views, resized, sever
+from ...quiet import Quiet, copyto
+from ..core import batching
+from ..creation.factories import allocate, shape_of
+from ..creation.from_data import NUMBERS, copy_of, fill_value, kinds_in
+from ..shape.expand import expanded
+from .index import basic_view, index_put_op, places, read_indices
+from .keys import check_bounds, combine, only_masks, parse
+
+__all__ = ["fill", "index_put"]
+
+
+def _copied(input: Any, other: Any) -> Any:
+    out = np.empty_like(input)
+    np.copyto(out, other, casting="unsafe")
+    return out
+
+
+# One function under three names, so that `grad_fn` says what was done, as in PyTorch.
+_copy = declare(
+    "copy(input, other)",
+    _copied,
+    input=lambda xp, g: xp.zeros_like(g),
+    other=lambda xp, g: g,
+    linear="input, other",
+    batch=batching.like_input("copy"),
+    examples=[example("2x3, 2x3"), example("2x3, 3"), example("2x3, "), example("0x2, 2")],
+    node_name="CopyBackwards",
+    doc="""`other` in the shape and dtype of `input`, whose values have no influence.""",
+)
+
+_fill = declare(
+    "fill(input, value)",
+    _copied,
+    input=lambda xp, g: xp.zeros_like(g),
+    value=lambda xp, g: g,
+    linear="input, value",
+    batch=batching.like_input("fill"),
+    examples=[example("2x3, "), example(", "), example("0, ")],
+    doc="""A tensor like `input` in which every element is `value`.""",
+)
+
+_zero = declare(
+    "zero(input)",
+    np.zeros_like,
+    input=lambda xp, g: xp.zeros_like(g),
+    linear="input",
+    batch=batching.like_input("zero"),
+    examples=[example("2x3"), example("")],
+    doc="""A tensor like `input` in which every element is 0.""",
+)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write `src`, which broadcasts and is cast, into the tensor; returns it.
+
+    The old values have derivative 0. Raises RuntimeError where `src` does not broadcast to the
+    tensor's shape. Source: PyTorch's `Tensor.copy_`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
+    tensor([1., 2.])
+    """
+    if not isinstance(src, Tensor):
+        raise TypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+        )
+    check_broadcast(self._array.shape, src._array.shape, "copy_")
+    return _store(self, "copy_", _copy, src)
+
+
+def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
+    """Write `value` into the whole of `target`; without a graph, straight into its memory."""
+    expanded(value._array.shape, target._array.shape)
+    uniform = record is _fill
+    if must_run(target, (value,)):
+        return write(target, name, record, (value,), {}, uniform)
+    check_writable(target, name, False, uniform)
+    copyto(target._array, value._array, casting="unsafe")
+    return overwritten(target, name)
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` in which every element is `value`, a number or a 0-d tensor.
+
+    Source: PyTorch's `fill`.
+
+    >>> import retrograd as rg
+    >>> rg.fill(rg.zeros(2), 3.0)
+    tensor([3., 3.])
+    """
+    return _fill(input, _scalar(input, value, "fill"))  # type: ignore[no-any-return]
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write `value`, a number or a 0-d tensor, into every element. Source: `Tensor.fill_`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    return _store(self, "fill_", _fill, _scalar(self, value, "fill_"))
+
+
+def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
+    if isinstance(value, Tensor):
+        found = value
+    elif isinstance(value, (*NUMBERS, np.generic)):
+        found = new_tensor(fill_value(value, self._array.dtype))
+    else:
+        raise TypeError(
+            f"{name}(): argument 'value' (position 1) must be Number or Tensor, not "
+            f"{type(value).__name__}"
+        )
+    if found._array.ndim:
+        raise RuntimeError(
+            f"{name} only supports 0-dimension value tensor but got tensor with "
+            f"{found._array.ndim} dimensions. Write x.copy_(value)"
+        )
+    if found._array.dtype.kind == "c" and self._array.dtype.kind != "c":
+        raise RuntimeError(
+            f"value cannot be converted to type {self.dtype} without overflow: it is complex"
+        )
+    return found
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write 0 into every element. Source: PyTorch's `Tensor.zero_`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    if must_run(self, ()):
+        return write(self, "zero_", _zero, (), {}, True)
+    check_writable(self, "zero_", False, True)
+    self._array.fill(0)
+    return overwritten(self, "zero_")
+
+
+# -- assignment to an index --------------------------------------------------------------------
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """`x[key] = value`: `value`, a number or a tensor, broadcasts to the region and is cast.
+
+    The gradient of the old values there is 0, that of `value` is what arrives there. Raises
+    IndexError for an index out of bounds, RuntimeError where the shapes do not fit, for a leaf that
+    requires grad, and for a tensor of another dtype where tensors or lists index (one element for
+    a mask is cast). Source: PyTorch's `Tensor.__setitem__`.
+
+    >>> import retrograd as rg
+    >>> x = rg.zeros(2, 2)
+    >>> x[0] = rg.tensor([1.0, 2.0]); x[:, 1] = 5.0; x
+    tensor([[1., 5.],
+            [0., 5.]])
+    """
+    basics, tensors = parse(self._array.shape, key)
+    source = _value(self, value)
+    region = self if covers(basics, self._array.shape) else basic_view(self, basics)
+    if tensors:
+        if isinstance(value, Tensor):
+            if value._array.size == 1 and only_masks(key):
+                _scalar(self, value.reshape(()), "setitem")  # for its error
+            else:
+                check_same(self, value)
+        found, dims = combine(tensors)
+        ndim = len(region_shape(region._array.shape, found, dims))
+        _put(region, _strip(source, ndim), found, dims, False)
+        return
+    _store(region, "copy_", _copy, _strip(source, region._array.ndim))
+
+
+def delitem(self: Tensor, key: Any) -> None:
+    """`del x[key]`: TypeError, for a tensor keeps its size."""
+    raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
+
+
+def covers(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a basic index takes every element in its place."""
+    return len(index) <= len(shape) and all(
+        item.__class__ is slice and item.indices(n) == (0, n, 1)
+        for item, n in zip(index, shape, strict=False)
+    )
+
+
+def _value(self: Tensor, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (list, tuple)) and kinds_in(value) <= set(NUMBERS):
+        return new_tensor(copy_of(value, self._array.dtype))
+    if isinstance(value, (np.ndarray, list, tuple)):  # NumPy asks tensors whether they may be read
+        array = np.asarray(value)
+        dtypes.of_numpy(array.dtype)
+        return new_tensor(array)
+    if not isinstance(value, (*NUMBERS, np.generic)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.dtype}")
+    return _scalar(self, value, "setitem")
+
+
+def _strip(value: Tensor, ndim: int) -> Tensor:
+    """`value` without leading dimensions of size 1 beyond `ndim`."""
+    shape = value._array.shape
+    extra = len(shape) - ndim
+    if extra > 0 and all(n == 1 for n in shape[:extra]):
+        return value.reshape(shape[extra:])  # type: ignore[no-any-return]
+    return value
+
+
+def _put(
+    target: Tensor, values: Tensor, found: Tensor, dims: tuple[int, ...], accumulate: bool
+) -> Tensor:
+    """Write `values` at the indices; without a graph, straight into the target's memory."""
+    check_bounds(target._array.shape, found, dims)
+    check_values(values, region_shape(target._array.shape, found, dims))
+    if accumulate or must_run(target, (values,)):
+        how = {"dims": dims, "accumulate": accumulate}
+        return write(target, "index_put_", index_put_op, (values, found), how)
+    check_writable(target, "index_put_", False)
+    with Quiet():
+        target._array[places(found._array, dims)] = values._array
+    return overwritten(target, "index_put_")
+
+
+def region_shape(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what `index` gives."""
+    inner = found._array.shape if len(dims) == 1 else found._array.shape[1:]
+    rest = [n for dim, n in enumerate(shape) if dim not in dims]
+    adjacent = dims[-1] - dims[0] == len(dims) - 1
+    start = dims[0] if adjacent else 0
+    return (*rest[:start], *inner, *rest[start:])
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` stored at the index tensors, one per dimension; added if `accumulate`.
+
+    `values` broadcasts to the indexed region and has the tensor's dtype. Without `accumulate`,
+    which of several values for one place is stored is not defined. Raises IndexError for an index
+    out of bounds, RuntimeError where shapes do not fit. Source: PyTorch's `index_put`.
+
+    >>> import retrograd as rg
+    >>> rg.index_put(rg.zeros(3), (rg.tensor([0, 0]),), rg.tensor([1.0, 2.0]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    region, found, dims = _checked(input, indices, values, "index_put")
+    changed = index_put_op(region, values, found, dims=dims, accumulate=accumulate)
+    return changed if region is input else changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place form of `index_put`. Source: PyTorch's `Tensor.index_put_`."""
+    region, found, dims = _checked(self, indices, values, "index_put_")
+    _put(region, values, found, dims, accumulate)
+    return self
+
+
+def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name}(): argument 'values' must be Tensor, not {type(values).__name__}")
+    check_same(input, values)
+    region, found, dims = read_indices(input, indices, name)
+    check_bounds(region._array.shape, found, dims)
+    check_values(values, region_shape(region._array.shape, found, dims))
+    return region, found, dims
+
+
+def check_same(input: Tensor, values: Tensor) -> None:
+    """Raise unless `values`, to be stored at index tensors, has the dtype of `input`."""
+    if values._array.dtype != input._array.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {input.dtype} for "
+            f"the destination and {values.dtype} for the source. Convert first: values.to(x.dtype)"
+        )
+
+
+def check_values(values: Tensor, region: tuple[int, ...]) -> None:
+    """Raise unless `values` broadcasts to an indexed region."""
+    shape = values._array.shape
+    extra = len(shape) - len(region)
+    fits = extra <= 0 and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(region), strict=False)
+    )
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing "
+            f"result of shape {list(region)}"
+        )
+
+
+# -- memory ------------------------------------------------------------------------------------
+
+
+def resize_(self: Tensor, *sizes: Any) -> Tensor:
+    """Give the tensor another shape, with more elements (the new ones are zeros) or fewer.
+
+    It stays where it is as long as there is room, in row-major order from its first element on; the
+    room is the memory of its base, or that which it had before it was made smaller. Raises
+    RuntimeError where it requires grad, or needs more room while others look at what it has.
+    Source: PyTorch's `Tensor.resize_`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2, 3, 4]).resize_(2).resize_(2, 2)
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    shape = shape_of(sizes, "resize_")
+    about_to_write(self)
+    if self._node is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    if has_tangent(self):
+        raise RuntimeError(
+            "cannot resize variables that has a forward grad. Write x.new_zeros(sizes)"
+        )
+    if shape == self._array.shape:
+        return self
+    array = resized(self, shape)
+    if array is None:
+        if self._view_of is not None or live_views(self):
+            raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
+        flat = self._array.ravel("K")
+        array = allocate(np.zeros, shape, flat.dtype)
+        kept = min(flat.size, array.size)
+        array.reshape(-1)[:kept] = flat[:kept]
+    sever(self, array)
+    self._array = array
+    wrote(self, "resize_")
+    return self
+
+
+def resize_as_(self: Tensor, other: Tensor) -> Tensor:
+    """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`."""
+    return resize_(self, other._array.shape)
+
+
+class NotImplementedNode(Node):
+    """The node of an op that has no derivative; PyTorch's name for it is `NotImplemented`."""
+
+    __slots__ = ()
+
+
+NotImplementedNode.__name__ = "NotImplemented"
+
+
+class Underivable(Kind):
+    """The kind of such nodes."""
+
+    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """Raise, for there is nothing to contribute."""
+        raise RuntimeError(
+            f"derivative for {self.name} is not implemented. Give it detached tensors: "
+            f"x.detach().{self.name}(y.detach())"
+        )
+
+
+SET = Underivable("set_", NotImplementedNode)
+
+
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Let the tensor share the memory of `source`, or have no elements.
+
+    Each of the two goes on counting its own writes, as in PyTorch. A recorded `set_`, of or from a
+    tensor that requires grad, has no derivative: a backward pass through it raises.
+    Raises RuntimeError for a dtype that differs and for a leaf that requires grad. Source:
+    PyTorch's `Tensor.set_`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(3).set_(rg.ones(2))
+    tensor([1., 1.])
+    """
+    about_to_write(self)
+    tracked = is_tracked(self, () if source is None else (source,))
+    if tracked:
+        check_tracked(self, "set_")
+    if has_tangent(self):
+        raise NotImplementedError(
+            "set_() does not support forward AD: the tensor would keep the tangent of its old "
+            "values. Write x.copy_(source)"
+        )
+    if source is None:
+        source = new_tensor(np.empty(0, self._array.dtype))
+    if source._array.dtype != self._array.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
+        )
+    node = new_node(SET, (node_of(self), node_of(source))) if tracked else None
+    sever(self, source._array)
+    self._array = source._array
+    wrote(self, "set_")
+    if node is not None:
+        node.shape, node.dtype, node._cell = self._array.shape, self._array.dtype, self._cell
+        rebase(self, node)
+    elif self._node is not None:
+        self._node.shape = self._array.shape
+    return self
+
+
+method(setitem, "__setitem__")
+method(delitem, "__delitem__")
+for function in (copy_, fill, fill_, index_put, index_put_, resize_, resize_as_, set_, zero_):
+    method(function)

@@ -1,0 +1,340 @@
+"""Indexing: `x[...]` with everything that NumPy and PyTorch allow, and its records.
+
+NOTE [Two steps]
+1. As in PyTorch, the integers, slices and None of an index are applied first, as one view. What is
+   left are integer tensors at some dimensions of that view, applied as one gathering copy. So
+   `x[0, :, i]` has the layout of `x[0][:, i]`, where NumPy would move the indexed dimension first.
+2. A mask stands for the integer tensors of its true places; True and False for a new dimension
+   that is kept or emptied.
+3. The record `index` takes one index tensor: the user's own where only one dimension is indexed, so
+   that writing to it before the backward pass is found out; otherwise a private copy, in which the
+   indices of several dimensions are broadcast and stacked.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import MOST_DIMS, check_broadcast, write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, concrete, method, new_tensor
+from ...kernels import sums
+from ..core import batching_index
+from ..core.dims import normalize_dim
+from ..shape.basic_views import _select, basic, new_axis
+from .keys import WHOLE, ZERO_DIM, check_bounds, combine, is_mask, parse
+
+__all__ = ["index_select", "masked_select", "take"]
+
+
+# -- the records -------------------------------------------------------------------------------
+
+
+def places(index: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
+    """The NumPy index that has the given integer arrays at `dims`."""
+    key: list[Any] = [WHOLE] * (dims[-1] + 1)
+    if len(dims) == 1:
+        key[dims[0]] = index
+    else:
+        for dim, part in zip(dims, index, strict=True):
+            key[dim] = part
+    return tuple(key)
+
+
+def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
+    fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
+    if len(dims) == 1 and fits and input.flags.c_contiguous:
+        return input.take(index, dims[0])
+    return input[places(index, dims)]
+
+
+def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """The sum is taken in rows: `rows[flat[k]] += values[k]`, one per place that was indexed."""
+    parts = (index,) if len(dims) == 1 else tuple(index)
+    others = tuple([d for d in range(len(shape)) if d not in dims])
+    flat: Any = 0
+    for part, dim in zip(parts, dims, strict=True):
+        flat = flat * shape[dim] + np.where(part < 0, part + shape[dim], part)
+    flat = np.ravel(flat)
+    inner = tuple([shape[d] for d in others])
+    adjacent = dims[-1] - dims[0] == len(dims) - 1
+    start, ndim = (dims[0] if adjacent else 0), parts[0].ndim
+    values = np.moveaxis(input, range(start, start + ndim), range(ndim))
+    rows = np.zeros((math.prod([shape[d] for d in dims]), math.prod(inner)), input.dtype)
+    add_rows(rows, flat, values.reshape(flat.size, rows.shape[1]))
+    out = rows.reshape(*[shape[d] for d in dims], *inner)
+    return out.transpose(np.argsort((*dims, *others)))
+
+
+def add_rows(rows: Any, flat: Any, values: Any) -> None:
+    """`rows[flat[k]] += values[k]` for every k, places that repeat included."""
+    if not flat.size or not rows.shape[1]:
+        return
+    if rows.shape[1] == 1:
+        rows[:, 0] += sums.scattered(values[:, 0], flat, len(rows))
+        return
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    rows[ordered[starts]] = np.add.reduceat(values[order], starts, 0)
+
+
+def _index_put(
+    input: Any, values: Any, index: Any, *, dims: tuple[int, ...], accumulate: bool
+) -> Any:
+    out, key = np.array(input), places(index, dims)
+    if not accumulate:
+        out[key] = values
+        return out
+    spread = _index_spread(
+        np.broadcast_to(values, out[key].shape), index, dims=dims, shape=out.shape
+    )
+    return np.add(out, spread).astype(out.dtype, copy=False)
+
+
+def _index_blank(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
+    out = np.array(input)
+    out[places(index, dims)] = 0
+    return out
+
+
+_index_op = declare(
+    "index(input, index, *, dims)",
+    _index,
+    input=lambda xp, g, index, dims, input_shape: xp.index_spread(
+        g, index, dims=dims, shape=input_shape
+    ),
+    linear="input",
+    batch=batching_index.index("index"),
+    examples=[
+        example("3x2, 4:int<3", dims=(0,)),
+        example("2x3, 2x2:int<3", dims=(1,)),
+        example("3x3x2, 2x4:int<3", dims=(0, 1)),
+        example("2x3x2, 2x3:int<2", dims=(0, 2)),
+        example("3, 0:int<3", dims=(0,)),
+        example("4, :int<4", dims=(0,)),
+    ],
+    doc="""The entries at integer indices of one dimension, or of several (indices stacked).""",
+)
+
+index_spread = declare(
+    "index_spread(input, index, *, dims, shape)",
+    _index_spread,
+    input=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
+    linear="input",
+    batch=batching_index.index("index_spread"),
+    examples=[
+        example("4x2, 4:int<3", dims=(0,), shape=(3, 2)),
+        example("2x2x2, 2x2:int<3", dims=(1,), shape=(2, 3)),
+        example("4x2, 2x4:int<3", dims=(0, 1), shape=(3, 3, 2)),
+        example("3x3, 2x3:int<2", dims=(0, 2), shape=(2, 3, 2)),
+    ],
+    node_name="IndexBackward0",
+    doc="""Zeros of `shape` with `input` added at the indices: the adjoint of `index`.""",
+)
+
+index_put_op = declare(
+    "index_put(input, values, index, *, dims, accumulate)",
+    _index_put,
+    input=lambda xp, g, index, dims, accumulate: (
+        g if accumulate else xp.index_blank(g, index, dims=dims)
+    ),
+    values=lambda xp, g, index, dims: xp.index(g, index, dims=dims),
+    linear="input, values",
+    batch=batching_index.index_put,
+    examples=[
+        example("3x2, 4x2, 4:int<3", dims=(0,), accumulate=True),
+        example("3x2, , 1:int<3", dims=(0,), accumulate=False),
+        example("3x3, 1, 2x4:int<3", dims=(0, 1), accumulate=True),
+        example("2x3x2, 1x3, 2x1:int<2", dims=(0, 2), accumulate=False),
+    ],
+    doc="""A copy with `values` stored, or added, at the indices.""",
+)
+
+index_blank = declare(
+    "index_blank(input, index, *, dims)",
+    _index_blank,
+    input=lambda xp, g, index, dims: xp.index_blank(g, index, dims=dims),
+    linear="input",
+    batch=batching_index.index("index_blank"),
+    examples=[example("3x2, 2:int<3", dims=(0,)), example("3x3, 2x2:int<3", dims=(0, 1))],
+    node_name="IndexPutBackward0",
+    doc="""A copy with zeros at the indices.""",
+)
+
+_index_select = declare(
+    "index_select(input, index, *, dim)",
+    lambda input, index, *, dim: input.take(index, dim),
+    input=lambda xp, g, index, dim, input_shape: xp.index_spread(
+        g, index, dims=(dim,), shape=input_shape
+    ),
+    linear="input",
+    batch=batching_index.index("index_select"),
+    examples=[
+        example("3x2, 4:int<3", dim=0),
+        example("2x3, 2:int<3", dim=1),
+        example("3, 0:int<3", dim=0),
+    ],
+    doc="""The entries at the indices of one dimension.""",
+)
+
+
+def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
+    """The view at a basic index, under the name of what the index does last."""
+    told = [item for item in index if item is None or item != WHOLE]
+    if told and told[-1].__class__ is int:
+        return _select(x, index=index)
+    return (new_axis if told and told[-1] is None else basic)(x, index=index)
+
+
+def getitem(self: Tensor, key: Any) -> Any:
+    """`x[key]`: a view for integers, slices, None and `...`; a copy where tensors or masks index.
+
+    Negative indices count from the end; slices have no negative steps. Raises IndexError for an
+    index out of bounds, ValueError for such a step. Source: PyTorch's `Tensor.__getitem__`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[1, 2, 3], [4, 5, 6]])
+    >>> x[1, :2], x[:, [0, 2]], x[x > 4]
+    (tensor([4, 5]), tensor([[1, 3],
+            [4, 6]]), tensor([5, 6]))
+    """
+    shape = self._array.shape
+    if key.__class__ is int and shape and -shape[0] <= key < shape[0]:  # the usual key, at once
+        return _select(self, index=(key,))
+    if not shape and (key.__class__ is int or key.__class__ is slice):
+        raise IndexError(ZERO_DIM if key.__class__ is int else "slice() cannot be applied to a "
+                         "0-dim tensor.")  # fmt: skip
+    basics, tensors = parse(shape, key)
+    x = basic_view(self, basics) if not tensors or any(item != WHOLE for item in basics) else self
+    return gathered(x, *combine(tensors)) if tensors else x
+
+
+def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Any:
+    """`index`, with PyTorch's error for an index out of bounds."""
+    try:
+        return _index_op(x, found, dims=dims)
+    except IndexError:
+        check_bounds(x._array.shape, found, dims)
+        raise
+
+
+def read_indices(x: Tensor, indices: Any, name: str) -> Any:
+    """For the tuple of index tensors (None to skip) of `index_put`: the view to index, `combine`'s.
+
+    The view is `x` itself, unless a 0-d mask adds a dimension.
+    """
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'indices' must be tuple of Tensors")
+    key = [
+        slice(None) if item is None
+        else item.reshape(1) if isinstance(item, Tensor) and not (is_mask(item) or item._array.ndim)
+        else item
+        for item in indices
+    ]  # fmt: skip
+    basics, tensors = parse(x._array.shape, tuple(key))
+    return basic_view(x, basics) if None in basics else x, *combine(tensors)
+
+
+def check_vector(found: Any, name: str) -> None:
+    """Raise unless `found` is a vector of integer indices."""
+    if found._array.dtype.kind != "i" or found._array.dtype.itemsize < 4:
+        raise RuntimeError(
+            f"{name}(): Expected dtype int32 or int64 for index, got {found.dtype}. Convert "
+            "first: index.long()"
+        )
+    if found._array.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, got {list(found.shape)}")
+
+
+def check_range(found: Any, dim: int, size: int, name: str) -> None:
+    """Raise unless all indices lie in [0, size): these functions do not count from the end."""
+    array = concrete(found._array)
+    if array.size and (array.min() < 0 or array.max() >= size):
+        bad = array[(array < 0) | (array >= size)].flat[0]
+        if name == "index_select":
+            raise IndexError(f"index out of range in self: index {bad}, dimension size {size}")
+        kind = RuntimeError if name == "index_add" else IndexError
+        raise kind(f"{name}(): index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The entries along `dim` at the indices in the vector `index`, as a copy.
+
+    Raises IndexError for a negative index or one out of bounds. Source: PyTorch's `index_select`.
+
+    >>> import retrograd as rg
+    >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
+    tensor([30, 10])
+    """
+    if out is not None:
+        return write_out(index_select, out, (input, dim, index), {})  # type: ignore[no-any-return]
+    place = normalize_dim(dim, input._array.ndim)
+    check_vector(index, "index_select")
+    shape = input._array.shape
+    check_range(index, place, shape[place] if shape else 1, "index_select")
+    if not shape:
+        return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
+    vector = index if index._array.ndim else index.reshape(1)
+    return _index_select(input, vector, dim=place)  # type: ignore[no-any-return]
+
+
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements at the places `index` of the flattened tensor; the result has its shape.
+
+    Raises IndexError for a place out of bounds. Source: PyTorch's `take`.
+
+    >>> import retrograd as rg
+    >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))
+    tensor([1, 4])
+    """
+    if out is not None:
+        return write_out(take, out, (input, index), {})  # type: ignore[no-any-return]
+    if index._array.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
+    flat = input.reshape(-1)
+    try:
+        return _index_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
+    except IndexError:
+        size = flat._array.size
+        outside = index._array[(index._array < -size) | (index._array >= size)]
+        raise IndexError(
+            f"out of range: tried to access index {outside.flat[0]} on a tensor of {size} elements."
+        ) from None
+
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where `mask` is true, as a vector; both broadcast.
+
+    Raises RuntimeError for a mask that is not boolean. Source: PyTorch's `masked_select`.
+
+    >>> import retrograd as rg
+    >>> rg.masked_select(rg.tensor([1, 2, 3]), rg.tensor([True, False, True]))
+    tensor([1, 3])
+    """
+    if out is not None:
+        return write_out(masked_select, out, (input, mask), {})  # type: ignore[no-any-return]
+    check_mask(mask, "masked_select")
+    check_broadcast(mask._array.shape, input._array.shape, "masked_select")
+    shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
+    whole = input if input._array.shape == shape else input.expand(shape)
+    cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
+    return gathered(whole.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
+
+
+def check_mask(mask: Tensor, name: str) -> None:
+    """Raise unless `mask` is a boolean tensor."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"{name}: expected BoolTensor for mask, got {mask.dtype}. Compare first: mask != 0"
+        )
+
+
+method(getitem, "__getitem__")
+for function in (index_select, masked_select, take):
+    method(function)

@@ -1,0 +1,198 @@
+"""What the key of `x[key]` means: a basic index, and index tensors at dimensions of its view.
+
+NOTE [Two steps] in `index` says why there are two.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...engine.namespaces import recorded
+from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
+from ..creation.from_data import kinds_in
+from ..shape.basic_views import out_of_bounds
+
+__all__: list[str] = []
+
+WHOLE = slice(None)
+BAD_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+    "indices (got {kind})"
+)
+ZERO_DIM = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
+    "number"
+)
+
+
+def parse(shape: tuple[int, ...], key: Any) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
+    """NOTE [Two steps]: the basic part of an index, and the tensors left with their dimensions."""
+    items = list(key) if isinstance(key, tuple) or lists_items(key) else [key]
+    items = [item if item.__class__ in PLAIN else read_item(item) for item in items]
+    used = sum(item.ndim if is_mask(item) else takes_dim(item) for item in items)
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices for tensor of dimension {len(shape)} (got {used}, shape "
+            f"{list(shape)})"
+        )
+    basics: list[Any] = []
+    tensors: list[tuple[int, Any]] = []
+    dim = out = 0
+    for item in items:
+        if item is Ellipsis:
+            skipped = len(shape) - used
+            basics += [WHOLE] * skipped
+            dim, out = dim + skipped, out + skipped
+        elif item is None:
+            basics.append(None)
+            out += 1
+        elif item is True or item is False:
+            basics.append(None)
+            tensors.append((out, new_tensor(np.zeros(int(item), np.int64))))
+            out += 1
+        elif item.__class__ is slice:
+            basics.append(checked_slice(item))
+            dim, out = dim + 1, out + 1
+        elif item.__class__ is int:
+            if not -shape[dim] <= item < shape[dim]:
+                raise out_of_bounds(item, dim, shape[dim])
+            basics.append(item)
+            dim += 1
+        else:
+            for part in expand_mask(item, shape, dim) if is_mask(item) else (item,):
+                basics.append(WHOLE)
+                tensors.append((out, part))
+                dim, out = dim + 1, out + 1
+    while basics and basics[-1] == WHOLE:
+        basics.pop()
+    return tuple(basics), tensors
+
+
+def lists_items(key: Any) -> bool:
+    """Whether a list stands for a tuple: a short one that holds more than numbers, as in PyTorch.
+
+    `x[[[0], [1]]]` is `x[[0], [1]]`, the element at (0, 1).
+    """
+    return (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(item is None or item is Ellipsis or isinstance(item, PARTS) for item in key)
+    )
+
+
+PARTS = (Tensor, list, tuple, range, slice, np.ndarray)
+PLAIN = frozenset({int, slice, bool, type(None), type(Ellipsis)})
+
+
+def is_mask(item: Any) -> bool:
+    """Whether an item of an index is a tensor of truth values."""
+    return isinstance(item, Tensor) and item._array.dtype.kind == "b"
+
+
+def only_masks(key: Any) -> bool:
+    """Whether all tensors and lists in an index are masks."""
+    items = key if isinstance(key, tuple) or lists_items(key) else (key,)
+    others = [read_item(item) for item in items if item.__class__ not in PLAIN]
+    return all(is_mask(item) or not isinstance(item, Tensor) for item in others)
+
+
+def takes_dim(item: Any) -> bool:
+    """Whether an item of an index that is no mask stands for a dimension of the tensor."""
+    return not (item is None or item is Ellipsis or item is True or item is False)
+
+
+BYTE_MASK = (
+    "indexing with dtype retrograd.uint8 is now deprecated, please use a dtype retrograd.bool "
+    "instead: mask.bool()"
+)
+
+
+def read_item(item: Any) -> Any:
+    """Any other item of an index as an int, a bool or a tensor."""
+    if isinstance(item, (list, tuple, np.ndarray, range)):
+        if item.__class__ is not np.ndarray:
+            kinds_in(item)  # for its error
+        array = np.asarray(_arrays(item))
+        item = new_tensor(array.astype(np.int64) if array.size == 0 else array)
+    if isinstance(item, Tensor):
+        array = item._array
+        if array.dtype == np.uint8:  # PyTorch's first masks
+            warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
+            array = array.astype(np.bool_)
+            item = new_tensor(array)
+        small = array.dtype.kind == "i" and array.dtype.itemsize < 4
+        if array.dtype.kind not in "bi" or (small and array.ndim):
+            raise IndexError(
+                "tensors used as indices must be long, int, byte or bool tensors, got "
+                f"{item.dtype}. Convert first: index.long()"
+            )
+        return item if array.ndim or isinstance(array, Interpreted) else array.item()
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(item).__name__}' as an index: {item!r}")
+    try:
+        return bool(item) if isinstance(item, np.bool_) else operator.index(item)
+    except TypeError:
+        raise IndexError(BAD_INDEX.format(kind=type(item).__name__)) from None
+
+
+def _arrays(item: Any) -> Any:
+    if isinstance(item, Tensor):
+        return item._array
+    return [_arrays(part) for part in item] if isinstance(item, (list, tuple)) else item
+
+
+def checked_slice(item: slice) -> slice:
+    """A slice of plain integers; ValueError for a step that is not positive."""
+    bounds = [None if n is None else operator.index(n) for n in (item.start, item.stop, item.step)]
+    if bounds[2] is not None and bounds[2] <= 0:
+        raise ValueError(
+            "step must be greater than zero. To reverse a dimension use flip: x.flip(0)"
+        )
+    return slice(*bounds)
+
+
+def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
+    """The places at which a mask is true, one index tensor per dimension of the mask."""
+    for place, n in enumerate(mask._array.shape):
+        if n != shape[dim + place]:
+            raise IndexError(
+                f"The shape of the mask {list(mask._array.shape)} at index {place} does not match "
+                f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
+            )
+    return [new_tensor(part) for part in np.nonzero(mask._array)]
+
+
+def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
+    """The one index tensor and the dimensions that the record `index` takes."""
+    dims = tuple([dim for dim, _ in tensors])
+    if len(tensors) == 1:
+        return tensors[0][1], dims
+    arrays = [part._array for _, part in tensors]
+    if any(isinstance(array, Interpreted) for array in arrays):
+        shape = np.broadcast_shapes(*[array.shape for array in arrays])
+        wide = [recorded.expand(part, shape=shape) for _, part in tensors]
+        return recorded.stack(*wide, dim=0), dims
+    try:
+        return new_tensor(np.stack(np.broadcast_arrays(*arrays))), dims
+    except ValueError:
+        shapes = ", ".join(str(list(array.shape)) for array in arrays)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+
+
+def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -> None:
+    """Raise for the first index that lies outside its dimension; a batch shows no values."""
+    if isinstance(found._array, Interpreted):
+        if len(dims) > 1:
+            return  # NumPy finds it
+        found = new_tensor(concrete(found._array))
+    parts = (found._array,) if len(dims) == 1 else tuple(found._array)
+    for dim, part in zip(dims, parts, strict=True):
+        outside = part[(part < -shape[dim]) | (part >= shape[dim])]
+        if outside.size:
+            raise out_of_bounds(outside.flat[0], dim, shape[dim])

@@ -1,0 +1,92 @@
+"""Writing where a mask is true: `masked_fill` and `masked_scatter`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..shape.basic_views import basic
+from ..shape.expand import broadcast_tensors
+from .index import check_mask, index_put_op
+from .scatter import zero_dim
+
+__all__ = ["masked_fill", "masked_scatter"]
+
+
+def _masked_fill(input: Any, value: Any, mask: Any) -> Any:
+    return np.where(mask, value.astype(input.dtype), input)
+
+
+_masked_fill_op = declare(
+    "masked_fill(input, value, mask)",
+    _masked_fill,
+    input=lambda xp, g, mask: xp.zero_where(g, mask),
+    value=lambda xp, g, mask: xp.zero_where(g, ~mask),
+    linear="input, value",
+    batch="elementwise",
+    examples=[
+        example("2x3, , 2x3:bool"),
+        example("2x3, , 3:bool"),
+        example("3, , 2x3:bool"),
+        example(", , :bool"),
+        example("0x3, , 3:bool"),
+    ],
+    doc="""`value`, 0-d, where the mask is true, and `input` elsewhere.""",
+)
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`value`, a number or a 0-d tensor, where `mask` is true, and `input` elsewhere.
+
+    Both broadcast. Raises RuntimeError for a mask that is not boolean and for a value with
+    dimensions. Source: PyTorch's `masked_fill`.
+
+    >>> import retrograd as rg
+    >>> rg.masked_fill(rg.tensor([1.0, 2.0]), rg.tensor([True, False]), 0.0)
+    tensor([0., 2.])
+    """
+    if isinstance(mask, Tensor) and mask._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}. "
+            "Compare first: mask != 0"
+        )
+    check_mask(mask, "masked_fill")
+    return _masked_fill_op(input, zero_dim(input, value, "masked_fill_"), mask)  # type: ignore[no-any-return]
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy in which the places where `mask` is true take the elements of `source`, in order.
+
+    `mask` and `input` broadcast. Raises RuntimeError where `source` has too few elements. Source:
+    PyTorch's `masked_scatter`.
+
+    >>> import retrograd as rg
+    >>> rg.masked_scatter(rg.zeros(3), rg.tensor([True, False, True]), rg.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+    check_mask(mask, "masked_scatter_")
+    if source._array.dtype != input._array.dtype:
+        raise RuntimeError(
+            f"masked_scatter_: expected self and source to have same dtypes but got {input.dtype} "
+            f"and {source.dtype}"
+        )
+    whole, wide = broadcast_tensors(input, mask)
+    cells = np.flatnonzero(wide._array)
+    if source._array.size < cells.size:
+        raise RuntimeError(
+            f"Number of elements of source < number of ones in mask: {source._array.size} < "
+            f"{cells.size}"
+        )
+    values = basic(source.reshape(-1), index=(slice(cells.size),))
+    flat = whole.reshape(-1)
+    changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
+    return changed.reshape(whole._array.shape)  # type: ignore[no-any-return]
+
+
+for function in (masked_fill, masked_scatter):
+    method(function)
+    method(in_place(function))

@@ -1,0 +1,471 @@
+"""Gathering and scattering: reading and writing at indices along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.inplace import in_place
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
+from ..core import batching_index
+from ..core.arguments import renamed
+from ..core.dims import broadcast_shapes, normalize_dim
+from ..creation.from_data import NUMBERS, fill_value, filler
+from ..shape.basic_views import basic
+from .assign import region_shape
+from .index import check_range, check_vector, index_put_op
+from .keys import check_bounds
+from .take_along import lead, take_along
+
+__all__ = [
+    "gather",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "put",
+    "scatter",
+    "scatter_add",
+    "take_along_dim",
+]
+
+
+# -- along one dimension -----------------------------------------------------------------------
+
+
+def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = np.array(input)
+    whole, places = np.atleast_1d(out), np.atleast_1d(index)
+    values = np.broadcast_to(src, index.shape).reshape(places.shape)
+    np.put_along_axis(lead(whole, places, dim), places, values, dim)
+    return out
+
+
+def _scatter_blank(input: Any, index: Any, *, dim: int) -> Any:
+    return _scatter(input, np.zeros((), input.dtype), index, dim=dim)
+
+
+def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
+    return np.add(input, xp.put_along(src, index, dim=dim, shape=input.shape))
+
+
+def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
+    out = np.array(input)
+    whole, places = np.atleast_1d(out), np.atleast_1d(index)
+    grid = list(np.ogrid[tuple([slice(n) for n in places.shape])])
+    grid[dim] = places
+    np.multiply.at(whole, tuple(grid), np.broadcast_to(src, index.shape).reshape(places.shape))
+    return out
+
+
+# `src` has the index's shape, or is 0-d.
+_scatter_op = declare(
+    "scatter(input, src, index, *, dim)",
+    _scatter,
+    input=lambda xp, g, index, dim: xp.scatter_blank(g, index, dim=dim),
+    src=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
+    linear="input, src",
+    batch=batching_index.valued("scatter"),
+    examples=[
+        example("3x4, 1x4, 1x4:int<3", dim=0),
+        example("3x4, , 3x1:int<4", dim=1),
+        example("3, 0, 0:int<3", dim=0),
+        example(", , :int<1", dim=0),
+    ],
+    doc="""A copy with `src` stored at the indices along `dim`.""",
+)
+
+scatter_blank = declare(
+    "scatter_blank(input, index, *, dim)",
+    _scatter_blank,
+    input=lambda xp, g, index, dim: xp.scatter_blank(g, index, dim=dim),
+    linear="input",
+    examples=[example("3x4, 2x4:int<3", dim=0), example("3, 2:int<3", dim=0)],
+    node_name="ScatterBackward0",
+    doc="""A copy with zeros at the indices along `dim`.""",
+)
+
+_scatter_add_op = declare(
+    "scatter_add(input, src, index, *, dim)",
+    _scatter_add,
+    input=lambda xp, g: g,
+    src=lambda xp, g, index, dim: xp.take_along(g, index, dim=dim),
+    linear="input, src",
+    examples=[
+        example("3x4, 2x4, 2x4:int<3", dim=0),
+        example("3x4, 2x6, 2x6:int<4", dim=1),
+        example("3, 0, 0:int<3", dim=0),
+    ],
+    doc="""A copy with `src` added at the indices along `dim`.""",
+)
+
+_scatter_multiply_op = declare(
+    "scatter_multiply(input, src, index, *, dim)",
+    _scatter_multiply,
+    batch=batching_index.valued("scatter_multiply"),
+    examples=[example("3x4, 2x4, 2x4:int<3", dim=0), example("3, , 4:int<3", dim=0)],
+    doc="""A copy with `src` multiplied in at the indices along `dim`; has no derivative.""",
+)
+
+
+def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | None = None) -> int:
+    """Check the index of `gather` or `scatter`; return `dim` counted from the front."""
+    if not isinstance(index, Tensor):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    shape, found = input._array.shape or (1,), index._array.shape or (1,)
+    place = normalize_dim(dim, input._array.ndim)
+    if index._array.dtype not in (np.int32, np.int64) and index._array.size:
+        raise RuntimeError(
+            f"{name}(): Expected dtype int32/int64 for index, got {index.dtype}. Convert first: "
+            "index.long()"
+        )
+    if index._array.size == 0:
+        return place
+    if len(shape) != len(found):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as input tensor: got "
+            f"{list(found)} and {list(shape)}"
+        )
+    for d, (n, m) in enumerate(zip(found, shape, strict=True)):
+        if n > m and d != place:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(found)} to be no larger"
+                f" than self {list(shape)} apart from dimension {place}"
+            )
+    if src is not None and len(src._array.shape or (1,)) != len(found):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if src is not None and any(n > m for n, m in zip(found, src._array.shape or (1,), strict=True)):
+        raise RuntimeError(
+            f"Expected index {list(found)} to be no larger than self {list(shape)} apart from "
+            f"dimension {place} and to be no larger size than src {list(src.shape)}"
+        )
+    values = concrete(index._array)
+    if not values.size:
+        return place
+    low, high = values.min(), values.max()
+    if low < 0 or high >= shape[place]:
+        raise RuntimeError(
+            f"index {low if low < 0 else high} is out of bounds for dimension {place} with size "
+            f"{shape[place]}"
+        )
+    return place
+
+
+def gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """`out[i][j] = input[index[i][j]][j]` for `dim` 0, and likewise for other dimensions.
+
+    The result has the shape of `index`, an int64 tensor with the input's number of dimensions and
+    no larger than it except along `dim`. Raises RuntimeError otherwise. Source: PyTorch's `gather`.
+
+    >>> import retrograd as rg
+    >>> rg.gather(rg.tensor([[1, 2], [3, 4]]), 1, rg.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    if out is not None:
+        return write_out(gather, out, (input, dim, index), {"sparse_grad": sparse_grad})  # type: ignore[no-any-return]
+    place = check_along(input, index, dim, "gather")
+    if index._array.size == 0:  # of any number of dimensions
+        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
+    return take_along(input, index, dim=place)  # type: ignore[no-any-return]
+
+
+def from_front(indices: Tensor, size: int) -> Tensor:
+    """Indices counted from the front; those that are out of bounds stay as they are."""
+    array = indices._array
+    if isinstance(array, Interpreted) or not (array < 0).any():
+        return indices
+    return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
+
+
+def take_along_dim(
+    input: Tensor,
+    indices: Tensor,
+    dim: int | None = None,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
+
+    Negative indices count from the end, unless flattened. Source: PyTorch's `take_along_dim`.
+
+    >>> import retrograd as rg
+    >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
+    tensor([[2],
+            [4]])
+    """
+    if names:
+        return renamed(take_along_dim, locals())
+    if out is not None:
+        return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input._array.ndim != indices._array.ndim:
+        raise RuntimeError(
+            "take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input._array.ndim} dimensions for input, and {indices._array.ndim} "
+            "dimensions for indices"
+        )
+    place = normalize_dim(dim, input._array.ndim)
+    indices = from_front(indices, input._array.shape[place])
+    lengths = input._array.shape[place], indices._array.shape[place]
+    common = list(broadcast_shapes(
+        *[(*x._array.shape[:place], 1, *x._array.shape[place + 1 :]) for x in (input, indices)]
+    ))  # fmt: skip
+    wide = [(*common[:place], n, *common[place + 1 :]) for n in lengths]
+    return gather(input.expand(wide[0]), place, indices.expand(wide[1]))
+
+
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
+
+    `src` is a tensor no smaller than `index`, or a number. With `reduce` "add" it is added; with
+    "multiply" multiplied in, which has no derivative. Which of several values for one place is
+    stored is not defined. Raises RuntimeError for shapes and indices that do not fit. Source:
+    PyTorch's `scatter`.
+
+    >>> import retrograd as rg
+    >>> rg.scatter(rg.zeros(2, 2), 1, rg.tensor([[1], [0]]), 5.0)
+    tensor([[0., 5.],
+            [5., 0.]])
+    """
+    if out is not None:
+        return write_out(scatter, out, (input, dim, index, src), {"value": value, "reduce": reduce})  # type: ignore[no-any-return]
+    source = value if src is None else src
+    given = isinstance(source, Tensor)
+    place = check_along(input, index, dim, "scatter", source if given else None)
+    if not given:
+        source = filler(source, input._array.dtype)
+        source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
+    source = cut(input, source, index, "scatter", given)
+    if reduce == "add":
+        source = source if given else source.expand(index.shape)
+        return _scatter_add_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+    if reduce == "multiply":
+        if input._node is not None or source._node is not None:
+            raise RuntimeError(
+                "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
+            )
+        return _scatter_multiply_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+    if reduce is not None:
+        raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
+    return _scatter_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+
+
+def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
+    """The part of `src` that belongs to `index`, with the dtype checked."""
+    if src._array.dtype != input._array.dtype:
+        raise RuntimeError(
+            f"{name}(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and "
+            f"{src.dtype}"
+        )
+    sizes = index._array.shape
+    if not given or src._array.shape == sizes:
+        return src
+    if len(sizes) != src._array.ndim:  # an empty index, or one entry for a 0-d source
+        return src.reshape(-1)[: index._array.size].reshape(sizes)  # type: ignore[no-any-return]
+    return basic(src, index=tuple([slice(n) for n in sizes]))  # type: ignore[no-any-return]
+
+
+def scatter_add(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """A copy with `out[index[i][j]][j] += src[i][j]` for `dim` 0, and likewise for others.
+
+    Raises RuntimeError for shapes, dtypes and indices that do not fit. Source: `scatter_add`.
+
+    >>> import retrograd as rg
+    >>> rg.scatter_add(rg.zeros(2), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
+    tensor([3., 0.])
+    """
+    if out is not None:
+        return write_out(scatter_add, out, (input, dim, index, src), {})  # type: ignore[no-any-return]
+    place = check_along(input, index, dim, "scatter_add", src)
+    return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)  # type: ignore[no-any-return]
+
+
+# -- whole entries of one dimension ------------------------------------------------------------
+
+
+def _index_add(xp: Any, input: Any, source: Any, index: Any, *, dim: int) -> Any:
+    return np.add(input, xp.index_spread(source, index, dims=(dim,), shape=input.shape))
+
+
+_index_add_op = declare(
+    "index_add(input, source, index, *, dim)",
+    _index_add,
+    input=lambda xp, g: g,
+    source=lambda xp, g, index, dim: xp.index(g, index, dims=(dim,)),
+    linear="input, source",
+    batch=batching_index.index_add,
+    examples=[example("3x2, 4x2, 4:int<3", dim=0), example("2x3, 2x2, 2:int<3", dim=1)],
+    doc="""A copy with the entries of `source` added at the indices of one dimension.""",
+)
+
+
+def entries(
+    input: Tensor, dim: int, index: Any, source: Tensor | None, name: str
+) -> tuple[int, Tensor]:
+    """The dimension and index of an `index_...` function, checked."""
+    place = normalize_dim(dim, input._array.ndim)
+    check_vector(index, name)
+    check_range(index, place, input._array.shape[place], name)
+    vector = index if index._array.ndim else index.reshape(1)
+    if source is None:
+        return place, vector
+    if source._array.dtype != input._array.dtype:
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) "
+            f"{input.dtype} and (source) {source.dtype}"
+        )
+    if source._array.shape != region_shape(input._array.shape, vector, (place,)):
+        raise RuntimeError(
+            f"{name}(): Number of indices ({vector._array.size}) should be equal to "
+            f"source.size(dim) and the other sizes to self's: self {list(input.shape)}, source "
+            f"{list(source.shape)}, dim {place}"
+        )
+    return place, vector
+
+
+def as_vector(
+    function: Any, input: Tensor, dim: int, index: Any, source: Any, *args: Any, **params: Any
+) -> Tensor:
+    """An `index_...` function of a 0-d tensor, which counts as having one entry."""
+    if isinstance(source, Tensor) and function is not index_fill:
+        source = source.reshape(-1)
+    return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
+
+
+def index_add(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with `alpha * source` added to the entries `index` of dimension `dim`.
+
+    `index` is a vector, `source` has one entry along `dim` for each. Source: PyTorch's `index_add`.
+
+    >>> import retrograd as rg
+    >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
+    tensor([3., 0., 0.])
+    """
+    if out is not None:
+        return write_out(index_add, out, (input, dim, index, source), {"alpha": alpha})  # type: ignore[no-any-return]
+    if not input._array.ndim:
+        return as_vector(index_add, input, dim, index, source, alpha=alpha)
+    place, vector = entries(input, dim, index, source, "index_add")
+    return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)  # type: ignore[no-any-return]
+
+
+def index_copy(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """A copy with the entries `index` of dimension `dim` replaced by those of `source`.
+
+    Source: PyTorch's `index_copy`.
+
+    >>> import retrograd as rg
+    >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
+    if out is not None:
+        return write_out(index_copy, out, (input, dim, index, source), {})  # type: ignore[no-any-return]
+    if not input._array.ndim:
+        return as_vector(index_copy, input, dim, index, source)
+    place, vector = entries(input, dim, index, source, "index_copy")
+    return index_put_op(input, source, vector, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with the entries `index` of dimension `dim` filled with `value`, a number or 0-d.
+
+    Negative indices count from the end. Source: PyTorch's `index_fill`.
+
+    >>> import retrograd as rg
+    >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 1.0)
+    tensor([1., 0., 1.])
+    """
+    if not input._array.ndim:
+        return as_vector(index_fill, input, dim, index, value)
+    check_vector(index, "index_fill")
+    size = input._array.shape[normalize_dim(dim, input._array.ndim)]
+    place, vector = entries(input, dim, from_front(index, size), None, "index_fill")
+    filler = zero_dim(input, value, "index_fill")
+    once = vector  # an index that repeats is filled once all the same, which the gradient sees
+    if not isinstance(vector._array, Interpreted) or isinstance(value, Tensor):
+        once = new_tensor(np.unique(vector._array))
+    return index_put_op(input, filler, once, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+
+
+def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
+    """`value` as a 0-d tensor that may be stored in `input`."""
+    target = input._array.dtype
+    if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
+        raise TypeError(
+            f"{name}(): argument 'value' must be Number or Tensor, not {type(value).__name__}"
+        )
+    found = value if isinstance(value, Tensor) else new_tensor(fill_value(value, target))
+    if found._array.ndim:
+        raise RuntimeError(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{found._array.ndim} dimension(s)."
+        )
+    if found._array.dtype == target:
+        return found
+    if not isinstance(found._array, Interpreted):
+        fill_value(found._array.item(), target)  # for its error
+    return recorded.cast(found, dtype=target)  # type: ignore[no-any-return]
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
+
+    Source: PyTorch's `put`.
+
+    >>> import retrograd as rg
+    >>> rg.put(rg.zeros(2, 2), rg.tensor([3]), rg.tensor([1.0]))
+    tensor([[0., 0.],
+            [0., 1.]])
+    """
+    if index._array.dtype != np.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
+    if index._array.size != source._array.size:
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but got source "
+            f"with {source._array.size} elements and index with {index._array.size} elements"
+        )
+    flat, vector = input.reshape(-1), index.reshape(-1)
+    check_bounds(flat._array.shape, vector, (0,))
+    values = source.reshape(-1)
+    changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
+    return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+
+
+for function in (
+    gather, index_add, index_copy, index_fill, put, scatter,
+    scatter_add, take_along_dim,
+):  # fmt: skip
+    method(function)
+for function in (
+    index_add, index_copy, index_fill, put, scatter, scatter_add,
+):  # fmt: skip
+    method(in_place(function))

@@ -1,0 +1,1 @@
+"""Products, decompositions, systems and norms of matrices."""

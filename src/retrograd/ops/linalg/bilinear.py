@@ -1,0 +1,309 @@
+"""The bilinear records: products of vectors and matrices, each of the ranks in its name.
+
+`mm`, `mv`, `dot` and `outer` know one case each, `matmul` stacks of matrices, `linear` and
+`linear_weight` rows of any leading shape. Their formulas stay among themselves and `adjoint`.
+Ranks are the callers' concern: the public functions are in `matmul`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY
+from ...engine.registry import declare, example
+from ..core import batching
+
+C_NAMES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+CONVERT = "Convert one of them first, such as x.to(y.dtype)."
+
+
+def name_of(array: Any) -> str:
+    """The name of an array's dtype."""
+    return dtypes.of_numpy(array.dtype).name
+
+
+def check_dtypes(x: Any, y: Any) -> None:
+    """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
+    if x.dtype is not y.dtype and x.dtype != y.dtype:
+        a, b = (C_NAMES.get(n, n) for n in (name_of(x), name_of(y)))
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {CONVERT}"
+        )
+
+
+def matrices_error(x: Any, y: Any) -> RuntimeError:
+    """The error for matrices (a vector counts as a row) whose inner sizes differ."""
+    rows = math.prod(x.shape[:-1])
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
+        f"{y.shape[0]}x{y.shape[1]})"
+    )
+
+
+def _adjoint_arrays(x: Any) -> Any:
+    return x.swapaxes(-1, -2).conj()  # of a real array: a view
+
+
+adjoint = declare(
+    "adjoint(input)",
+    _adjoint_arrays,
+    input=lambda xp, g: xp.adjoint(g),
+    view="maybe",
+    batch="leading",
+    examples=[example("3x4"), example("2x3x1"), example("0x2")],
+    doc="""The conjugate transpose of matrices (the last two dimensions); a view of real ones.""",
+)
+
+
+def _mm_arrays(x: Any, y: Any) -> Any:
+    if x.dtype is not y.dtype:
+        check_dtypes(x, y)
+    try:
+        return x.dot(y)  # much faster than np.matmul for small matrices
+    except ValueError:
+        raise matrices_error(x, y) from None
+
+
+mm = declare(
+    "mm(input, mat2)",
+    _mm_arrays,
+    input=lambda xp, g, mat2: xp.mm(g, xp.adjoint(mat2)),
+    mat2=lambda xp, g, input: xp.mm(xp.adjoint(input), g),
+    linear="input | mat2",
+    batch=batching.as_matmul("matrix", "matrix"),
+    examples=[example("2x3, 3x4"), example("0x2, 2x3"), example("2x0, 0x3")],
+)
+
+
+def _matmul_arrays(x: Any, y: Any) -> Any:
+    if y.ndim == 2:
+        return _mm_arrays(x, y) if x.ndim == 2 else rows_times(x, y)
+    if x.dtype is not y.dtype and x.dtype != y.dtype:
+        a, b = (LEGACY[name_of(v)] for v in (x, y))
+        raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
+    try:
+        out = np.matmul(x, y)
+    except ValueError:
+        raise stacks_error(x, y) from None
+    return out if out.dtype is x.dtype else out.astype(x.dtype, copy=False)  # NumPy widens bfloat16
+
+
+def rows_times(x: Any, y: Any) -> Any:
+    """`x @ y` for one matrix y, as one large product instead of one per matrix of x."""
+    rows = _mm_arrays(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), y)
+    return rows.reshape(*x.shape[:-1], y.shape[1])
+
+
+def stacks_error(x: Any, y: Any) -> RuntimeError:
+    """The error for stacks of matrices that do not fit."""
+    if x.shape[-1] == y.shape[-2]:
+        pairs = zip(reversed(x.shape[:-2]), reversed(y.shape[:-2]), strict=False)
+        for back, (a, b) in enumerate(pairs, 3):
+            if a != b and 1 not in (a, b):
+                return RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                    f"non-singleton dimension {max(x.ndim, y.ndim) - back}. matmul() was called "
+                    f"with shapes {list(x.shape)} and {list(y.shape)}."
+                )
+    batch = math.prod(np.broadcast_shapes(x.shape[:-2], y.shape[:-2]))
+    return RuntimeError(
+        "Expected size for first two dimensions of batch2 tensor to be: "
+        f"[{batch}, {x.shape[-1]}] but got: [{batch}, {y.shape[-2]}]. matmul() was called with "
+        f"shapes {list(x.shape)} and {list(y.shape)}."
+    )
+
+
+def matmul_other(xp: Any, g: Any, input: Any, other_shape: tuple[int, ...]) -> Any:
+    """Cotangent of the second factor; of a single matrix by one large product."""
+    if len(other_shape) == 2:
+        return xp.linear_weight(xp.conj(input), g)
+    return xp.matmul(xp.adjoint(input), g)
+
+
+matmul = declare(
+    "matmul(input, other)",
+    _matmul_arrays,
+    input=lambda xp, g, other: xp.matmul(g, xp.adjoint(other)),
+    other=matmul_other,
+    linear="input | other",
+    batch=batching.matmul,
+    examples=[
+        example("2x2x3, 2x3x2"),
+        example("2x1x2x3, 2x3x1"),
+        example("2x3, 2x3x2"),
+        example("2x2x3, 3x2"),
+        example("2x3, 3x2"),
+        example("0x2x3, 3x2"),
+    ],
+    node_name="BmmBackward0",
+)
+
+
+def _mv_arrays(x: Any, y: Any) -> Any:
+    if x.dtype is not y.dtype and x.dtype != y.dtype:
+        a, b = (LEGACY[name_of(v)] for v in (x, y))
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}. {CONVERT}"
+        )
+    try:
+        return x.dot(y)
+    except ValueError:
+        raise RuntimeError(
+            f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec "
+            f"({y.shape[0]})"
+        ) from None
+
+
+mv = declare(
+    "mv(input, vec)",
+    _mv_arrays,
+    input=lambda xp, g, vec: xp.outer(g, xp.conj(vec)),
+    vec=lambda xp, g, input: xp.mv(xp.adjoint(input), g),
+    linear="input | vec",
+    batch=batching.as_matmul("matrix", "column"),
+    examples=[example("2x3, 3"), example("0x3, 3"), example("2x0, 0")],
+)
+
+
+def _dot_arrays(x: Any, y: Any) -> Any:
+    if x.dtype is not y.dtype and x.dtype != y.dtype:
+        a, b = (LEGACY[name_of(v)] for v in (x, y))
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {a} and {b}. {CONVERT}"
+        )
+    try:
+        return x.dot(y)
+    except ValueError:
+        m, n = x.shape[0], y.shape[0]
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{m}] and src [{n}] to have the same "
+            f"number of elements, but got {m} and {n} elements respectively"
+        ) from None
+
+
+dot = declare(
+    "dot(input, other)",
+    _dot_arrays,
+    input=lambda xp, g, other: g * xp.conj(other),
+    other=lambda xp, g, input: g * xp.conj(input),
+    linear="input | other",
+    batch=batching.as_matmul("row", "column"),
+    examples=[example("3, 3"), example("0, 0")],
+)
+
+outer = declare(
+    "outer(input, vec2)",
+    np.multiply.outer,
+    input=lambda xp, g, vec2: xp.mv(g, xp.conj(vec2)),
+    vec2=lambda xp, g, input: xp.conj(xp.mv(xp.adjoint(g), input)),
+    linear="input | vec2",
+    batch=batching.as_matmul("outer column", "outer row"),
+    examples=[example("2, 3"), example("0, 3")],
+)
+
+
+def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
+    if x.dtype is not w.dtype:
+        check_dtypes(x, w)
+    try:
+        if 0 < x.ndim <= 2:
+            out = x.dot(w.T)
+        else:
+            out = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).dot(w.T)
+            out = out.reshape(*x.shape[:-1], w.shape[0])
+    except (ValueError, IndexError):
+        raise linear_error(x, w) from None
+    if b is not None:
+        if b.dtype is not out.dtype or b.ndim > 1:
+            check_bias(out, b)
+        try:
+            out += b
+        except ValueError:
+            raise bias_error(out, b) from None
+    return out
+
+
+def linear_error(x: Any, w: Any) -> RuntimeError:
+    """The error for rows that do not fit a weight."""
+    if x.ndim == 0:
+        return RuntimeError(
+            "both arguments to linear need to be at least 1D, but they are 0D and 2D"
+        )
+    return matrices_error(x, w.T)
+
+
+def check_bias(out: Any, b: Any) -> None:
+    """Raise unless a bias has the product's dtype and no more dimensions than it."""
+    if b.ndim > out.ndim or b.dtype != out.dtype:
+        raise bias_error(out, b)
+
+
+def bias_error(out: Any, b: Any) -> RuntimeError:
+    """The error for a bias that cannot be added to the product."""
+    if b.dtype != out.dtype:
+        a, c = (LEGACY[name_of(v)] for v in (b, out))
+        return RuntimeError(
+            f"self and mat2 must have the same dtype, but got {a} and {c}. {CONVERT}"
+        )
+    return RuntimeError(
+        f"The expanded size of the tensor ({out.shape[-1]}) must match the existing size "
+        f"({b.shape[-1]}) at non-singleton dimension {out.ndim - 1}.  Target sizes: "
+        f"{list(out.shape)}.  Tensor sizes: {list(b.shape)}"
+    )
+
+
+linear = declare(
+    "linear(input, weight, bias)",
+    _linear_arrays,
+    input=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
+    weight=lambda xp, g, input: xp.linear_weight(g, xp.conj(input)),
+    bias=lambda xp, g, bias_shape: xp.sum_to(g, shape=bias_shape),
+    exact=True,
+    batch=batching.linear,
+    examples=[
+        example("2x3, 4x3, 4"),
+        example("2x3, 4x3, none"),
+        example("2x2x3, 2x3, 2"),
+        example("3, 2x3, 2"),
+        example("0x3, 2x3, 2"),
+    ],
+    linear="input, bias",
+    node_name="AddmmBackward0",
+)
+
+
+def _linear_weight_arrays(x: Any, y: Any) -> Any:
+    if x.ndim == 1:
+        return np.multiply.outer(x, y)
+    if x.ndim > 2:
+        rows = math.prod(x.shape[:-1])
+        x, y = x.reshape(rows, x.shape[-1]), y.reshape(rows, y.shape[-1])
+    return x.T.dot(y)
+
+
+linear_weight = declare(
+    "linear_weight(input, other)",
+    _linear_weight_arrays,
+    input=lambda xp, g, other: xp.linear(xp.conj(other), g, None),
+    other=lambda xp, g, input: xp.conj(xp.linear(input, xp.adjoint(g), None)),
+    linear="input | other",
+    batch=batching.linear_weight,
+    examples=[example("2x3, 2x4"), example("2x2x3, 2x2x2"), example("3, 2"), example("0x3, 0x2")],
+    doc="""The sum over all rows of the outer product of a row of `input` and one of `other`.""",
+)

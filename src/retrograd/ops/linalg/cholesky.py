@@ -1,0 +1,286 @@
+"""Factorizations of Hermitian matrices, Cholesky's and LDL, and what is solved with them.
+
+NOTE [One triangle]
+Of a Hermitian argument one triangle is read, and `mirror` makes the other of it. Its gradient is
+Hermitian: half of it falls on the triangle that was not read, as in PyTorch. So a step along the
+gradient keeps a Hermitian matrix Hermitian.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ...kernels import lapack
+from ..core import batching, return_types
+from .checks import (
+    check_same_dtype,
+    check_square,
+    check_system,
+    identity,
+    raise_failed,
+    write_all,
+)
+from .solve import solve_triangular
+
+__all__ = ["cholesky_inverse", "cholesky_solve"]
+
+INDEFINITE = (
+    "linalg.cholesky: {where}The factorization could not be completed because the input is not "
+    "positive-definite (the leading minor of order {info} is not positive-definite). Adding a "
+    "small multiple of the identity, A + 1e-6 * eye(n), makes a semidefinite one definite."
+)
+ZERO_PIVOT = (
+    "torch.linalg.ldl_factor: {where}The pivot {info} is zero: the input matrix is singular. "
+    "linalg.ldl_factor_ex(A) gives its factors all the same."
+)
+
+
+def _mirror(x: Any, *, upper: bool) -> Any:
+    half = np.triu(x, 1) if upper else np.tril(x, -1)
+    out = half + half.swapaxes(-1, -2).conj()
+    places = np.arange(x.shape[-1])
+    out[..., places, places] = np.diagonal(x, axis1=-2, axis2=-1).real
+    return out
+
+
+mirror = declare(
+    "mirror(input, *, upper)",
+    _mirror,
+    input=lambda xp, g: (g + xp.adjoint(g)) * 0.5,
+    batch="leading",
+    examples=[  # where the Hermitian gradient is all there is: larger matrices have their own tests
+        example("1x1", upper=False),
+        example("2x1x1", upper=True),
+        example("0x0", upper=False),
+    ],
+    doc="""The Hermitian matrices with a triangle in common with `input`: NOTE [One triangle].""",
+)
+
+
+def cholesky_input(xp: Any, g: Any, out: Any) -> Any:
+    """L^-H S L^-1, where S is the Hermitian part of L^H g's lower triangle, diagonal halved."""
+    product = xp.adjoint(out) @ g
+    half = xp.tril(product, diagonal=0) + xp.tril(product, diagonal=-1)
+    upper = xp.adjoint(out)
+    left = xp.solve_triangular(upper, (half + xp.adjoint(half)) * 0.25, upper=True, unit=False)
+    return xp.adjoint(xp.solve_triangular(upper, xp.adjoint(left), upper=True, unit=False))
+
+
+_cholesky_ex = declare(
+    "cholesky_ex(input) -> out, info",
+    lambda input: lapack.cholesky(lapack.hermitian_mean(input)),
+    input=cholesky_input,
+    nondiff=["info"],
+    batch="leading",
+    examples=[  # of the stacks of 2 by 2 matrices, those that the law suite draws are definite
+        example("1x1"),
+        example("1x2x2"),
+        example("1x2x2x2"),
+        example("0x0"),
+        example("0x2x2"),
+    ],
+    domain=(0.5, 2.0),
+    node_name="LinalgCholeskyExBackward0",
+)
+
+
+def factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
+    """The factor of the wanted shape, and `info`."""
+    check_square(A, "linalg.cholesky")
+    low, info = _cholesky_ex(mirror(A, upper=upper))
+    return recorded.adjoint(low) if upper else low, info
+
+
+def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """The lower triangular L with A = L L^H, for Hermitian positive definite A `(..., n, n)`.
+
+    Of A the lower triangle is read; if `upper`, the upper one, and the result is U = L^H. The
+    gradient is Hermitian. Raises LinAlgError where A is not positive definite. Source: PyTorch's
+    `linalg.cholesky`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.cholesky(rg.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    if out is not None:
+        return write_out(cholesky, out, (A,), {"upper": upper})  # type: ignore[no-any-return]
+    result, info = factor(A, upper)
+    raise_failed(info, INDEFINITE)
+    return result
+
+
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
+) -> Any:
+    """(L, info): like `cholesky`, without an error unless `check_errors`.
+
+    `info` (int32, one per matrix) is 0, or the order of the first leading minor that is not
+    positive definite; L then means nothing. Source: PyTorch's `linalg.cholesky_ex`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.cholesky_ex(rg.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+    tensor(2, dtype=retrograd.int32)
+    """
+    result = return_types.linalg_cholesky_ex(*factor(A, upper))
+    if check_errors:
+        raise_failed(result.info, INDEFINITE)
+    return result if out is None else write_all(cholesky_ex, out, result)
+
+
+def cholesky_solve(
+    B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The solution X of A X = B, from the Cholesky factor L of A (U with A = U^H U if `upper`).
+
+    `L` is `(..., n, n)`, of which one triangle is read, `B` `(..., n, k)`; stacks broadcast. Raises
+    RuntimeError for sizes that do not fit. Source: PyTorch's `cholesky_solve`.
+
+    >>> import retrograd as rg
+    >>> rg.cholesky_solve(rg.tensor([[8.0]]), rg.tensor([[2.0]]))
+    tensor([[2.]])
+    """
+    if out is not None:
+        return write_out(cholesky_solve, out, (B, L), {"upper": upper})  # type: ignore[no-any-return]
+    if B.ndim < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions")
+    check_square(L, "cholesky_solve", "A")
+    check_same_dtype(L, B, "cholesky_solve")
+    check_system(L, B, "cholesky_solve")
+    other = recorded.adjoint(L)
+    first, second = (other, L) if upper else (L, other)
+    middle = solve_triangular(first, B, upper=False)
+    return solve_triangular(second, middle, upper=True)
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A = L L^H from L (of A = U^H U if `upper`), `(..., n, n)`.
+
+    One triangle of the argument is read. Source: PyTorch's `cholesky_inverse`.
+
+    >>> import retrograd as rg
+    >>> rg.cholesky_inverse(rg.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    if out is not None:
+        return write_out(cholesky_inverse, out, (L,), {"upper": upper})  # type: ignore[no-any-return]
+    check_square(L, "cholesky_inverse")
+    one = identity(L, L.shape[-1])
+    inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
+    turned = recorded.adjoint(inverse)
+    return inverse @ turned if upper else turned @ inverse  # type: ignore[no-any-return]
+
+
+# -- LDL -------------------------------------------------------------------------------------------
+
+
+def refused(xp: Any, g: Any) -> Any:
+    """The formula of a packed factor: its derivative is not implemented, nor in PyTorch."""
+    raise NotImplementedError(
+        "derivative for linalg_ldl_factor_ex is not implemented. Use linalg.solve(A, B), which is "
+        "differentiable for every square A, or x.detach() where no gradient is wanted"
+    )
+
+
+_ldl = declare(
+    "ldl_factor_ex(input, *, hermitian) -> out, pivots, info",
+    lapack.ldl,
+    input=refused,
+    nondiff=["pivots", "info"],
+    batch="leading",
+    examples=[example("2x2:int<5", hermitian=False)],
+    node_name="LinalgLdlFactorExBackward0",
+)
+
+
+def ldl_other(xp: Any, g: Any, input: Any, pivots: Any, hermitian: bool) -> Any:
+    """A^-H g, and A is symmetric or Hermitian."""
+    if hermitian:
+        return xp.ldl_solve(input, pivots, g, hermitian=True)
+    return xp.conj(xp.ldl_solve(input, pivots, xp.conj(g), hermitian=False))
+
+
+_ldl_solve = declare(
+    "ldl_solve(input, pivots, other, *, hermitian)",
+    lapack.ldl_solve,
+    input=refused,
+    other=ldl_other,
+    linear="other",
+    batch=batching.aligned("ldl_solve", 0, 1, 0),
+    examples=[example("0x0:int<5, 0:int<5, 0x2", hermitian=False)],
+    node_name="LinalgLdlSolveBackward0",
+)
+
+
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None
+) -> Any:
+    """(LD, pivots, info): `ldl_factor` without an error unless `check_errors`.
+
+    `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot. Source: PyTorch's
+    `linalg.ldl_factor_ex`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.ldl_factor_ex(rg.eye(2)).info
+    tensor(0, dtype=retrograd.int32)
+    """
+    check_square(A, "torch.linalg.ldl_factor_ex")
+    result = return_types.linalg_ldl_factor_ex(*_ldl(A, hermitian=hermitian))
+    if check_errors:
+        raise_failed(result.info, ZERO_PIVOT)
+    return result if out is None else write_all(ldl_factor_ex, out, result)
+
+
+def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
+    """(LD, pivots): the Bunch-Kaufman factors of symmetric A, of Hermitian A if `hermitian`.
+
+    Packed as LAPACK's sytrf does, from the lower triangle; for `ldl_solve`. Not differentiable.
+    Raises LinAlgError for a singular matrix. Source: PyTorch's `linalg.ldl_factor`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.ldl_factor(rg.eye(2)).pivots
+    tensor([1, 2], dtype=retrograd.int32)
+    """
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    result = return_types.linalg_ldl_factor(LD, pivots)
+    return result if out is None else write_all(ldl_factor, out, result)
+
+
+def ldl_solve(
+    LD: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    hermitian: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The solution X of A X = B, from what `ldl_factor` made of A; stacks broadcast.
+
+    Differentiable in B. Raises RuntimeError for sizes that do not fit. Source: PyTorch's
+    `linalg.ldl_solve`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.ldl_solve(*rg.linalg.ldl_factor(2 * rg.eye(1)), rg.ones(1, 1))
+    tensor([[0.5000]])
+    """
+    if out is not None:
+        params = {"hermitian": hermitian}
+        return write_out(ldl_solve, out, (LD, pivots, B), params)  # type: ignore[no-any-return]
+    check_square(LD, "torch.linalg.ldl_solve", "LD")
+    if B.ndim < 2:
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim}"
+        )
+    check_same_dtype(LD, B, "torch.linalg.ldl_solve")
+    check_system(LD, B, "torch.linalg.ldl_solve")
+    return _ldl_solve(LD, pivots, B, hermitian=hermitian)  # type: ignore[no-any-return]
+
+
+for function in (cholesky_solve, cholesky_inverse):
+    method(function)

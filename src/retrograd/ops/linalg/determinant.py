@@ -1,0 +1,163 @@
+"""Determinants: of matrices, with sign and logarithm; the adjugate, which is their slope.
+
+NOTE [Singular matrices]
+The determinant is a polynomial, so it has derivatives where it is 0: d det = tr(adj(A) dA), with
+the adjugate. That and its own slope are computed without dividing by the determinant. The third
+derivative is not: it needs an invertible matrix. The logarithm has no derivative there: infinite
+or NaN entries say so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ...kernels import matrix_functions
+from ..core import return_types
+from ..core.pointwise import holds_complex
+from ..elementwise.clamp_where import where
+from ..elementwise.complex import angle, complex
+from .checks import check_square, column, diagonal_of, write_all
+
+__all__ = ["det", "logdet", "slogdet"]
+
+SQUARES = [example("3x3"), example("2x2x2"), example("1x1"), example("0x0"), example("0x2x2")]
+
+_det = declare(
+    "det(input)",
+    np.linalg.det,
+    input=lambda xp, g, input: scalar(xp, g) * xp.adjoint(xp.adjugate(input)),
+    batch="leading",
+    examples=SQUARES,
+    node_name="LinalgDetBackward0",
+)
+
+
+def scalar(xp: Any, g: Any) -> Any:
+    """Numbers `(...)` as matrices `(..., 1, 1)`."""
+    return column(xp, column(xp, g))
+
+
+def matrix_trace(xp: Any, x: Any) -> Any:
+    """Traces, as matrices `(..., 1, 1)`."""
+    return scalar(xp, xp.sum_dim(diagonal_of(xp, x), dim=(x.ndim - 2,), keepdim=False))
+
+
+def third_slope(xp: Any, g: Any, input: Any, direction: Any) -> Any:
+    """The cotangent of A in its adjugate's slope along M, from det A and X = inv(A)."""
+    x, n = xp.inv_ex(input)[0], xp.adjoint(g)
+    m = direction
+    mx, nx = m @ x, n @ x
+    tm, tn = matrix_trace(xp, mx), matrix_trace(xp, nx)
+    inside = tn * (tm * x - x @ mx) - matrix_trace(xp, nx @ mx) * x - tm * (x @ nx)
+    inside = inside + x @ nx @ mx + x @ mx @ nx
+    return xp.adjoint(scalar(xp, xp.det(input)) * inside)
+
+
+declare(
+    "adjugate(input)",
+    matrix_functions.adjugate,
+    input=lambda xp, g, input: xp.adjoint(xp.adjugate_slope(input, xp.adjoint(g))),
+    batch="leading",
+    examples=SQUARES,
+    doc="""The transposed cofactors: `det(A) * inv(A)`, for singular matrices as well.""",
+)
+
+declare(
+    "adjugate_slope(input, direction)",
+    matrix_functions.adjugate_slope,
+    input=third_slope,
+    direction=lambda xp, g, input: xp.adjoint(xp.adjugate_slope(input, xp.adjoint(g))),
+    linear="direction",
+    batch="leading",
+    examples=[
+        example("3x3, 3x3"),
+        example("2x2x2, 2x2x2"),
+        example("1x1, 1x1"),
+        example("0x0, 0x0"),
+    ],
+    doc="""The derivative of the adjugate of `input` along `direction`.""",
+)
+
+
+def slogdet_input(xp: Any, g: Any, input: Any, sign: Any) -> Any:
+    """A^-H times the cotangent of the logarithm, and i times what turns the sign."""
+    turn = xp.imag(g[0] * xp.conj(sign)) * 1j if holds_complex(sign) else 0.0
+    return scalar(xp, g[1] + turn) * xp.adjoint(xp.inv_ex(input)[0])
+
+
+def _slogdet_arrays(x: Any) -> Any:
+    sign, logarithm = np.linalg.slogdet(x)
+    return sign, logarithm
+
+
+_slogdet = declare(
+    "slogdet(input) -> sign, logabsdet",
+    _slogdet_arrays,
+    input=slogdet_input,
+    batch="leading",
+    examples=SQUARES,
+    node_name="LinalgSlogdetBackward0",
+)
+
+
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant `(...)` of square matrices `(..., n, n)`, floating or complex.
+
+    Its gradient is the matrix of cofactors, finite and exact for singular matrices too, as is the
+    gradient of that. Raises RuntimeError for other shapes and dtypes. Source: PyTorch's
+    `linalg.det`.
+
+    >>> import retrograd as rg
+    >>> A = rg.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
+    >>> rg.autograd.grad(rg.linalg.det(A), A)
+    (tensor([[ 4., -2.],
+            [-2.,  1.]]),)
+    """
+    if out is not None:
+        return write_out(det, out, (A,), {})  # type: ignore[no-any-return]
+    check_square(A, "linalg.det")
+    return _det(A)  # type: ignore[no-any-return]
+
+
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
+    """(sign, logabsdet): the determinant's sign, or its phase, and the logarithm of its modulus.
+
+    A singular matrix has sign 0 and logarithm -inf, where the gradient is not finite. Raises
+    RuntimeError for matrices that are not square and for integers. Source: PyTorch's
+    `linalg.slogdet`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.slogdet(rg.tensor([[-1.0, 0.0], [0.0, 1.0]]))
+    retrograd.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.))
+    """
+    check_square(A, "linalg.slogdet")
+    result = return_types.linalg_slogdet(*_slogdet(A))
+    return result if out is None else write_all(slogdet, out, result)
+
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant: NaN where a real one is negative, -inf where it is 0.
+
+    Raises RuntimeError for matrices that are not square and for integers. Source: PyTorch's
+    `logdet`.
+
+    >>> import retrograd as rg
+    >>> rg.logdet(rg.eye(3))
+    tensor(0.)
+    """
+    check_square(input, "logdet")
+    sign, logarithm = _slogdet(input)
+    if sign.dtype.is_complex:
+        return complex(logarithm, angle(sign))
+    return where(sign == -1, float("nan"), logarithm)  # type: ignore[no-any-return]
+
+
+for function in (det, slogdet, logdet):
+    method(function)

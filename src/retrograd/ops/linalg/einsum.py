@@ -1,0 +1,341 @@
+"""Contractions: sums of products over dimensions chosen by name (einsum) or number (tensordot).
+
+Both label the dimensions of two tensors and hand them to `contract`, which permutes and reshapes
+them into one matrix product. So every derivative is that of `matmul`, `permute` and `reshape`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...engine.dispatch import write_out
+from ...engine.tensor import Tensor
+from ..elementwise.arithmetic import mul
+from .matmul import matmul
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+__all__ = ["einsum", "tensordot"]
+
+ELLIPSIS = "..."
+Label = str | int
+
+
+def arranged(t: Tensor, labels: Sequence[Label], wanted: Sequence[Label]) -> Tensor:
+    """`t` with its dimensions in the order `wanted`."""
+    if list(labels) == list(wanted):
+        return t
+    return t.permute([labels.index(label) for label in wanted])  # type: ignore[no-any-return]
+
+
+def summed_out(
+    t: Tensor, labels: Sequence[Label], keep: Collection[Label]
+) -> tuple[Tensor, list[Label]]:
+    """`t` summed over the dimensions that are not in `keep`, and the labels left."""
+    gone = [i for i, label in enumerate(labels) if label not in keep]
+    left = [label for label in labels if label in keep]
+    return (t.sum(gone) if gone else t), left
+
+
+def contract(
+    a: Tensor,
+    a_labels: Sequence[Label],
+    b: Tensor,
+    b_labels: Sequence[Label],
+    keep: Collection[Label],
+) -> tuple[Tensor, list[Label]]:
+    """The product of two labelled tensors, summed over every label not in `keep`.
+
+    Returns it with its labels: first those in both, then those of `a` alone, then of `b` alone.
+    """
+    a, a_labels = summed_out(a, a_labels, {*keep, *b_labels})
+    b, b_labels = summed_out(b, b_labels, {*keep, *a_labels})
+    both = [label for label in a_labels if label in b_labels]
+    batch = [label for label in both if label in keep]
+    inner = [label for label in both if label not in keep]
+    left = [label for label in a_labels if label not in both]
+    right = [label for label in b_labels if label not in both]
+    labels = [*batch, *left, *right]
+    size = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
+    shape = [size[label] for label in labels]
+    if not inner:
+        a = arranged(a, a_labels, [*batch, *left])
+        b = arranged(b, b_labels, [*batch, *right])
+        if left and right:
+            a = a.reshape([*a.shape, *[1] * len(right)])
+            b = b.reshape([*b.shape[: len(batch)], *[1] * len(left), *b.shape[len(batch) :]])
+        elif batch:  # one has the batch alone
+            a, b = padded(a, len(labels)), padded(b, len(labels))
+        return mul(a, b), labels
+    a = grouped(arranged(a, a_labels, [*batch, *left, *inner]), len(batch), len(left), len(inner))
+    b = grouped(arranged(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
+    product = matmul(a, b)
+    return (product if tuple(product.shape) == tuple(shape) else product.reshape(shape)), labels
+
+
+def padded(t: Tensor, ndim: int) -> Tensor:
+    """`t` with dimensions of size 1 at its end, `ndim` in all."""
+    return t if t.ndim == ndim else t.reshape([*t.shape, *[1] * (ndim - t.ndim)])
+
+
+def grouped(t: Tensor, batch: int, first: int, second: int) -> Tensor:
+    """`t` with two runs of dimensions after the batch made one each (without batch: none if 0)."""
+    if first == second == 1:
+        return t
+    sizes = list(t.shape)
+    middle = batch + first
+    shape = sizes[:batch]
+    if first or batch:
+        shape.append(math.prod(sizes[batch:middle]))
+    if second or batch:
+        shape.append(math.prod(sizes[middle:]))
+    return t if shape == sizes else t.reshape(shape)
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
+    """Sum of products over some dimensions of `a` and as many of `b`.
+
+    `dims` is a number n (the last n of `a` with the first n of `b`, in order) or a pair of lists of
+    dimensions. The result has the other dimensions of `a`, then those of `b`. Raises RuntimeError
+    where sizes differ. Source: PyTorch's `tensordot`.
+
+    >>> import retrograd as rg
+    >>> rg.tensordot(rg.ones(2, 3, 4), rg.ones(4, 3), dims=([1, 2], [1, 0]))
+    tensor([12., 12.])
+    """
+    if out is not None:
+        return write_out(tensordot, out, (a, b), {"dims": dims})  # type: ignore[no-any-return]
+    first, second = paired_dims(a, b, dims)
+    a_labels: list[Label] = list(range(a.ndim))
+    b_labels: list[Label] = list(range(a.ndim, a.ndim + b.ndim))
+    free = {*a_labels, *b_labels}
+    for i, j in zip(first, second, strict=True):
+        free -= {a_labels[i], b_labels[j]}
+        m, n = a.shape[i], b.shape[j]
+        if m == n:
+            b_labels[j] = a_labels[i]
+        elif 1 not in (m, n):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {m} in dim {i} and "
+                f"second has size {n} in dim {j}"
+            )
+    return contract(a, a_labels, b, b_labels, free)[0]
+
+
+def paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
+    """The `dims` of `tensordot` as two lists of dimensions."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(-dims, 0)), list(range(dims))
+    first, second = ([side] if isinstance(side, int) else list(side) for side in dims)
+    if len(first) != len(second):
+        raise RuntimeError(
+            f"both dimension lists should have same length, but got {first} and {second}"
+        )
+    for t, side in ((a, first), (b, second)):
+        for dim in side:
+            if not -t.ndim <= dim < t.ndim:
+                raise IndexError(
+                    f"Dimension out of range (expected to be in range of [{-t.ndim}, "
+                    f"{t.ndim - 1}], but got {dim})"
+                )
+    return first, second
+
+
+# -- einsum ------------------------------------------------------------------------------------
+
+
+def einsum(*args: Any) -> Tensor:
+    """Sum of products of tensors, by Einstein's convention.
+
+    `einsum("ij,jk->ik", a, b)`: each letter is a dimension; those absent from the right side are
+    summed over, a letter twice in one term takes the diagonal, `...` stands for further dimensions,
+    which broadcast, as does size 1. Without `->` the result has the letters that occur once, in
+    alphabetical order, after `...`. The same with numbers: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    Contracts from left to right; nothing is conjugated. Raises RuntimeError for a term that does
+    not fit its operand, and sizes that do not fit. Source: PyTorch's `einsum`.
+
+    >>> import retrograd as rg
+    >>> a = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> rg.einsum("ij,kj->ik", a, a), rg.einsum("ii", a)
+    (tensor([[ 5., 11.],
+            [11., 25.]]), tensor(5.))
+    """
+    operands, terms, result = parse(args)
+    labels = [expand_ellipsis(t, term, n) for n, (t, term) in enumerate(zip(operands, terms))]  # noqa: B905 (checked by parse)
+    wanted = output_labels(labels, terms, result)
+    operands, labels = unique_labels(operands, labels)
+    t, have = operands[0], labels[0]
+    for n in range(1, len(operands)):
+        later = {label for rest in labels[n + 1 :] for label in rest}
+        t, have = contract(t, have, operands[n], labels[n], later | set(wanted))
+    t, have = summed_out(t, have, wanted)
+    return arranged(t, have, wanted)
+
+
+def parse(args: Sequence[Any]) -> tuple[list[Tensor], list[list[str]], list[str] | None]:
+    """Operands, the terms of the left side, and the right side if there is one."""
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list"
+        )
+    if isinstance(args[0], str):
+        equation, *operands = args
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = list(operands[0])
+        terms, result = parse_equation(equation)
+    else:
+        operands = list(args[: len(args) // 2 * 2 : 2])
+        terms = [from_numbers(numbers) for numbers in args[1::2]]
+        result = from_numbers(args[-1]) if len(args) % 2 else None
+    if len(terms) != len(operands):
+        kind = "fewer" if len(operands) < len(terms) else "more"
+        raise RuntimeError(
+            f"einsum(): {kind} operands were provided than specified in the equation"
+        )
+    return operands, terms, result
+
+
+def parse_equation(equation: str) -> tuple[list[list[str]], list[str] | None]:
+    """The terms of an equation string, each a list of letters and at most one `...`."""
+    left, arrow, right = equation.partition("->")
+    terms = []
+    start = 0
+    for n, term in enumerate(left.split(",")):
+        terms.append(from_letters(term, start, f"operand {n}"))
+        start += len(term) + 1
+    return terms, from_letters(right, len(left) + 2, "the output") if arrow else None
+
+
+def from_letters(term: str, start: int, where: str) -> list[str]:
+    """A term as labels; `start` is its place in the equation, for the error message."""
+    labels: list[str] = []
+    i = 0
+    while i < len(term):
+        letter = term[i]
+        if letter == ".":
+            if ELLIPSIS in labels:
+                raise RuntimeError(
+                    f"einsum(): found '.' for {where} for which an ellipsis was already found"
+                )
+            if term[i : i + 3] != ELLIPSIS:
+                raise RuntimeError(
+                    f"einsum(): found '.' for {where} that is not part of any ellipsis"
+                )
+            labels.append(ELLIPSIS)
+            i += 2
+        elif letter.isascii() and letter.isalpha():
+            labels.append(letter)
+        elif letter != " ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + i} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
+            )
+        i += 1
+    return labels
+
+
+def from_numbers(numbers: Sequence[Any]) -> list[str]:
+    """A subscript list as labels: 0 to 25 are A to Z, 26 to 51 a to z."""
+    labels = []
+    for number in numbers:
+        if number is Ellipsis:
+            labels.append(ELLIPSIS)
+        elif 0 <= number < 52:
+            labels.append(chr(number + (65 if number < 26 else 71)))
+        else:
+            raise ValueError(
+                "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+            )
+    return labels
+
+
+def expand_ellipsis(t: Tensor, term: Sequence[str], number: int) -> list[Label]:
+    """One label per dimension of `t`; those under an ellipsis are counted from its end: -1, -2."""
+    named = len(term) - (ELLIPSIS in term)
+    extra = t.ndim - named
+    if extra < 0 or (extra > 0 and ELLIPSIS not in term):
+        given = "" if ELLIPSIS in term else " and no ellipsis was given"
+        relation = "is more than" if given == "" else "does not match"
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({named}) {relation} the number "
+            f"of dimensions ({t.ndim}) for operand {number}{given}"
+        )
+    labels: list[Label] = []
+    for label in term:
+        labels.extend(range(-extra, 0) if label == ELLIPSIS else [label])
+    return labels
+
+
+def output_labels(
+    labels: Sequence[Sequence[Label]], terms: Sequence[Sequence[str]], result: list[str] | None
+) -> list[Label]:
+    """The labels of the result, in order."""
+    covered = -min(min((x for x in row if isinstance(x, int)), default=0) for row in labels)
+    under: list[Label] = list(range(-covered, 0))
+    letters = [x for term in terms for x in term if x != ELLIPSIS]
+    if result is None:
+        return [*under, *sorted({x for x in letters if letters.count(x) == 1})]
+    wanted: list[Label] = []
+    for label in result:
+        if label != ELLIPSIS and label not in letters:
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input "
+                "operand"
+            )
+        if label in wanted:
+            raise RuntimeError(
+                f"einsum(): output subscript {label} appears more than once in the output"
+            )
+        wanted.extend(under if label == ELLIPSIS else [label])
+    return wanted
+
+
+def unique_labels(
+    operands: Sequence[Tensor], labels: Sequence[Sequence[Label]]
+) -> tuple[list[Tensor], list[list[Label]]]:
+    """Operands with diagonals taken and size-1 dimensions dropped where another one is larger."""
+    diagonals = [diagonal(t, row, n) for n, (t, row) in enumerate(zip(operands, labels))]  # noqa: B905 (checked by parse)
+    size: dict[Label, int] = {}
+    for n, (t, row) in enumerate(diagonals):
+        for label, m in zip(row, t.shape, strict=True):
+            seen = size.get(label, 1)
+            if m != seen and 1 not in (m, seen):
+                what = f"subscript {label}" if isinstance(label, str) else "a dimension under ..."
+                raise RuntimeError(
+                    f"einsum(): {what} has size {m} for operand {n} which does not broadcast with "
+                    f"previously seen size {seen}"
+                )
+            size[label] = seen if m == 1 else m
+    kept = []
+    for t, row in diagonals:
+        stay = [i for i, label in enumerate(row) if t.shape[i] == size[label]]
+        if len(stay) < len(row):
+            t, row = t.reshape([t.shape[i] for i in stay]), [row[i] for i in stay]  # noqa: PLW2901
+        kept.append((t, row))
+    return [t for t, _ in kept], [row for _, row in kept]
+
+
+def diagonal(t: Tensor, row: Sequence[Label], number: int) -> tuple[Tensor, list[Label]]:
+    """`t` with one dimension for each label, repeated ones by their diagonal."""
+    labels = list(row)
+    for label in dict.fromkeys(row):
+        while labels.count(label) > 1:
+            i = labels.index(label)
+            j = labels.index(label, i + 1)
+            if t.shape[i] != t.shape[j]:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {number} but the sizes "
+                    f"don't match, {t.shape[j]} != {t.shape[i]}"
+                )
+            t = t.diagonal(0, i, j)
+            labels = [x for k, x in enumerate(labels) if k not in (i, j)] + [label]
+    return t, labels

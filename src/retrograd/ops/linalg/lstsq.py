@@ -1,0 +1,224 @@
+"""Pseudoinverse, rank and least squares: what is decided by small singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core import return_types
+from ..core.pointwise import legacy_name
+from ..elementwise.clamp_where import maximum
+from ..reduction.extrema import amax
+from ..reduction.sum_prod import sum as sum_over
+from .checks import check_matrix, check_square
+from .cholesky import mirror
+from .eigen import eigvalsh
+from .solve import holds_vectors
+from .svd import svdvals
+
+__all__ = ["pinverse"]
+
+DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
+    """Both tolerances as real tensors; the default of `rtol` is eps * max(m, n), or 0 with atol."""
+    real = A.real.dtype.numpy if A.dtype.is_complex else A.dtype.numpy
+    if rtol is None:
+        rtol = np.finfo(real).eps * max(A.shape[-2:])
+        if atol is not None:
+            given = atol._array if isinstance(atol, Tensor) else np.asarray(atol)
+            rtol = np.where(given > 0, 0.0, rtol)
+    return tolerance(0.0 if atol is None else atol, real), tolerance(rtol, real)
+
+
+def tolerance(value: Any, dtype: Any) -> Tensor:
+    """A tolerance, a number or a tensor, as a real tensor without history."""
+    if isinstance(value, Tensor):
+        if value.dtype.is_complex:
+            raise RuntimeError(
+                "linalg: atol and rtol tensors of complex type are not supported. Got "
+                f"{legacy_name(value._array.dtype)}; pass their absolute values"
+            )
+        value = value._array
+    return new_tensor(np.asarray(value, dtype))
+
+
+def _pinv(x: Any, atol: Any, rtol: Any) -> Any:
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    cut = np.maximum(atol, rtol * s.max(-1, initial=0))[..., None]
+    keep = s > cut
+    scale = np.where(keep, 1 / np.where(keep, s, 1), 0)
+    return (vh.swapaxes(-1, -2).conj() * scale[..., None, :]) @ u.swapaxes(-1, -2).conj()
+
+
+def pinv_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
+    """For a rank that stays: the part of an inverse, and those of the two null spaces."""
+    turned, back = xp.adjoint(out), xp.adjoint(g)
+    beside = back - input @ (out @ back)
+    below = back - back @ out @ input
+    return beside @ (out @ turned) + (turned @ out) @ below - turned @ g @ turned
+
+
+def stacked_pinv(xp: Any, size: int, inputs: Any, batched: Any) -> Any:
+    """The rule for many examples: tolerances that all of them share need no batch axis."""
+    return None if any(batched[1:]) else xp.pinv(*inputs)
+
+
+_pinv_op = declare(
+    "pinv(input, atol, rtol)",
+    _pinv,
+    batch=stacked_pinv,
+    input=pinv_input,
+    examples=[
+        example("3x3, :int<1, :int<1"),
+        example("2x4, :int<1, :int<1"),
+        example("2x3x2, 2:int<1, :int<1"),
+        example("0x2, :int<1, :int<1"),
+        example("2x0, :int<1, :int<1"),
+    ],
+    node_name="LinalgPinvBackward0",
+)
+
+
+def pinv(
+    A: Tensor,
+    rcond: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The pseudoinverse `(..., n, m)` of matrices `(..., m, n)`, by Moore and Penrose.
+
+    Singular values up to max(atol, rtol * the largest) count as 0; numbers, or tensors that
+    broadcast with the stack. `rtol` (once called `rcond`) is eps * max(m, n) by default, 0 beside
+    an `atol`. If `hermitian`, the lower triangle of a square A is read. The gradient is that for a
+    constant rank. Source: PyTorch's `linalg.pinv`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+    if out is not None:
+        params = {"rcond": rcond, "hermitian": hermitian, "atol": atol, "rtol": rtol}
+        return write_out(pinv, out, (A,), params)  # type: ignore[no-any-return]
+    check_matrix(A, "linalg.pinv")
+    if hermitian:
+        check_square(A, "linalg.pinv")
+        A = mirror(A, upper=False)
+    return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))  # type: ignore[no-any-return]
+
+
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudoinverse: `linalg.pinv`, with another default.
+
+    >>> import retrograd as rg
+    >>> rg.pinverse(rg.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+    return pinv(input, rcond)
+
+
+def matrix_rank(
+    A: Tensor,
+    tol: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """How many singular values exceed max(atol, rtol * the largest): int64, one per matrix.
+
+    Tolerances are as for `pinv`; `tol` is an older name of `atol` with rtol = 0. If `hermitian`,
+    the lower triangle of a square A is read. No derivative. Source: PyTorch's `linalg.matrix_rank`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+    """
+    if out is not None:
+        params = {"tol": tol, "hermitian": hermitian, "atol": atol, "rtol": rtol}
+        return write_out(matrix_rank, out, (A,), params)  # type: ignore[no-any-return]
+    check_matrix(A, "torch.linalg.matrix_rank")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    A = A.detach()
+    if 0 in A.shape[-2:]:
+        return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)  # type: ignore[no-any-return]
+    absolute, relative = tolerances(A, atol, rtol)
+    sizes = eigvalsh(A).abs() if hermitian else svdvals(A)
+    cut = maximum(absolute, relative * amax(sizes, -1))
+    return sum_over(sizes > cut.unsqueeze(-1), -1)
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """(solution, residuals, rank, singular_values) of the X with the least norm of A X - B.
+
+    `A` is `(..., m, n)`, `B` `(..., m, k)` or vectors `(..., m)`, stacks broadcast. Singular values
+    up to `rcond` times the largest count as 0; by default eps * max(m, n). `driver` decides what is
+    given beside the solution, as in PyTorch: "gelsy" (the default) the rank; "gelsd" and "gelss"
+    also singular values and, for m > n and full rank, the sums of squares |A X - B|^2; "gels"
+    those alone. What is not given is an empty tensor. One algorithm serves all, so "gels" may have
+    a deficient A. The gradient is that for a constant rank. Source: PyTorch's `linalg.lstsq`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.lstsq(rg.tensor([[1.0], [1.0]]), rg.tensor([[1.0], [3.0]])).solution.round()
+    tensor([[2.]])
+    """
+    check_matrix(A, "torch.linalg.lstsq")
+    if driver not in (None, *DRIVERS):
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of {DRIVERS}, but is {driver!r}"
+        )
+    vectors = check_right_side(A, B)
+    right = B.unsqueeze(-1) if vectors else B
+    m, n = A.shape[-2:]
+    none = new_tensor(np.empty(0, A.dtype.numpy))
+    real = none.real if A.dtype.is_complex else none
+    solution = pinv(A, rtol=rcond) @ right
+    singular = svdvals(A.detach())
+    rank = matrix_rank(A, rtol=rcond)
+    residuals = real
+    if m > n and driver not in (None, "gelsy") and (driver == "gels" or (rank._array == n).all()):
+        residuals = sum_over((A @ solution - right).abs().square(), -2)
+    return return_types.linalg_lstsq(
+        solution.squeeze(-1) if vectors else solution,
+        residuals,
+        new_tensor(np.empty(0, np.int64)) if driver == "gels" else rank,
+        singular if driver in ("gelsd", "gelss") else real,
+    )
+
+
+def check_right_side(A: Tensor, B: Tensor) -> bool:
+    """Whether B holds vectors; raises unless it fits A."""
+    if A.dtype is not B.dtype:
+        a, b = (legacy_name(t.dtype.numpy) for t in (A, B))
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {a} and other's dtype {b}"
+        )
+    vectors = holds_vectors(A, B)
+    if not vectors and (A.ndim - B.ndim > 1 or B.ndim < 1):
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
+            f"(input.dim() - other.dim()) <= 1, but the shapes are {list(A.shape)} and "
+            f"{list(B.shape)}"
+        )
+    side = -1 if vectors else -2
+    if B.ndim < -side or A.shape[-2] != B.shape[side]:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: input.size(-2) should match other.size({side}), but the shapes "
+            f"are {list(A.shape)} and {list(B.shape)}"
+        )
+    return vectors
+
+
+method(pinverse)

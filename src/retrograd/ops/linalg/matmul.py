@@ -1,0 +1,252 @@
+"""Public products of vectors and matrices: ranks are checked here, arrays in `bilinear`.
+
+A vector beside matrices gets a dimension before the product and loses it after. Contractions by
+name or by dimension are in `einsum`, functions composed of products in `matrix_products`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...engine.dispatch import write_out
+from ...engine.tensor import Tensor, method
+from ..elementwise.arithmetic import add, mul
+from . import bilinear
+
+__all__ = [
+    "bmm",
+    "dot",
+    "ger",
+    "inner",
+    "matmul",
+    "mm",
+    "mv",
+    "outer",
+    "vdot",
+]
+
+
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Matrix product of the last two dimensions; the ones before them broadcast.
+
+    `(..., n, k)` with `(..., k, m)` gives `(..., n, m)`; a 1-D factor is a row on the left, a
+    column on the right, and its dimension is gone from the result. Raises RuntimeError for sizes
+    that do not fit, 0-d tensors and different dtypes. Source: PyTorch's `matmul`.
+
+    >>> import retrograd as rg
+    >>> rg.matmul(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
+    if out is not None:
+        return write_out(matmul, out, (input, other), {})  # type: ignore[no-any-return]
+    if not isinstance(other, Tensor):
+        raise not_a_tensor("matmul", "other", other)
+    m, n = input.ndim, other.ndim
+    if n == 2:
+        if m == 2:
+            return bilinear.mm(input, other)  # type: ignore[no-any-return]
+        if m == 1:
+            return bilinear.mm(input.unsqueeze(0), other).squeeze(0)  # type: ignore[no-any-return]
+    if m == 0 or n == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D"
+        )
+    if n == 1:
+        if m <= 2:
+            return (bilinear.dot if m == 1 else bilinear.mv)(input, other)  # type: ignore[no-any-return]
+        return bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
+    if m == 1:
+        return bilinear.matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore[no-any-return]
+    return bilinear.matmul(input, other)  # type: ignore[no-any-return]
+
+
+def not_a_tensor(name: str, argument: str, value: Any) -> TypeError:
+    """The error for a second argument that is no tensor."""
+    return TypeError(
+        f"{name}(): argument '{argument}' (position 2) must be Tensor, not {type(value).__name__}"
+    )
+
+
+def _matmul_operator(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _rmatmul_operator(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Product of two matrices, `(n, k)` with `(k, m)`, without broadcasting.
+
+    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
+    PyTorch's `mm`.
+
+    >>> import retrograd as rg
+    >>> rg.mm(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
+    if out is not None:
+        return write_out(mm, out, (input, mat2), {})  # type: ignore[no-any-return]
+    if input.ndim != 2:
+        raise RuntimeError(f"self must be a matrix, but has shape {list(input.shape)}")
+    if mat2.ndim != 2:
+        raise RuntimeError(f"mat2 must be a matrix, but has shape {list(mat2.shape)}")
+    return bilinear.mm(input, mat2)  # type: ignore[no-any-return]
+
+
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products of two stacks of matrices, `(b, n, k)` with `(b, k, m)`, without broadcasting.
+
+    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
+    PyTorch's `bmm`.
+
+    >>> import retrograd as rg
+    >>> rg.bmm(rg.tensor([[[2.0]], [[3.0]]]), rg.tensor([[[5.0]], [[7.0]]]))
+    tensor([[[10.]],
+    <BLANKLINE>
+            [[21.]]])
+    """
+    if out is not None:
+        return write_out(bmm, out, (input, mat2), {})  # type: ignore[no-any-return]
+    for name, t in (("batch1", input), ("batch2", mat2)):
+        if t.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
+    wanted, found = [input.shape[0], input.shape[2]], list(mat2.shape[:2])
+    if wanted != found:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
+            f"{found}."
+        )
+    return bilinear.matmul(input, mat2)  # type: ignore[no-any-return]
+
+
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Product of a matrix `(n, k)` and a vector `(k)`.
+
+    Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
+    PyTorch's `mv`.
+
+    >>> import retrograd as rg
+    >>> rg.mv(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
+    if out is not None:
+        return write_out(mv, out, (input, vec), {})  # type: ignore[no-any-return]
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}"
+        )
+    return bilinear.mv(input, vec)  # type: ignore[no-any-return]
+
+
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sum of the products of two vectors' elements, without conjugation; 0-d.
+
+    Raises RuntimeError for other ranks, different sizes and different dtypes. Source: PyTorch's
+    `dot`.
+
+    >>> import retrograd as rg
+    >>> rg.dot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    if out is not None:
+        return write_out(dot, out, (input, tensor), {})  # type: ignore[no-any-return]
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors. For the sum "
+            "of all products: (x * y).sum()"
+        )
+    return bilinear.dot(input, tensor)  # type: ignore[no-any-return]
+
+
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inner product of two vectors: like `dot`, with the first one conjugated.
+
+    Source: PyTorch's `vdot`.
+
+    >>> import retrograd as rg
+    >>> rg.vdot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    if out is not None:
+        return write_out(vdot, out, (input, other), {})  # type: ignore[no-any-return]
+    return dot(input.conj() if input.dtype.is_complex else input, other)
+
+
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """All products of an element of one vector `(n)` and one of another `(m)`: `(n, m)`.
+
+    The dtypes promote; nothing is conjugated. Raises RuntimeError for other ranks. Source:
+    PyTorch's `outer`.
+
+    >>> import retrograd as rg
+    >>> rg.outer(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
+    tensor([[ 1., 10.],
+            [ 2., 20.]])
+    """
+    if out is not None:
+        return write_out(outer, out, (input, vec2), {})  # type: ignore[no-any-return]
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
+    if input.dtype is not vec2.dtype:
+        return input.unsqueeze(-1) * vec2  # type: ignore[no-any-return]
+    return bilinear.outer(input, vec2)  # type: ignore[no-any-return]
+
+
+ger = outer
+
+
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sums of products over the last dimensions: `(..., k)` with `(*, k)` gives `(..., *)`.
+
+    With a 0-d tensor it is the product. Raises RuntimeError for different last sizes. Source:
+    PyTorch's `inner`.
+
+    >>> import retrograd as rg
+    >>> rg.inner(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
+    if out is not None:
+        return write_out(inner, out, (input, other), {})  # type: ignore[no-any-return]
+    if input.ndim == 0 or other.ndim == 0:
+        return mul(input, other)  # type: ignore[no-any-return]
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    if input.ndim == 1 and other.ndim == 1:
+        return bilinear.dot(input, other)  # type: ignore[no-any-return]
+    rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
+    return bilinear.linear(input, rows, None).reshape(*input.shape[:-1], *other.shape[:-1])  # type: ignore[no-any-return]
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Affine map of rows: `input @ weight.T + bias`.
+
+    `input` is `(..., k)`, `weight` `(m, k)` or `(k)`, `bias` `(m)`; the result `(..., m)`, or
+    `(...)` for a 1-D weight. Raises RuntimeError for sizes that do not fit and different dtypes.
+    Source: PyTorch's `linear`.
+
+    >>> import retrograd as rg
+    >>> linear(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0], [5.0, 6.0]]), rg.tensor([0.5, 1.0]))
+    tensor([[11.5000, 18.0000]])
+    """
+    if weight._array.ndim == 2:
+        return bilinear.linear(input, weight, bias)  # type: ignore[no-any-return]
+    if weight.ndim > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D: the weight "
+            f"of linear() has shape {list(weight.shape)}"
+        )
+    product = matmul(input, weight)
+    return product if bias is None else add(product, bias)
+
+
+method(_matmul_operator, "__matmul__")
+method(_rmatmul_operator, "__rmatmul__")
+method(outer, "outer", "ger")
+for function in (matmul, mm, bmm, mv, dot, vdot, inner):
+    method(function)

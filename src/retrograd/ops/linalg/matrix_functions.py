@@ -1,0 +1,219 @@
+"""The matrix exponential, and products under torch.linalg's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ...kernels import matrix_functions
+from ..core.dims import normalize_dim
+from ..reduction.scan import cumprod
+from ..reduction.sum_prod import sum as sum_over
+from ..shape.basic_views import diagonal as diagonal_between
+from ..shape.join import cat
+from .checks import check_square
+from .matrix_products import chain_matmul, plus
+from .matrix_products import cross as cross_along
+
+__all__ = ["addbmm", "matrix_exp"]
+
+
+def _block(x: Any, y: Any) -> Any:
+    n = x.shape[-1]
+    out = np.zeros((*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
+    out[..., :n, :n] = out[..., n:, n:] = x
+    out[..., :n, n:] = y
+    return out
+
+
+def quarter(xp: Any, x: Any, down: bool, right: bool) -> Any:
+    """One of the four blocks of a matrix of even size."""
+    n = x.shape[-1] // 2
+    first, second = slice(0, n), slice(n, 2 * n)
+    rows, columns = (second if down else first), (second if right else first)
+    return xp.slice(x, index=(*[slice(None)] * (x.ndim - 2), rows, columns))
+
+
+declare(
+    "twice(input, other)",
+    _block,
+    input=lambda xp, g: quarter(xp, g, False, False) + quarter(xp, g, True, True),
+    other=lambda xp, g: quarter(xp, g, False, True),
+    linear="input, other",
+    batch="leading",
+    examples=[example("2x2, 2x2"), example("2x1x1, 2x1x1"), example("0x0, 0x0")],
+    doc="""The block matrix [[input, other], [0, input]].""",
+)
+
+
+def exp_slope_input(xp: Any, g: Any, input: Any, direction: Any) -> Any:
+    """The second derivative, a block of the first of a matrix of twice the size."""
+    pair = xp.twice(xp.adjoint(input), xp.adjoint(direction))
+    slope = xp.exp_slope(pair, xp.twice(g, xp.zeros_like(g)))
+    return quarter(xp, slope, False, True)
+
+
+declare(
+    "exp_slope(input, direction)",
+    matrix_functions.exp_slope,
+    input=exp_slope_input,
+    direction=lambda xp, g, input: xp.exp_slope(xp.adjoint(input), g),
+    linear="direction",
+    batch="leading",
+    examples=[example("3x3, 3x3"), example("2x2x2, 2x2x2"), example("0x0, 0x0")],
+    doc="""The derivative of the exponential of `input` along `direction`.""",
+)
+
+_matrix_exp = declare(
+    "matrix_exp(input)",
+    matrix_functions.exp,
+    input=lambda xp, g, input: xp.exp_slope(xp.adjoint(input), g),
+    batch="leading",
+    examples=[example("3x3"), example("2x2x2"), example("0x0"), example("0x2x2")],
+    node_name="LinalgMatrixExpBackward0",
+)
+
+
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponential 1 + A + A^2 / 2 + ... of square matrices `(..., n, n)`.
+
+    By scaling, approximation and squaring, to about the precision of the dtype. Raises
+    RuntimeError for other shapes and dtypes. Source: PyTorch's `matrix_exp`.
+
+    >>> import retrograd as rg
+    >>> rg.matrix_exp(rg.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    check_square(input, "linalg.matrix_exp")
+    return _matrix_exp(input)  # type: ignore[no-any-return]
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha *` the sum of `batch1[i] @ batch2[i]` over i; `input` broadcasts.
+
+    `batch1` is `(b, n, k)`, `batch2` `(b, k, m)`. Raises RuntimeError for sizes that do not fit and
+    different dtypes. Source: PyTorch's `addbmm`.
+
+    >>> import retrograd as rg
+    >>> rg.addbmm(rg.tensor([[1.0]]), rg.ones(3, 1, 2), rg.ones(3, 2, 1))
+    tensor([[7.]])
+    """
+    if out is not None:
+        scales = {"beta": beta, "alpha": alpha}
+        return write_out(addbmm, out, (input, batch1, batch2), scales)  # type: ignore[no-any-return]
+    for name, t in (("batch1", batch1), ("batch2", batch2)):
+        if t.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
+    b, n, k = batch1.shape
+    if tuple(batch2.shape[:2]) != (b, k):
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
+            f"{list(batch2.shape[:2])}."
+        )
+    left = batch1.transpose(0, 1).reshape(n, b * k)
+    return plus(input, left @ batch2.reshape(b * k, batch2.shape[2]), beta, alpha)
+
+
+def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Product of two or more matrices, bracketed for the fewest multiplications.
+
+    The first may be a row and the last a column, both 1-D. Raises RuntimeError for fewer, for other
+    ranks and sizes that do not fit. Source: PyTorch's `linalg.multi_dot`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.multi_dot([rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1)])
+    tensor([[6.]])
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    return chain_matmul(*tensors, out=out)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Inner products along `dim`, the first one conjugated: sum of conj(x) * y; shapes broadcast.
+
+    Raises RuntimeError for different dtypes and integers. Source: PyTorch's `linalg.vecdot`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.vecdot(rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]))
+    tensor([11.])
+    """
+    if out is not None:
+        return write_out(vecdot, out, (x, y), {"dim": dim})  # type: ignore[no-any-return]
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found {x.dtype} and "
+            f"{y.dtype} instead"
+        )
+    return sum_over(x.conj() * y, dim)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Cross product of 3-vectors along `dim`; see `retrograd.cross`.
+
+    Source: PyTorch's `linalg.cross`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    return cross_along(input, other, dim, out=out)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices, as a view; `offset` above (below if negative) the main one.
+
+    Source: PyTorch's `linalg.diagonal`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.diagonal(rg.eye(2))
+    tensor([1., 1.])
+    """
+    return diagonal_between(A, offset, dim1, dim2)
+
+
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """Matrices `(..., n, N)` of powers 0 to N - 1 of the elements of vectors `(..., n)`.
+
+    N is n by default; a number is a vector of one. Small integers become int64. Raises RuntimeError
+    for N < 2 and for a bool tensor. Source: PyTorch's `linalg.vander`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.vander(rg.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    if x.dtype.name == "bool":
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got Bool. "
+            "Convert first: x.long()"
+        )
+    x = x.reshape(1) if x.ndim == 0 else x
+    N = x.shape[-1] if N is None else N
+    if N < 2:
+        raise RuntimeError(f"N must be greater than 1, but is {N}")
+    last = normalize_dim(-1, x.ndim + 1)
+    powers = cumprod(x.unsqueeze(-1).expand(*x.shape, N - 1), last)
+    return cat([powers.new_ones((*x.shape, 1)), powers], last)
+
+
+for function in (addbmm, matrix_exp):
+    method(function)
+method(in_place(addbmm))

@@ -1,0 +1,396 @@
+"""Functions of matrices composed of the products in `matmul`: addmm and its kin, powers, chains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY, check_broadcast, write_out
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core.structure import blank
+from ..elementwise.arithmetic import add, mul
+from .bilinear import CONVERT, bias_error
+from .matmul import bmm, linear, matmul, mm, mv, outer
+from .solve import inv
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "addmm",
+    "addmv",
+    "addr",
+    "baddbmm",
+    "bilinear",
+    "chain_matmul",
+    "cross",
+    "kron",
+    "matrix_power",
+    "trace",
+]
+
+_cross = declare(
+    "cross(input, other, *, dim)",
+    lambda x, y, *, dim: np.cross(x, y, axis=dim),
+    input=lambda xp, g, other, dim: xp.cross(xp.conj(other), g, dim=dim),
+    other=lambda xp, g, input, dim: xp.cross(g, xp.conj(input), dim=dim),
+    linear="input | other",
+    examples=[example("3, 3", dim=0), example("2x3, 1x3", dim=-1), example("3x0, 3x0", dim=0)],
+    node_name="LinalgCrossBackward0",
+)
+
+
+# -- products added to something ---------------------------------------------------------------
+
+
+def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """`beta * input + alpha * product`; with beta 0 `input` is not read (its NaNs do not pass).
+
+    Beside integers the scales are cut off to integers, as PyTorch does.
+    """
+    sizes = zip(reversed(input.shape), reversed(product.shape), strict=False)
+    if input.ndim > product.ndim or any(m not in (1, n) for m, n in sizes):
+        raise bias_error(product._array, input._array)
+    if input.dtype is not product.dtype:
+        a, b = (LEGACY[t.dtype.name] for t in (input, product))
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
+        )
+    if product.dtype.category < 2:
+        beta, alpha = int(beta), int(alpha)
+    for scale in (beta, alpha):
+        dtypes.check_scalar(scale, product._array.dtype)
+    if alpha != 1:
+        product = mul(product, alpha)
+    if beta == 0:
+        return product
+    return add(input if beta == 1 else mul(input, beta), product)
+
+
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts.
+
+    Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmm`.
+
+    >>> import retrograd as rg
+    >>> rg.addmm(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]), alpha=2)
+    tensor([[23.]])
+    """
+    if out is not None:
+        scales = {"beta": beta, "alpha": alpha}
+        return write_out(addmm, out, (input, mat1, mat2), scales)  # type: ignore[no-any-return]
+    for name, t in (("mat1", mat1), ("mat2", mat2)):
+        if t.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
+    return plus(input, mm(mat1, mat2), beta, alpha)
+
+
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`; `input` broadcasts.
+
+    Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmv`.
+
+    >>> import retrograd as rg
+    >>> rg.addmv(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]), beta=2)
+    tensor([13.])
+    """
+    if out is not None:
+        scales = {"beta": beta, "alpha": alpha}
+        return write_out(addmv, out, (input, mat, vec), scales)  # type: ignore[no-any-return]
+    if input.ndim == 1 and mat.ndim == 2 and vec.ndim == 1 and input.shape[0] not in (1, len(mat)):
+        n, (rows, columns), k = input.shape[0], mat.shape, vec.shape[0]
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({rows}x{columns}), vec ({k})")
+    return plus(input, mv(mat, vec), beta, alpha)
+
+
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices; `input` broadcasts.
+
+    Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's
+    `baddbmm`.
+
+    >>> import retrograd as rg
+    >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
+    tensor([[[7.]]])
+    """
+    if out is not None:
+        scales = {"beta": beta, "alpha": alpha}
+        return write_out(baddbmm, out, (input, batch1, batch2), scales)  # type: ignore[no-any-return]
+    return plus(input, bmm(batch1, batch2), beta, alpha)
+
+
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts.
+
+    Raises RuntimeError for sizes that do not fit. Source: PyTorch's `addr`.
+
+    >>> import retrograd as rg
+    >>> rg.addr(rg.tensor([[0.5]]), rg.tensor([1.0, 2.0]), rg.tensor([3.0]))
+    tensor([[3.5000],
+            [6.5000]])
+    """
+    if out is not None:
+        scales = {"beta": beta, "alpha": alpha}
+        return write_out(addr, out, (input, vec1, vec2), scales)  # type: ignore[no-any-return]
+    for name, t in (("vec1", vec1), ("vec2", vec2)):
+        if t.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
+    return plus(input, outer(vec1, vec2), beta, alpha)
+
+
+# -- matrices ----------------------------------------------------------------------------------
+
+
+def trace(input: Tensor) -> Tensor:
+    """Sum of the diagonal of a matrix; 0-d.
+
+    Raises RuntimeError for other ranks. Source: PyTorch's `trace`.
+
+    >>> import retrograd as rg
+    >>> rg.trace(rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return input.diagonal().sum()  # type: ignore[no-any-return]
+
+
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Kronecker product: `out[i * len(other) + j] = input[i] * other[j]` in every dimension.
+
+    The shorter shape is filled up with ones in front; the dtypes promote. Source: PyTorch's
+    `kron`.
+
+    >>> import retrograd as rg
+    >>> rg.kron(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
+    tensor([ 1., 10.,  2., 20.])
+    """
+    if out is not None:
+        return write_out(kron, out, (input, other), {})  # type: ignore[no-any-return]
+    n = max(input.ndim, other.ndim)
+    a = (1,) * (n - input.ndim) + tuple(input.shape)
+    b = (1,) * (n - other.ndim) + tuple(other.shape)
+    left = input.reshape([size for m in a for size in (m, 1)])
+    right = other.reshape([size for m in b for size in (1, m)])
+    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])  # type: ignore[no-any-return]
+
+
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The `n`-th power of square matrices `(..., m, m)`, by repeated squaring; n < 0 inverts them.
+
+    Raises RuntimeError for matrices that are not square, LinAlgError where a singular one is to be
+    inverted. Source: PyTorch's `matrix_power`.
+
+    >>> import retrograd as rg
+    >>> rg.matrix_power(rg.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
+    if out is not None:
+        return write_out(matrix_power, out, (input, n), {})  # type: ignore[no-any-return]
+    check_square(input, "matrix_power")
+    if n < 0:
+        return matrix_power(inv(input), -n)
+    if n == 0:
+        ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
+        return blank(input, path=(), layout=None) + new_tensor(ones)  # type: ignore[no-any-return]
+    result: Tensor | None = None
+    square = input
+    while True:
+        n, odd = divmod(n, 2)
+        if odd:
+            result = square if result is None else matmul(result, square)
+        if n == 0:
+            return result if result is not input else input.clone()  # type: ignore[return-value]
+        square = matmul(square, square)
+
+
+def check_square(input: Tensor, name: str) -> None:
+    """Raise unless the tensor holds square matrices."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"linalg.{name}: The input tensor A must have at least 2 dimensions, but has shape "
+            f"{list(input.shape)}."
+        )
+    if input.shape[-1] != input.shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, but they are "
+            f"{input.shape[-2]} by {input.shape[-1]} matrices"
+        )
+
+
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """Product of matrices, bracketed for the fewest multiplications.
+
+    The first may be a row and the last a column, both 1-D. Raises RuntimeError for other ranks and
+    sizes that do not fit. Source: PyTorch's `chain_matmul` and `linalg.multi_dot`.
+
+    >>> import retrograd as rg
+    >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
+    tensor([[6.]])
+    """
+    if out is not None:
+        return write_out(chain_matmul, out, matrices, {})  # type: ignore[no-any-return]
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    if len(matrices) == 1:
+        return matrices[0]
+    last = len(matrices) - 1
+    shapes = [tuple(m.shape) for m in matrices]
+    for i, m in enumerate(matrices):
+        if m.ndim != 2 and not (m.ndim == 1 and i in (0, last)):
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {m.ndim}D")
+        if i and shapes[i - 1][-1] != shapes[i][0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(shapes[i - 1])} and "
+                f"{list(shapes[i])} cannot be multiplied"
+            )
+    first = 1 if len(shapes[0]) == 1 else shapes[0][0]
+    sizes = [first, *(shape[0] for shape in shapes[1:])]
+    sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
+    return bracketed(matrices, cheapest(sizes), 0, last)
+
+
+def cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each run of matrices, the i-th being `sizes[i]` by `sizes[i + 1]`."""
+    count = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    split = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+    return split
+
+
+def bracketed(
+    matrices: Sequence[Tensor], split: dict[tuple[int, int], int], i: int, j: int
+) -> Tensor:
+    """The product of matrices i to j (depth: the number of matrices)."""
+    if i == j:
+        return matrices[i]
+    k = split[i, j]
+    return matmul(bracketed(matrices, split, i, k), bracketed(matrices, split, k + 1, j))
+
+
+def cross(
+    input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Cross product of 3-vectors along `dim`, by default the first dimension of size 3.
+
+    Both have the same number of dimensions and broadcast; nothing is conjugated. Raises
+    RuntimeError where the size is not 3. Source: PyTorch's `cross`.
+
+    >>> import retrograd as rg
+    >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    if out is not None:
+        return write_out(cross, out, (input, other), {"dim": dim})  # type: ignore[no-any-return]
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if dim is None:
+        if 3 not in input.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = input.shape.index(3)
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, "
+            f"{input.ndim - 1}], but got {dim})"
+        )
+    m, n = input.shape[dim], other.shape[dim]
+    if (m, n) != (3, 3):
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {m} and {n}"
+        )
+    if input._array.dtype != other._array.dtype:
+        a, b = (LEGACY[t.dtype.name] for t in (input, other))
+        raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
+    check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
+    return _cross(input, other, dim=dim)  # type: ignore[no-any-return]
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Bilinear map of rows: `y_m = sum_ij x1_i weight_mij x2_j + bias_m`.
+
+    `input1` is `(..., i)`, `input2` `(..., j)`, `weight` `(m, i, j)`, `bias` `(m)`; the result
+    `(..., m)`. Raises RuntimeError for sizes that do not fit. Source: PyTorch's `bilinear`.
+
+    >>> import retrograd as rg
+    >>> x, y = rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0]])
+    >>> rg.bilinear(x, y, rg.tensor([[[1.0, 0.0], [0.0, 1.0]]]))
+    tensor([[11.]])
+    """
+    check_bilinear(input1, input2, weight, bias)
+    m, i, j = weight.shape
+    half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
+    half = half.reshape(*input1.shape[:-1], m, j)
+    product = matmul(half, input2.unsqueeze(-1)).squeeze(-1)
+    return product if bias is None else product + bias  # type: ignore[no-any-return]
+
+
+def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Raise unless the arguments of `bilinear` fit together."""
+    if x.ndim != y.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {x.ndim} and {y.ndim}")
+    for dim, (a, b) in enumerate(zip(x.shape[:-1], y.shape[:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}"
+            )
+    for number, t in ((1, x), (2, y)):
+        if t.shape[-1] != weight.shape[number]:
+            raise RuntimeError(
+                f"bilinear(): input{number} size does not match weight size: got {t.shape[-1]} "
+                f"but expected {weight.shape[number]}"
+            )
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
+            f"{weight.shape[0]}"
+        )
+
+
+for function in (addmm, addmv, baddbmm, addr, trace, kron, matrix_power, cross):
+    method(function)
+for function in (addmm, addmv, baddbmm, addr):
+    method(in_place(function))

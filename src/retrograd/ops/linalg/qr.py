@@ -1,0 +1,236 @@
+"""QR factorization and Householder reflectors.
+
+NOTE [Reflectors as one product] The reflectors 1 - tau_i v_i v_i^H, one after another, are
+1 - V T V^H with T = (1 + D S)^-1 D, where D holds the tau and S the part of V^H V above the
+diagonal (R. Schreiber and C. Van Loan, SIAM J. Sci. Stat. Comput. 10, 1989). So their products are
+a few matrix products and a triangular system, which give the derivatives as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels import lapack
+from ..core import return_types
+from .checks import check_matrix, check_same_dtype, identity, write_all
+from .solve import solve_triangular
+
+__all__ = ["geqrf", "orgqr", "ormqr"]
+
+# -- QR --------------------------------------------------------------------------------------------
+
+NOT_UNIQUE = (
+    "The QR decomposition is not differentiable when mode='complete' and nrows > ncols. The last "
+    "columns of Q are any basis of what remains; use mode='reduced'"
+)
+
+
+def square_qr_input(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
+    """For at least as many rows as columns, R square."""
+    product = gr @ xp.adjoint(r) - xp.adjoint(q) @ gq
+    half = (xp.triu(product, diagonal=0) + xp.triu(product, diagonal=1)) * 0.5
+    both = gq + q @ (half + xp.adjoint(half))
+    return xp.adjoint(xp.solve_triangular(r, xp.adjoint(both), upper=True, unit=False))
+
+
+def qr_input(xp: Any, g: Any, q: Any, r: Any, mode: str) -> Any:
+    """The leading columns make Q; those beyond, A2 = Q R2, turn with it."""
+    gq, gr = g
+    m, n = q.shape[-2], r.shape[-1]
+    if m >= n:
+        if mode == "complete" and m > n:
+            raise RuntimeError(NOT_UNIQUE)
+        return square_qr_input(xp, gq, gr, q, r)
+    whole = [slice(None)] * (r.ndim - 1)
+    head, rest = (*whole, slice(0, m)), (*whole, slice(m, n))
+    gr2, r2 = xp.slice(gr, index=rest), xp.slice(r, index=rest)
+    gq = gq + q @ r2 @ xp.adjoint(gr2)
+    first = square_qr_input(xp, gq, xp.slice(gr, index=head), q, xp.slice(r, index=head))
+    return xp.cat(first, q @ gr2, dim=r.ndim - 1)
+
+
+_qr = declare(
+    "qr(input, *, mode) -> q, r",
+    lapack.qr,
+    input=qr_input,
+    batch="leading",
+    examples=[
+        example("3x3", mode="reduced"),
+        example("4x2", mode="reduced"),
+        example("2x2x3", mode="complete"),
+        example("0x2", mode="reduced"),
+        example("2x0", mode="reduced"),
+        example("0x2x2", mode="reduced"),
+    ],
+    node_name="LinalgQrBackward0",
+)
+
+
+def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+    """(Q, R) with A = Q R: orthonormal columns and an upper triangle, for `(..., m, n)`.
+
+    `mode` "reduced" gives Q `(..., m, k)` and R `(..., k, n)` for the smaller size k, "complete"
+    square Q and R `(..., m, n)`, "r" an empty Q. Where m > n the complete Q has no derivative.
+    Raises RuntimeError for another mode and for integers. Source: PyTorch's `linalg.qr`; with mode
+    "r" it is differentiable here.
+
+    >>> import retrograd as rg
+    >>> Q, R = rg.linalg.qr(rg.tensor([[3.0], [4.0]]))
+    >>> (Q @ R).flatten()
+    tensor([3., 4.])
+    """
+    check_matrix(A, "linalg.qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
+    Q, R = _qr(A, mode="reduced" if mode == "r" else mode)
+    result = return_types.linalg_qr(new_tensor(np.empty(0, A.dtype.numpy)) if mode == "r" else Q, R)
+    return result if out is None else write_all(qr, out, result)
+
+
+# -- reflectors ------------------------------------------------------------------------------------
+
+
+def packed_input(xp: Any, g: Any) -> Any:
+    """The formula of packed reflectors: not implemented, nor in PyTorch."""
+    raise NotImplementedError(
+        "the derivative for 'geqrf' is not implemented. linalg.qr(A) is differentiable; where no "
+        "gradient is wanted, pass x.detach()"
+    )
+
+
+_geqrf = declare(
+    "geqrf(input) -> a, tau",
+    lapack.reflectors,
+    input=packed_input,
+    batch="leading",
+    examples=[example("3x2:int<5")],
+)
+
+
+def geqrf(input: Tensor, *, out: Any = None) -> Any:
+    """(a, tau): R on and above the diagonal, Householder vectors below, and their factors.
+
+    As LAPACK's geqrf; for `orgqr` and `ormqr`. Not differentiable. Source: PyTorch's `geqrf`.
+
+    >>> import retrograd as rg
+    >>> a, tau = rg.geqrf(rg.tensor([[3.0], [4.0]]))
+    >>> a[0], tau
+    (tensor([-5.]), tensor([1.6000]))
+    """
+    check_matrix(input, "torch.geqrf", "input")
+    result = return_types.geqrf(*_geqrf(input))
+    return result if out is None else write_all(geqrf, out, result)
+
+
+def check_reflectors(input: Tensor, tau: Tensor, name: str) -> None:
+    """Raise unless there are at most as many factors as columns, and those as rows."""
+    check_matrix(input, name, "input")
+    m, n = input.shape[-2:]
+    if m < n:
+        raise RuntimeError(
+            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1], but the "
+            f"shape is {list(input.shape)}"
+        )
+    if not tau.ndim or n < tau.shape[-1]:
+        raise RuntimeError(
+            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1], but the "
+            f"shapes are {list(input.shape)} and {list(tau.shape)}"
+        )
+    if tau.ndim != input.ndim - 1 or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, of the same stack, but "
+            f"got shapes {list(tau.shape)} and {list(input.shape)}"
+        )
+    check_same_dtype(input, tau, name)
+
+
+def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tensor:
+    """Q @ other or Q^H @ other: NOTE [Reflectors as one product]."""
+    k = tau.shape[-1]
+    vectors = input[..., :k].tril(-1) + identity(input, input.shape[-2], k)
+    turned = vectors.mH
+    scale = tau.unsqueeze(-1)
+    system = scale * (turned @ vectors)  # its diagonal is not read
+    inside = turned @ other
+    if adjoint:
+        inside = solve_triangular(system.mH, inside, upper=False, unitriangular=True)
+        inside = scale.conj() * inside
+    else:
+        inside = solve_triangular(system, scale * inside, upper=True, unitriangular=True)
+    return other - vectors @ inside  # type: ignore[no-any-return]
+
+
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first n columns of a product of Householder reflectors, of `input` `(..., m, n)`.
+
+    The columns below the diagonal hold the vectors, `tau` `(..., k)` their factors, k <= n <= m.
+    Raises RuntimeError for other shapes. Source: PyTorch's `linalg.householder_product`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.householder_product(*rg.geqrf(rg.tensor([[3.0], [4.0]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+    if out is not None:
+        return write_out(householder_product, out, (input, tau), {})  # type: ignore[no-any-return]
+    check_reflectors(input, tau, "torch.linalg.householder_product")
+    m, n = input.shape[-2:]
+    return reflected(input, tau, identity(input, m, n).expand(input.shape), False)
+
+
+def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The same as `linalg.householder_product`.
+
+    >>> import retrograd as rg
+    >>> rg.orgqr(*rg.geqrf(rg.tensor([[3.0], [4.0]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+    return householder_product(input, tau, out=out)
+
+
+def ormqr(
+    input: Tensor,
+    tau: Tensor,
+    other: Tensor,
+    left: bool = True,
+    transpose: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Q @ other, with the square Q of the reflectors in `input` and `tau`; see `geqrf`.
+
+    If not `left`, other @ Q; if `transpose`, Q^H for Q. Raises RuntimeError for sizes that do not
+    fit. Source: PyTorch's `ormqr`.
+
+    >>> import retrograd as rg
+    >>> a, tau = rg.geqrf(rg.tensor([[3.0], [4.0]]))
+    >>> rg.ormqr(a, tau, rg.tensor([[3.0], [4.0]]), transpose=True).round()
+    tensor([[-5.],
+            [ 0.]])
+    """
+    if out is not None:
+        return write_out(ormqr, out, (input, tau, other, left, transpose), {})  # type: ignore[no-any-return]
+    check_reflectors(input, tau, "torch.ormqr")
+    check_same_dtype(input, other, "torch.ormqr")
+    side = -2 if left else -1
+    if other.ndim < 2 or other.shape[side] != input.shape[-2]:
+        raise RuntimeError(
+            f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2], but the shapes "
+            f"are {list(other.shape)} and {list(input.shape)}"
+        )
+    if left:
+        return reflected(input, tau, other, transpose)
+    return reflected(input, tau, other.mH, not transpose).mH  # type: ignore[no-any-return]
+
+
+for function in (geqrf, orgqr, ormqr):
+    method(function)

@@ -1,0 +1,313 @@
+"""Linear systems and inverses: general, triangular, of tensors; records and public functions.
+
+Each record gives `info` beside its result instead of raising, so that formulas may use it on
+singular matrices; the public functions raise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ...kernels import lapack
+from ..core import batching, return_types
+from ..core.dims import normalize_dim
+from .checks import (
+    check_matrix,
+    check_same_dtype,
+    check_square,
+    check_system,
+    raise_failed,
+    write_all,
+)
+
+__all__ = ["inverse"]
+
+SINGULAR = (
+    "linalg.inv: {where}The diagonal element {info} is zero, the inversion could not be completed "
+    "because the input matrix is singular. linalg.pinv(A) exists for every matrix."
+)
+UNSOLVABLE = (
+    "torch.linalg.solve: {where}The solver failed because the input matrix is singular. "
+    "linalg.lstsq(A, B) solves as well as possible."
+)
+
+
+def solve_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
+    """-A^-H g X^H."""
+    return -(xp.solve_ex(xp.adjoint(input), g)[0] @ xp.adjoint(out))
+
+
+_solve_ex = declare(
+    "solve_ex(input, other) -> out, info",
+    lapack.solve,
+    input=solve_input,
+    other=lambda xp, g, input: xp.solve_ex(xp.adjoint(input), g)[0],
+    nondiff=["info"],
+    linear="other",
+    batch=batching.solve_ex,
+    examples=[
+        example("3x3, 3x2"),
+        example("2x2x2, 2x1"),
+        example("2x2, 3x2x1"),
+        example("0x0, 0x2"),
+        example("2x2, 2x0"),
+    ],
+    node_name="LinalgSolveExBackward0",
+)
+
+_inv_ex = declare(
+    "inv_ex(input) -> out, info",
+    lapack.inv,
+    input=lambda xp, g, out: -(xp.adjoint(out) @ g @ xp.adjoint(out)),
+    nondiff=["info"],
+    batch="leading",
+    examples=[example("3x3"), example("2x2x2"), example("0x0"), example("0x2x2")],
+    node_name="LinalgInvExBackward0",
+)
+
+
+def triangle(xp: Any, x: Any, upper: bool, unit: bool) -> Any:
+    """The part of a triangular matrix that `solve_triangular` reads."""
+    return xp.triu(x, diagonal=int(unit)) if upper else xp.tril(x, diagonal=-int(unit))
+
+
+def triangular_input(xp: Any, g: Any, input: Any, out: Any, upper: bool, unit: bool) -> Any:
+    """The same as for a full matrix, of which only the triangle counts."""
+    back = xp.solve_triangular(xp.adjoint(input), g, upper=not upper, unit=unit)
+    return -triangle(xp, back @ xp.adjoint(out), upper, unit)
+
+
+_solve_triangular = declare(
+    "solve_triangular(input, other, *, upper, unit)",
+    lapack.solve_triangular,
+    input=triangular_input,
+    other=lambda xp, g, input, upper, unit: xp.solve_triangular(
+        xp.adjoint(input), g, upper=not upper, unit=unit
+    ),
+    linear="other",
+    domain=(0.5, 2.0),
+    batch=batching.aligned("solve_triangular"),
+    examples=[
+        example("3x3, 3x2", upper=True, unit=False),
+        example("3x3, 3x2", upper=False, unit=True),
+        example("2x2x2, 2x1", upper=False, unit=False),
+        example("2x2, 2x2x1", upper=True, unit=True),
+        example("0x0, 0x1", upper=True, unit=False),
+    ],
+    node_name="LinalgSolveTriangularBackward0",
+)
+
+# -- inverses --------------------------------------------------------------------------------------
+
+
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of square matrices `(..., n, n)`, floating or complex.
+
+    Raises LinAlgError for a singular matrix, RuntimeError for other shapes and dtypes. Where only
+    `inv(A) @ B` is wanted, `linalg.solve(A, B)` is faster and more accurate. Source: PyTorch's
+    `linalg.inv`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.inv(rg.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    if out is not None:
+        return write_out(inv, out, (A,), {})  # type: ignore[no-any-return]
+    check_square(A, "linalg.inv")
+    result, info = _inv_ex(A)
+    raise_failed(info, SINGULAR)
+    return result  # type: ignore[no-any-return]
+
+
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of square matrices: `linalg.inv`.
+
+    >>> import retrograd as rg
+    >>> rg.inverse(rg.tensor([[2.0]]))
+    tensor([[0.5000]])
+    """
+    return inv(input, out=out)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+    """(inverse, info): like `inv`, without an error for singular matrices unless `check_errors`.
+
+    `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot; the inverse then
+    holds NaN and infinities. Source: PyTorch's `linalg.inv_ex`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.inv_ex(rg.zeros(2, 2)).info
+    tensor(1, dtype=retrograd.int32)
+    """
+    check_square(A, "linalg.inv")
+    result = return_types.linalg_inv_ex(*_inv_ex(A))
+    if check_errors:
+        raise_failed(result.info, SINGULAR)
+    return result if out is None else write_all(inv_ex, out, result)
+
+
+# -- systems ---------------------------------------------------------------------------------------
+
+
+def holds_vectors(A: Tensor, B: Tensor) -> bool:
+    """Whether `solve` takes B as a stack of vectors: 1-D, or as many as there are matrices A."""
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
+    check_square(A, "linalg.solve")
+    check_same_dtype(A, B, "linalg.solve")
+    vectors = holds_vectors(A, B)
+    if vectors and not left:
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+            "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    right = B.unsqueeze(-1) if vectors else B
+    if right.ndim < 2:
+        raise RuntimeError(
+            "linalg.solve: B must be a vector or matrices, but it is 0-D. A division is B / A"
+        )
+    check_system(A, right, "linalg.solve", left)
+    if not left:
+        result, info = _solve_ex(transposed_tensor(A), transposed_tensor(right))
+        return transposed_tensor(result), info
+    result, info = _solve_ex(A, right)
+    return result.squeeze(-1) if vectors else result, info
+
+
+def transposed_tensor(x: Tensor) -> Tensor:
+    """Rows and columns exchanged."""
+    return x.transpose(-2, -1)  # type: ignore[no-any-return]
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """The solution X of A X = B (of X A = B if not `left`), for square A `(..., n, n)`.
+
+    `B` is `(..., n, k)`, stacks broadcast; or vectors: `(n)`, or `(..., n)` with the stack of A.
+    Raises LinAlgError for a singular A; RuntimeError for sizes that do not fit and for different
+    dtypes. Source: PyTorch's `linalg.solve`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.solve(rg.tensor([[2.0, 0.0], [0.0, 4.0]]), rg.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+    if out is not None:
+        return write_out(solve, out, (A, B), {"left": left})  # type: ignore[no-any-return]
+    result, info = _solve(A, B, left)
+    raise_failed(info, UNSOLVABLE)
+    return result
+
+
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
+) -> Any:
+    """(result, info): like `solve`, without an error for singular matrices unless `check_errors`.
+
+    `info` is as in `inv_ex`. Source: PyTorch's `linalg.solve_ex`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.solve_ex(rg.eye(2), rg.ones(2)).result
+    tensor([1., 1.])
+    """
+    result = return_types.linalg_solve_ex(*_solve(A, B, left))
+    if check_errors:
+        raise_failed(result.info, UNSOLVABLE)
+    return result if out is None else write_all(solve_ex, out, result)
+
+
+def solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The solution X of A X = B (of X A = B if not `left`), for triangular A `(..., n, n)`.
+
+    Only the upper or the lower triangle of A is read, and no diagonal if `unitriangular`; its
+    gradient is 0 elsewhere. `B` is `(..., n, k)`, stacks broadcast. A zero on the diagonal gives
+    infinities. Raises RuntimeError for sizes that do not fit and different dtypes. Source:
+    PyTorch's `linalg.solve_triangular`.
+
+    >>> import retrograd as rg
+    >>> A, B = rg.tensor([[2.0, 1.0], [0.0, 4.0]]), rg.tensor([[4.0], [8.0]])
+    >>> rg.linalg.solve_triangular(A, B, upper=True)
+    tensor([[1.],
+            [2.]])
+    """
+    if out is not None:
+        params = {"upper": upper, "left": left, "unitriangular": unitriangular}
+        return write_out(solve_triangular, out, (A, B), params)  # type: ignore[no-any-return]
+    check_square(A, "linalg.solve_triangular")
+    check_matrix(B, "linalg.solve_triangular", "B")
+    check_same_dtype(A, B, "linalg.solve_triangular")
+    check_system(A, B, "linalg.solve_triangular", left)
+    if left:
+        return _solve_triangular(A, B, upper=upper, unit=unitriangular)  # type: ignore[no-any-return]
+    turned = transposed_tensor(A), transposed_tensor(B)
+    return transposed_tensor(_solve_triangular(*turned, upper=not upper, unit=unitriangular))
+
+
+# -- tensors ---------------------------------------------------------------------------------------
+
+
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse for `tensordot` over `ind` dimensions: of the shape with the rest in front.
+
+    The first `ind` sizes multiply to the same number as the others. Raises RuntimeError if not,
+    LinAlgError if singular. Source: PyTorch's `linalg.tensorinv`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.tensorinv(rg.eye(6).reshape(2, 3, 6)).shape
+    retrograd.Size([6, 2, 3])
+    """
+    if out is not None:
+        return write_out(tensorinv, out, (A,), {"ind": ind})  # type: ignore[no-any-return]
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    first, rest = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if math.prod(first) != math.prod(rest):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
+        )
+    return inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first)  # type: ignore[no-any-return]
+
+
+def tensorsolve(
+    A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The solution X of `tensordot(A, X, X.ndim) = B`; `dims` of A are moved to its end first.
+
+    Raises RuntimeError where A is not square as a matrix from X to B, LinAlgError if singular.
+    Source: PyTorch's `linalg.tensorsolve`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.tensorsolve(rg.eye(6).reshape(2, 3, 6), rg.ones(2, 3)).shape
+    retrograd.Size([6])
+    """
+    if out is not None:
+        return write_out(tensorsolve, out, (A, B), {"dims": dims})  # type: ignore[no-any-return]
+    if dims is not None:
+        moved = [normalize_dim(dim, A.ndim) for dim in dims]
+        A = A.movedim(moved, list(range(A.ndim - len(moved), A.ndim)))
+    shape = tuple(A.shape[B.ndim :])
+    size = math.prod(shape)
+    if size != math.prod(A.shape[: B.ndim]) or size != math.prod(B.shape):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}. "
+            f"A has shape {list(A.shape)}, B {list(B.shape)}"
+        )
+    return solve(A.reshape(size, size), B.reshape(size)).reshape(shape)  # type: ignore[no-any-return]
+
+
+method(inverse)

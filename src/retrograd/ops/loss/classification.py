@@ -1,0 +1,414 @@
+"""Losses of classes: cross-entropy, negative log-likelihood, margins.
+
+NOTE [Class targets]
+1. A target is a class index per sample, int64 or uint8, or for `cross_entropy` a probability per
+   class, floating. The class dimension of the input is 1, or 0 where there is no batch.
+2. Every sample has a share in the loss: its class's weight, and 0 where its target is
+   `ignore_index`. "mean" divides by the sum of the shares.
+3. Weights are constants; the input, and target probabilities, are differentiable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...engine.namespaces import recorded
+from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ..activation.piecewise import logsigmoid
+from .cross_entropy import Rows, fused_cross_entropy, highest
+from .elementwise import check_floating, check_real, check_tensors, legacy, reduced, reduction_of
+
+__all__ = [
+    "cross_entropy",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+]
+
+
+# -- targets ------------------------------------------------------------------------------------
+
+
+def _check_indices(target: Tensor) -> None:
+    if target._array.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {legacy(target)}. Convert the "
+            "class indices: target.long()"
+        )
+
+
+def _check_weight(weight: Tensor | None, classes: int, input: Tensor) -> None:
+    if weight is None:
+        return
+    if weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.shape)}"
+        )
+    if weight._array.dtype != input._array.dtype:
+        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(weight)}")
+
+
+def _check_sizes(input: Tensor, target: Tensor) -> None:
+    """Raise unless the target has one index for each sample, (N,) or (N, d1, ...)."""
+    shape, found = input._array.shape, target._array.shape
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(shape) == 1:
+        if target._array.size != 1 or len(found) > 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {list(found)}"
+            )
+        return
+    if found[:1] != shape[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size "
+            f"({found[0] if found else 0})."
+        )
+    wanted = (shape[0], *shape[2:])
+    if found != wanted:
+        if len(shape) == 2:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(found)}")
+
+
+def shares(
+    target: Any, classes: int, ignore_index: int, weight: Any, dtype: Any
+) -> tuple[Any, Any, float]:
+    """The indices with ignored ones as 0, the share of each (None: all 1), and the shares' sum.
+
+    Raises IndexError for an index that is no class.
+    """
+    size = target.size
+    highest = int(target.view(np.uint64 if target.itemsize == 8 else np.uint8).max(initial=0))
+    if highest < classes and not 0 <= ignore_index < classes:  # a negative index is highest too
+        if weight is None:
+            return target, None, float(size)
+        share = weight[target]
+        return target, share, float(share.sum())
+    valid = target != ignore_index
+    wrong = target[valid & ((target < 0) | (target >= classes))]
+    if wrong.size:
+        raise IndexError(f"Target {wrong[0]} is out of bounds.")
+    indices = np.where(valid, target, 0)
+    share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
+    return indices, share, float(share.sum())
+
+
+def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """One sample as a batch of one."""
+    return input.reshape(1, -1), target.reshape(1)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-input[target], for `input` log-probabilities: (C,), (N, C) or (N, C, d1, ...); reduced.
+
+    `target` holds class indices, (N,) or (N, d1, ...); those equal to `ignore_index` do not count.
+    `weight`, (C,), is the share of each class; "mean" divides by the shares' sum. Raises IndexError
+    for an index that is no class, ValueError for another batch size. Source: PyTorch's `nll_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.nll_loss(rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0]))
+    tensor(2.5000)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("nll_loss", input=input, target=target)
+    check_floating("nll_loss", input)
+    _check_sizes(input, target)
+    _check_indices(target)
+    if isinstance(target._array, Interpreted) and weight is None:
+        return _unseen_losses(input, target, ignore_index, reduction)
+    if input._array.ndim == 1:
+        loss = nll_loss(*_unbatched(input, target), weight, None, ignore_index, None, reduction)
+        return loss.reshape(()) if reduction == "none" else loss
+    classes = input._array.shape[1]
+    _check_weight(weight, classes, input)
+    indices, share, total = shares(
+        target._array,
+        classes,
+        ignore_index,
+        None if weight is None else weight._array,
+        input._array.dtype,
+    )
+    index = new_tensor(indices.astype(np.int64, copy=False)).unsqueeze(1)
+    loss = -input.gather(1, index).squeeze(1)
+    if share is not None:
+        loss = (loss * new_tensor(share)).where(new_tensor(share != 0), 0.0)
+    return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross-entropy of softmax(input), logits of shape (C,), (N, C) or (N, C, d1, ...).
+
+    `target` holds class indices as for `nll_loss`, or, in the input's shape, probabilities. A part
+    `label_smoothing` of each target is spread evenly over the classes. Stable for logits of any
+    size. Raises IndexError for an index that is no class, ValueError for another batch size,
+    NotImplementedError for complex logits. Source: PyTorch's `cross_entropy`.
+
+    >>> import retrograd as rg
+    >>> logits = rg.tensor([[0.0, 0.0]], requires_grad=True)
+    >>> loss = rg.nn.functional.cross_entropy(logits, rg.tensor([1])); loss
+    tensor(0.6931, grad_fn=<NllLossBackward0>)
+    >>> loss.backward(); logits.grad
+    tensor([[ 0.5000, -0.5000]])
+    """
+    if (  # the usual call, checked in the fewest steps: it is timed
+        weight is None
+        and reduction == "mean"
+        and not label_smoothing
+        and size_average is reduce is None
+        and isinstance(input, Tensor)
+        and isinstance(target, Tensor)
+        and input._array.ndim == 2
+        and input._array.dtype.kind == "f"
+        and target._array.dtype == np.int64
+        and target._array.shape == input._array.shape[:1]
+        and target._array.size
+        and target._array.__class__ is input._array.__class__ is np.ndarray
+    ):
+        logits, indices = input._array, target._array
+        if highest(indices) < logits.shape[1] and ignore_index < 0:
+            return fused_cross_entropy(  # type: ignore[no-any-return]
+                input, target, None, scale=1.0 / len(indices), rows=Rows()
+            )
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("cross_entropy_loss", input=input, target=target)
+    if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
+        return _unseen_targets(input, target, ignore_index, reduction)
+    check_real("cross_entropy", input)
+    check_floating("cross_entropy", input)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target._array.shape == input._array.shape:
+        return _soft_targets(input, target, weight, ignore_index, reduction, label_smoothing)
+    _check_sizes(input, target)
+    _check_indices(target)
+    if input._array.ndim == 1:
+        one = _unbatched(input, target)
+        loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
+        return loss.reshape(()) if reduction == "none" else loss
+    fused = input._array.ndim == 2 and input._array.dtype.kind == "f"
+    if fused and reduction != "none" and label_smoothing == 0:
+        _check_weight(weight, input._array.shape[1], input)
+        indices, share, total = shares(
+            target._array,
+            input._array.shape[1],
+            ignore_index,
+            None if weight is None else weight._array,
+            input._array.dtype,
+        )
+        scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
+        found = target if indices is target._array else new_tensor(indices)
+        return fused_cross_entropy(  # type: ignore[no-any-return]
+            input,
+            found,
+            None if share is None else new_tensor(share[:, None]),
+            scale=scale,
+            rows=Rows() if input._array.__class__ is np.ndarray else None,
+        )
+    log_p = input.log_softmax(1)
+    loss = nll_loss(log_p, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0:
+        return loss
+    spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
+    part = label_smoothing / input._array.shape[1]
+    return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
+
+
+def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    """Cross-entropy for targets whose values cannot be looked at: they are a batch."""
+    if target._array.dtype.kind in "fV":
+        return _soft_targets(input, target, None, ignore_index, reduction, 0.0)
+    _check_sizes(input, target)
+    log_p = input.log_softmax(min(1, input._array.ndim - 1))
+    return _unseen_losses(log_p, target, ignore_index, reduction)
+
+
+def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    """The negative log-probabilities at such targets, reduced."""
+    dim = min(1, log_p._array.ndim - 1)
+    counts = target != ignore_index
+    index = recorded.where(counts, target, recorded.zeros_like(target)).unsqueeze(dim)
+    loss = -log_p.gather(dim, index).squeeze(dim)
+    loss = recorded.where(counts, loss, recorded.zeros_like(loss))
+    if reduction == "mean":
+        return loss.sum() / counts.sum()  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
+
+
+def _smooth_part(
+    log_p: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The loss for targets spread over all classes, each with its weight; reduced."""
+    ndim, classes = log_p._array.ndim, log_p._array.shape[1]
+    weights = None if weight is None else weight._array
+    _, share, total = shares(target._array, classes, ignore_index, weights, log_p._array.dtype)
+    if weight is not None:
+        log_p = log_p * weight.reshape(-1, *(1,) * (ndim - 2))
+    loss = -log_p.sum(1)
+    if share is not None:
+        loss = loss.where(new_tensor(target._array != ignore_index), 0.0)
+    return loss.sum() / total if reduction == "mean" else reduced(loss, reduction)
+
+
+def _soft_targets(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Tensor:
+    """Cross-entropy where the target has a probability for each class."""
+    if target._array.dtype.kind not in "fV":
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got "
+            f"{legacy(target)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    dim = 1 if input._array.ndim > 1 else 0
+    classes = input._array.shape[dim]
+    _check_weight(weight, classes, input)
+    if label_smoothing:
+        target = target * (1.0 - label_smoothing) + label_smoothing / classes
+    product = input.log_softmax(dim) * target
+    if weight is not None:
+        product = product * weight.reshape(-1, *(1,) * max(0, input._array.ndim - 2))
+    loss = -product.sum(dim)
+    if reduction == "mean":
+        samples = input._array.size // max(1, classes)
+        return loss.sum() / samples  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
+
+
+# -- margins ------------------------------------------------------------------------------------
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the wrong classes of max(0, margin - input[target] + input[class])^p; reduced.
+
+    `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
+    class, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
+    tensor(0.7500)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    check_real("multi_margin_loss", input)
+    if input._array.ndim < 2:
+        one = _unbatched(input, target)
+        loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
+        return loss.reshape(target.shape) if reduction == "none" else loss
+    samples, classes = input._array.shape
+    indices = target._array
+    if indices.shape != (samples,):
+        raise RuntimeError(
+            f"inconsistent target size, expected {samples} but got {list(target.shape)}"
+        )
+    if ((indices < 0) | (indices >= classes)).any():
+        raise RuntimeError("target out of range")
+    right = np.arange(classes) == indices[:, None]
+    gap = (input - input.gather(1, target.unsqueeze(1)) + margin).clamp_min(0.0)
+    gap = gap.where(new_tensor(~right), 0.0)
+    loss = gap if p == 1 else gap * gap
+    if weight is not None:
+        loss = loss * new_tensor(weight._array[indices][:, None])
+    return reduced(loss.sum(1) / classes, reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Sum over right and wrong classes of max(0, 1 - (input[right] - input[wrong])), over C.
+
+    Each row of `target` lists the right classes up to its first -1. Raises RuntimeError where the
+    shapes differ. Source: PyTorch's `multilabel_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> x, y = rg.tensor([[0.1, 0.2, 0.4, 0.8]]), rg.tensor([[3, 0, -1, 1]])
+    >>> rg.nn.functional.multilabel_margin_loss(x, y)
+    tensor(0.8500)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input._array.shape != target._array.shape:
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    if input._array.ndim < 2:
+        one = input.reshape(1, -1), target.reshape(1, -1)
+        loss = multilabel_margin_loss(*one, reduction=reduction)
+        return loss.reshape(()) if reduction == "none" else loss
+    classes = input._array.shape[1]
+    if ((target._array < -1) | (target._array >= classes)).any():
+        raise RuntimeError(
+            f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "
+            "-1 after the last"
+        )
+    listed = np.logical_and.accumulate(target._array >= 0, 1)
+    indices = np.where(listed, target._array, 0)
+    right = np.zeros(input._array.shape, np.bool_)
+    rows = np.nonzero(listed)[0]
+    right[rows, indices[listed]] = True
+    gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0
+    counted = new_tensor(listed[:, :, None] & ~right[:, None, :])
+    loss = gaps.clamp_min(0.0).where(counted, 0.0).sum((1, 2)) / classes
+    return reduced(loss, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the last dimension of the binary cross-entropies of sigmoid(input); reduced.
+
+    Source: PyTorch's `multilabel_soft_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.multilabel_soft_margin_loss(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    return reduced((loss if weight is None else loss * weight).mean(-1), reduction)

@@ -1,0 +1,413 @@
+"""Losses between a prediction and a target, elementwise ones first, with PyTorch's reductions.
+
+Losses of |input - target| take complex values too: |z| is the modulus, the loss is real, and its
+gradient is the direction of steepest ascent (PyTorch refuses complex input for mse_loss and
+huber_loss). Losses of classes are in `classification`, of pairs and triples of vectors in `metric`,
+of distributions in `divergence`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY, check_broadcast, check_cast
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, new_tensor
+from ...kernels import sums
+from ..core import batching
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "huber_loss",
+    "l1_loss",
+    "mse_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+]
+
+OTHER_SIZE = (
+    "Using a target size ({target}) that is different to the input size ({input}). This will "
+    "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
+)
+
+
+# -- reductions and checks ----------------------------------------------------------------------
+
+
+def reduction_of(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
+    """The reduction asked for, by its name or by the two older arguments.
+
+    Raises ValueError for another name than "none", "mean" and "sum".
+    """
+    if size_average is not None or reduce is not None:
+        average = size_average is None or size_average
+        reduction = "none" if reduce is False else "mean" if average else "sum"
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{reduction}' instead.",
+            stacklevel=3,
+        )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The mean, the sum, or the loss itself."""
+    if reduction == "mean":
+        return loss.mean()  # type: ignore[no-any-return]
+    return loss.sum() if reduction == "sum" else loss
+
+
+def check_tensors(name: str, **tensors: Any) -> None:
+    """Raise TypeError unless all are tensors."""
+    for position, (key, value) in enumerate(tensors.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{key}' (position {position}) must be Tensor, not "
+                f"{type(value).__name__}"
+            )
+
+
+def check_floating(name: str, input: Tensor) -> None:
+    """Raise NotImplementedError for integers."""
+    if input._array.dtype.kind not in "fcV":
+        raise NotImplementedError(
+            f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
+        )
+
+
+def check_real(name: str, *tensors: Tensor) -> None:
+    """Raise NotImplementedError for complex values."""
+    for t in tensors:
+        if t._array.dtype.kind == "c":
+            raise NotImplementedError(
+                f'"{name}" not implemented for {t.dtype}: it is defined for real numbers. Take '
+                "x.real, or x.abs()"
+            )
+
+
+def legacy(t: Tensor) -> str:
+    """The name of a tensor's dtype in PyTorch's older messages."""
+    return LEGACY.get(t.dtype.name, t.dtype.name)
+
+
+def warn_size(name: str, input: Tensor, target: Tensor) -> None:
+    """Warn where the target has another shape than the input; raise where they do not broadcast."""
+    if input._array.shape != target._array.shape:
+        check_broadcast(input._array.shape, target._array.shape, name)
+        warnings.warn(OTHER_SIZE.format(target=target.shape, input=input.shape), stacklevel=3)
+
+
+def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    """The loss with a weight for each element; "mean" divides by the sum of the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    if weight._array.shape != loss._array.shape:
+        raise ValueError("Weights and input must have the same size.")
+    loss = loss * weight
+    return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
+
+
+# -- losses of a distance -------------------------------------------------------------------------
+
+
+def _mse_forward(input: Any, target: Any, *, reduction: str) -> Any:
+    d = np.subtract(*dtypes.promote(input, target))
+    if reduction == "none":
+        return (d * d.conj()).real
+    if d.dtype.char == "e":  # whose sum may overflow where the mean does not
+        return _mse_forward(d.astype(np.float32), np.float32(0), reduction=reduction).astype("e")
+    flat = d.ravel()
+    few = flat.size <= sums.CHUNK  # then half the time
+    total = np.vdot(flat, flat) if few else sums.inner(flat, flat).astype(flat.dtype)
+    total = total.real
+    return total if reduction == "sum" else total / flat.dtype.type(d.size).real
+
+
+def mse_input(xp: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
+    """2 g (input - target), with g real; complex input needs no other formula."""
+    d = input - target
+    factor = 2.0 / max(1, math.prod(d.shape)) if reduction == "mean" else 2.0
+    return d * (g * factor)
+
+
+squared_distance = declare(
+    "mse_loss(input, target, *, reduction)",
+    _mse_forward,
+    input=mse_input,
+    target=lambda xp, g, input, target, reduction: -mse_input(xp, g, input, target, reduction),
+    batch=batching.mse_loss,
+    examples=[
+        example("3x4, 3x4", reduction="mean"),
+        example("3x1, 4", reduction="sum"),
+        example("3, 3", reduction="none"),
+        example(", ", reduction="mean"),
+    ],
+    doc="""The squared modulus of the difference, reduced; fused, as the loss of most regressions:
+    one node instead of three, and the difference is not kept.""",
+)
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squared modulus |input - target|^2, reduced by "mean", "sum" or "none".
+
+    Input and target broadcast, with a warning; the result is real. For complex input the gradient
+    is 2 (input - target) per element. Raises NotImplementedError for integers. Source: PyTorch's
+    `mse_loss`, which is real only.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.mse_loss(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("mse_loss", input=input, target=target)
+    if input._array.dtype.kind not in "fcV" and target._array.dtype.kind not in "fc":
+        check_floating("mse_loss", input)
+    warn_size("mse_loss", input, target)
+    if weight is not None:
+        return _weighted(squared_distance(input, target, reduction="none"), weight, reduction)
+    return squared_distance(input, target, reduction=reduction)  # type: ignore[no-any-return]
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The modulus |input - target|, reduced; its gradient is 0 where they are equal.
+
+    Source: PyTorch's `l1_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.l1_loss(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("l1_loss", input=input, target=target)
+    warn_size("l1_loss", input, target)
+    return _weighted((input - target).abs(), weight, reduction)
+
+
+def _huber(d: Tensor, delta: float) -> Tensor:
+    """|d|^2 / 2 below `delta`, then linear; each branch sees only its own values.
+
+    The squared branch is no function of |d|, so that second derivatives at d = 0 exist.
+    """
+    size = d.abs()
+    inner = size < delta
+    near = d.where(inner, 0.0)
+    far = (size - 0.5 * delta).where(~inner, 0.0)
+    square = (near * near.conj()).real if d._array.dtype.kind == "c" else near * near
+    return square * 0.5 + far * delta  # type: ignore[no-any-return]
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """|d|^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target; reduced.
+
+    The result has the dtype of `input`, real for a complex one; that of `target` is no higher.
+    Raises RuntimeError unless delta > 0. Source: PyTorch's `huber_loss`; Huber, 1964.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.huber_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]), reduction="none")
+    tensor([0.5000, 2.5000])
+    """
+    reduction = reduction_of(reduction)
+    check_tensors("huber_loss", input=input, target=target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    check_floating("huber_loss", input)
+    warn_size("huber_loss", input, target)
+    difference = input - target
+    check_cast(difference._array.dtype, input._array.dtype)
+    loss = _huber(difference, delta).to(dtypes.of_numpy(dtypes.real_of(input._array.dtype)))
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """`huber_loss` with delta = beta, divided by beta; `l1_loss` for beta = 0.
+
+    Raises RuntimeError for beta < 0. Source: PyTorch's `smooth_l1_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.smooth_l1_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]))
+    tensor(1.5000)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("smooth_l1_loss", input=input, target=target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    warn_size("smooth_l1_loss", input, target)
+    if beta == 0:
+        return reduced((input - target).abs(), reduction)
+    check_floating("smooth_l1_loss", input)
+    return reduced(_huber(input - target, beta) / beta, reduction)
+
+
+# -- binary classes -----------------------------------------------------------------------------
+
+
+def _log_at_least(x: Any) -> Any:
+    return np.maximum(np.log(x), x.dtype.type(-100))
+
+
+def _bce_forward(input: Any, target: Any) -> Any:
+    return (target - 1) * np.maximum(
+        np.log1p(-input), input.dtype.type(-100)
+    ) - target * _log_at_least(input)
+
+
+_bce = declare(
+    "binary_cross_entropy(input, target)",
+    _bce_forward,
+    input=lambda xp, g, input, target: (
+        g * ((input - target) / xp.maximum((1.0 - input) * input, 1e-12))
+    ),
+    target=lambda xp, g, input: g * (xp.log1p(-input) - xp.log(input)),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    domain=(0.2, 0.8),
+    examples=[example("3x4, 3x4"), example(", ")],
+    doc="""The cross-entropy of two coins, with logarithms not below -100; one formula, because the
+    logarithms' own derivatives at 0 and 1 would be infinite where PyTorch's stay finite.""",
+)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-(t log p + (1 - t) log(1 - p)) for probabilities p in [0, 1], reduced.
+
+    The logarithms are at least -100, and the gradient's denominator p (1 - p) at least 1e-12.
+    `weight` broadcasts. Raises ValueError for a target of another shape, RuntimeError for p outside
+    [0, 1]. Source: PyTorch's `binary_cross_entropy`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([1.0]))
+    tensor(0.6931)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("binary_cross_entropy", input=input, target=target)
+    check_real("binary_cross_entropy", input, target)
+    if input._array.shape != target._array.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        )
+    if input._array.dtype != target._array.dtype:
+        raise RuntimeError(f"Found dtype {legacy(target)} but expected {legacy(input)}")
+    if not ((input._array >= 0) & (input._array <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    loss = _bce(input, target)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def _bce_logits_forward(input: Any, target: Any) -> Any:
+    share = np.where(input > 0, 1 - target, -target)  # lest infinities are subtracted
+    return np.log1p(np.exp(-np.abs(input))) + share * input
+
+
+_bce_with_logits = declare(
+    "binary_cross_entropy_with_logits(input, target)",
+    _bce_logits_forward,
+    input=lambda xp, g, input, target: g * (xp.sigmoid(input) - target),
+    target=lambda xp, g, input: -g * input,
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4, 3x4"), example(", ")],
+    doc="""softplus(input) - input * target without overflow; fused for speed: one node.""",
+)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of sigmoid(input), stable for inputs of any size; reduced.
+
+    `weight` broadcasts to the loss; `pos_weight` multiplies the term of the positive class. Raises
+    ValueError for a target of another shape. Source: PyTorch's `binary_cross_entropy_with_logits`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.binary_cross_entropy_with_logits(rg.tensor([0.0]), rg.tensor([1.0]))
+    tensor(0.6931)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("binary_cross_entropy_with_logits", input=input, target=target)
+    check_real("binary_cross_entropy_with_logits", input, target)
+    check_floating("binary_cross_entropy_with_logits", input)
+    if input._array.shape != target._array.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    if pos_weight is None:
+        loss = _bce_with_logits(input, target)
+    else:
+        ones = new_tensor(np.ones_like(input._array))
+        positive = _bce_with_logits(input, ones)  # softplus(-input)
+        loss = (1 - target) * input + (1 + (pos_weight - 1) * target) * positive
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * input)) for targets 1 and -1, reduced.
+
+    Source: PyTorch's `soft_margin_loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.soft_margin_loss(rg.tensor([0.0]), rg.tensor([1.0]))
+    tensor(0.6931)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    product = -target * input
+    zeros = new_tensor(np.zeros_like(product._array))
+    return reduced(_bce_with_logits(product, zeros), reduction)

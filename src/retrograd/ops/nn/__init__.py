@@ -1,0 +1,1 @@
+"""Functions under the layers: convolution, pooling, normalization, attention, recurrence."""

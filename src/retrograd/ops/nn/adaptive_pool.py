@@ -1,0 +1,197 @@
+"""Adaptive pooling: maxima and means over bins that divide the input, however large it is.
+
+Where the bins are all of one size this is ordinary pooling, and recorded as such.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.dispatch import LEGACY
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ...kernels import pooling
+from .pool import NO_ORDER, Sizes, avg_pool_record, max_pool_record, refuse_complex
+
+__all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
+
+_adaptive_max_pool = declare(
+    "adaptive_max_pool(input, *, size) -> out, indices",
+    lambda x, *, size: pooling.adaptive_max(x, size),
+    input=lambda xp, g, indices, input_shape, size: xp.pool_scatter(
+        g, indices, size=input_shape[-len(size) :]
+    ),
+    nondiff=("indices",),
+    complex=False,
+    batch="leading",
+    examples=[example("2x5", size=(3,)), example("1x4x5", size=(3, 2)), example("0x4", size=(3,))],
+    node_name="AdaptiveMaxPool2DBackward0",
+)
+
+_adaptive_avg_pool = declare(
+    "adaptive_avg_pool(input, *, size)",
+    lambda x, *, size: pooling.adaptive_avg(x, size),
+    input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool_input(
+        g, size=input_shape[-len(size) :]
+    ),
+    linear="input",
+    batch="leading",
+    examples=[example("2x5", size=(3,)), example("1x4x5", size=(3, 2))],
+    node_name="AdaptiveAvgPool2DBackward0",
+)
+
+adaptive_avg_pool_input = declare(
+    "adaptive_avg_pool_input(input, *, size)",
+    lambda g, *, size: pooling.adaptive_avg_input(g, size),
+    input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool(g, size=input_shape[-len(size) :]),
+    linear="input",
+    batch="leading",
+    examples=[example("2x3", size=(5,)), example("1x3x2", size=(4, 5))],
+    doc="""The adjoint of `adaptive_avg_pool`, whose input has spatial sizes `size`.""",
+)
+
+
+def adaptive_size(name: str, dims: int, input: Tensor, output_size: Any) -> Sizes:
+    """The output size of adaptive pooling, None standing for the input's own size."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}"
+        )
+    given = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+    if len(given) != dims:
+        raise RuntimeError(f"{name}: output_size must be {dims}, but got {given}")
+    size = tuple(input.shape[-dims:])
+    wanted = tuple([n if m is None else int(m) for m, n in zip(given, size, strict=True)])
+    if min(wanted) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{wanted}"
+        )
+    for dim, n in enumerate(input.shape):
+        if n == 0 and dim >= input.ndim - dims:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {list(input.shape)} with dimension {dim} being empty"
+            )
+    return wanted
+
+
+def even_kernel(size: Sizes, out: Sizes) -> Sizes | None:
+    """The kernel with which ordinary pooling gives `out`, if the bins are all of one size."""
+    if 0 in out or any(n % m for n, m in zip(size, out, strict=True)):
+        return None
+    return tuple([n // m for n, m in zip(size, out, strict=True)])
+
+
+def adaptive_max_pool(
+    name: str, dims: int, input: Tensor, output_size: Any, return_indices: bool
+) -> Any:
+    """What the adaptive maxima have in common."""
+    out = adaptive_size(name, dims, input, output_size)
+    refuse_complex(name, input, NO_ORDER)
+    kernel = even_kernel(tuple(input.shape[-dims:]), out)
+    if kernel is None:
+        pooled = _adaptive_max_pool(input, size=out)
+    else:
+        none, ones = (0,) * dims, (1,) * dims
+        pooled = max_pool_record(
+            input, kernel=kernel, stride=kernel, padding=none, dilation=ones, ceil=False
+        )
+    return pooled if return_indices else pooled[0]
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over `output_size` bins that divide the last dimension of `(N, C, L)` or `(C, L)`.
+
+    Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Returns, and raises,
+    as `max_pool1d` does. Source: PyTorch's `adaptive_max_pool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
+    tensor([[3., 3.]])
+    """
+    return adaptive_max_pool("adaptive_max_pool1d", 1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
+
+    output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
+    `adaptive_max_pool2d`.
+
+    >>> import retrograd as rg
+    >>> adaptive_max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), (1, None))
+    tensor([[[2., 4.]]])
+    """
+    return adaptive_max_pool("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over bins that divide volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    Source: PyTorch's `adaptive_max_pool3d`.
+
+    >>> import retrograd as rg
+    >>> adaptive_max_pool3d(rg.ones(1, 3, 3, 3), 2).shape
+    retrograd.Size([1, 2, 2, 2])
+    """
+    return adaptive_max_pool("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> Tensor:
+    """What the adaptive means have in common."""
+    out = adaptive_size(name, dims, input, output_size)
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{LEGACY.get(input.dtype.name, input.dtype.name)}'. "
+            "Convert first: x.float()"
+        )
+    kernel = even_kernel(tuple(input.shape[-dims:]), out)
+    if kernel is None:
+        return _adaptive_avg_pool(input, size=out)  # type: ignore[no-any-return]
+    return avg_pool_record(  # type: ignore[no-any-return]
+        input, kernel=kernel, stride=kernel, padding=(0,) * dims, ceil=False, count_pad=True,
+        divisor=None,
+    )  # fmt: skip
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over `output_size` bins that divide the last dimension of `(N, C, L)` or `(C, L)`.
+
+    Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Raises RuntimeError
+    for other ranks and integer dtypes. Source: PyTorch's `adaptive_avg_pool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.adaptive_avg_pool1d(rg.tensor([[1.0, 3.0, 5.0]]), 2)
+    tensor([[2., 4.]])
+    """
+    return adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
+
+    output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
+    `adaptive_avg_pool2d`.
+
+    >>> import retrograd as rg
+    >>> adaptive_avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 1)
+    tensor([[[2.5000]]])
+    """
+    return adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over bins that divide volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    Source: PyTorch's `adaptive_avg_pool3d`.
+
+    >>> import retrograd as rg
+    >>> adaptive_avg_pool3d(rg.ones(1, 3, 3, 3), 2).shape
+    retrograd.Size([1, 2, 2, 2])
+    """
+    return adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)

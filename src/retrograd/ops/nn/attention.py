@@ -1,0 +1,71 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.namespaces import recorded
+from ...engine.tensor import Interpreted, Tensor, new_tensor
+from .dropout import dropout
+
+__all__ = ["scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query @ key^T * scale + mask) @ value: the values, averaged by likeness of the keys.
+
+    query: (..., L, E); key: (..., S, E); value: (..., S, V); returns (..., L, V). `scale` is by
+    default 1/sqrt(E). `attn_mask` broadcasts to (..., L, S): boolean, False where not to look, or
+    added to the scores. `is_causal` lets position i see keys 0 to i. With `enable_gqa` the heads of
+    key and value, dimension -3, are repeated to the query's. A row that sees nothing gives NaN.
+    Complex inputs: the key is not conjugated. Raises RuntimeError for a mask beside `is_causal`.
+    Source: PyTorch's function of this name; Vaswani et al., 2017.
+
+    >>> import retrograd as rg
+    >>> q = rg.zeros(1, 2)
+    >>> k, v = rg.zeros(2, 2), rg.tensor([[1.0], [3.0]])
+    >>> rg.nn.functional.scaled_dot_product_attention(q, k, v)
+    tensor([[2.]])
+    """
+    if attn_mask is not None and is_causal:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True"
+        )
+    rows, columns = query._array.shape[-2], key._array.shape[-2]
+    if scale is None:
+        scale = 1.0 / math.sqrt(query._array.shape[-1])
+    if enable_gqa:
+        heads = query._array.shape[-3]
+        key = key.repeat_interleave(heads // key._array.shape[-3], -3)
+        value = value.repeat_interleave(heads // value._array.shape[-3], -3)
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if is_causal:
+        attn_mask = new_tensor(np.tri(rows, columns, dtype=np.bool_))
+    if attn_mask is not None:
+        scores = scores + _as_bias(attn_mask, scores._array.dtype)
+    weights = dropout(scores.softmax(-1), dropout_p)
+    return weights @ value  # type: ignore[no-any-return]
+
+
+def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
+    """A boolean mask as what to add to the scores: 0 where True, -inf where False."""
+    if mask._array.dtype != np.bool_:
+        return mask
+    if isinstance(mask._array, Interpreted):
+        hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
+        return recorded.where(mask, hidden, hidden - math.inf)  # type: ignore[no-any-return]
+    return new_tensor(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

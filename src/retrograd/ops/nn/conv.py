@@ -1,0 +1,382 @@
+"""Convolutions of one to three spatial dimensions, their transposes, unfold and fold.
+
+`conv`, `conv_input` and `conv_weight` are one trilinear form seen from its three sides: the two
+formulas of each are the other two, conjugated. So they cover every order, and a transposed
+convolution is `conv_input`. The same holds for the pair `im2col` and `col2im`. The arithmetic is in
+`kernels.convolution`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import LEGACY
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ...kernels import convolution, sums
+from ..core import batching
+from ..linalg.bilinear import C_NAMES, name_of
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+]
+
+Sizes = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]
+
+
+def geometry(
+    dims: int = 1, stride: int = 1, padding: int = 0, dilation: int = 1, **more: Any
+) -> dict[str, Any]:
+    """The parameters of an example."""
+    return {
+        "stride": (stride,) * dims,
+        "padding": ((padding, padding),) * dims,
+        "dilation": (dilation,) * dims,
+        **more,
+    }
+
+
+# -- records -----------------------------------------------------------------------------------
+
+
+def _conv_arrays(
+    x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Any:
+    out = convolution.conv(x, w, stride, padding, dilation, groups)
+    if b is not None:
+        out += b.reshape(-1, *[1] * (x.ndim - 2))
+    return out
+
+
+def _conv_input_arrays(
+    g: Any, w: Any, *, size: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Any:
+    return convolution.conv_input(g, w, size, stride, padding, dilation, groups)
+
+
+def _conv_weight_arrays(
+    g: Any, x: Any, *, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Any:
+    return convolution.conv_weight(g, x, kernel, stride, padding, dilation, groups)
+
+
+_conv = declare(
+    "conv(input, weight, bias, *, stride, padding, dilation, groups)",
+    _conv_arrays,
+    input=lambda xp, g, weight, input_shape, stride, padding, dilation, groups: xp.conv_input(
+        g, xp.conj(weight), size=input_shape[2:], stride=stride, padding=padding,
+        dilation=dilation, groups=groups,
+    ),
+    weight=lambda xp, g, input, weight_shape, stride, padding, dilation, groups: xp.conv_weight(
+        g, xp.conj(input), kernel=weight_shape[2:], stride=stride, padding=padding,
+        dilation=dilation, groups=groups,
+    ),
+    bias=lambda xp, g: xp.channel_sum(g),
+    linear="input, bias",
+    batch=batching.conv("conv", "data", "kernel"),
+    examples=[
+        example("2x2x5, 2x2x3, 2", **geometry(padding=1, groups=1)),
+        example("1x2x7, 2x1x3, none", **geometry(stride=2, dilation=2, padding=2, groups=2)),
+        example("2x2x2x2, 3x2x1x1, 3", **geometry(2, groups=1)),
+        example("1x1x4x4, 1x1x2x2, none", **geometry(2, stride=2, padding=1, groups=1)),
+        example("1x1x2x2x3, 1x1x1x2x2, 1", **geometry(3, groups=1)),
+        example("0x2x4, 2x2x2, 2", **geometry(groups=1)),
+    ],
+    node_name="ConvolutionBackward0",
+)  # fmt: skip
+
+conv_input = declare(
+    "conv_input(input, weight, *, size, stride, padding, dilation, groups)",
+    _conv_input_arrays,
+    input=lambda xp, g, weight, stride, padding, dilation, groups: xp.conv(
+        g, xp.conj(weight), None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    weight=lambda xp, g, input, weight_shape, stride, padding, dilation, groups: xp.conv_weight(
+        xp.conj(input), g, kernel=weight_shape[2:], stride=stride, padding=padding,
+        dilation=dilation, groups=groups,
+    ),
+    linear="input | weight",
+    batch=batching.conv("conv_input", "data", "kernel"),
+    examples=[
+        example("2x2x3, 2x2x3", **geometry(size=(5,), groups=1)),
+        example("1x2x3, 2x1x3", **geometry(size=(6,), stride=2, padding=1, groups=2)),
+        example("1x2x2x2, 2x2x1x1", **geometry(2, size=(2, 2), groups=1)),
+        example(
+            "1x1x3, 1x2x2", size=(5,), stride=(1,), padding=((0, -1),), dilation=(1,), groups=1
+        ),
+    ],
+    node_name="ConvolutionBackward0",
+    doc="""The adjoint of `conv` in its input, which has spatial sizes `size`.""",
+)  # fmt: skip
+
+conv_weight = declare(
+    "conv_weight(input, other, *, kernel, stride, padding, dilation, groups)",
+    _conv_weight_arrays,
+    input=lambda xp, g, other, stride, padding, dilation, groups: xp.conv(
+        xp.conj(other), g, None, stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    other=lambda xp, g, input, other_shape, stride, padding, dilation, groups: xp.conv_input(
+        xp.conj(input), g, size=other_shape[2:], stride=stride, padding=padding,
+        dilation=dilation, groups=groups,
+    ),
+    linear="input | other",
+    batch=batching.conv("conv_weight", "data", "data"),
+    examples=[
+        example("2x2x3, 2x2x5", **geometry(kernel=(3,), groups=1)),
+        example("1x2x3, 1x2x6", **geometry(kernel=(3,), stride=2, padding=1, groups=2)),
+        example("1x2x2x2, 1x2x2x2", **geometry(2, kernel=(1, 1), groups=1)),
+    ],
+    node_name="ConvolutionBackward0",
+    doc="""The adjoint of `conv` in its weight: `input` is a cotangent of its result.""",
+)  # fmt: skip
+
+
+channel_sum = declare(
+    "channel_sum(input)",
+    lambda x: sums.total(x, (0, *range(2, x.ndim))),
+    input=lambda xp, g, input_shape: xp.channel_fill(g, shape=input_shape),
+    linear="input",
+    batch=batching.channel_sum,
+    examples=[example("2x3x2"), example("0x2x1")],
+    doc="""The sum over all dimensions but the second.""",
+)
+
+channel_fill = declare(
+    "channel_fill(input, *, shape)",
+    lambda x, *, shape: np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 2)), shape),
+    input=lambda xp, g: xp.channel_sum(g),
+    linear="input",
+    batch=batching.channel_fill,
+    examples=[example("3", shape=(2, 3, 2))],
+    doc="""A vector repeated along all dimensions but the second, the adjoint of `channel_sum`.""",
+)
+
+
+# -- checks ------------------------------------------------------------------------------------
+
+
+def per_dim(value: Any, dims: int, name: str) -> Sizes:
+    """A number or a sequence of numbers as one number per spatial dimension."""
+    if isinstance(value, int):
+        return (value,) * dims
+    sizes = tuple([int(v) for v in value])
+    if len(sizes) == 1:
+        return sizes * dims
+    if len(sizes) != dims:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {dims} values to match the "
+            f"convolution dimensions, but got {name}={list(sizes)}"
+        )
+    return sizes
+
+
+def check_arguments(
+    name: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> None:
+    """Raise what does not depend on the direction of the convolution."""
+    for argument, t in (("input", input), ("weight", weight)):
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{argument}' must be Tensor, not {type(t).__name__}"
+            )
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(input.shape)}"
+        )
+    if weight.ndim != dims + 2:
+        raise RuntimeError(
+            f"{name}(): expected a weight with {dims + 2} dimensions to match the convolution "
+            f"dimensions, but got a weight of size {list(weight.shape)}"
+        )
+    if 0 in weight._array.shape[2:]:
+        raise RuntimeError(
+            f"kernel size should be greater than zero, but got {times(weight._array.shape[2:])} "
+            f"for a weight of size {list(weight.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    check_same_dtype(input, weight, bias)
+
+
+def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Raise unless all have one dtype."""
+    x = input._array.dtype
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.dtype is not x and t._array.dtype != x:
+            a, b = (name_of(array) for array in (input._array, t._array))
+            raise RuntimeError(
+                f"expected scalar type {LEGACY[a]} but found {LEGACY[b]}. Input type "
+                f"({C_NAMES[a]}) and {name} type ({C_NAMES[b]}) should be the same: "
+                f"x = x.to({name}.dtype)"
+            )
+
+
+def check_channels(input: Tensor, weight: Tensor, groups: int, transposed: bool) -> None:
+    """Raise unless input channels, output channels and groups fit together."""
+    shape, channels = list(weight.shape), input.shape[1]
+    wanted = shape[0] if transposed else shape[1] * groups
+    given = "transposed=1" if transposed else f"groups={groups}"
+    if shape[0] % groups or shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size {shape} instead"
+        )
+    if channels != wanted:
+        raise RuntimeError(
+            f"Given {given}, weight of size {shape}, expected input{list(input.shape)} to have "
+            f"{wanted} channels, but got {channels} channels instead"
+        )
+
+
+def check_bias(weight: Tensor, bias: Tensor | None, size: int, transposed: bool) -> None:
+    """Raise unless the bias has one element per output channel."""
+    if bias is not None and tuple(bias._array.shape) != (size,):
+        given = "Given transposed=1, weight" if transposed else "Given weight"
+        raise RuntimeError(
+            f"{given} of size {list(weight.shape)}, expected bias to be 1-dimensional with {size} "
+            f"elements, but got bias of size {list(bias.shape)} instead"
+        )
+
+
+def padding_pairs(padding: Any, dims: int, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Pairs:
+    """`padding` (a number, one per dimension, "valid" or "same") as (before, after) pairs."""
+    if isinstance(padding, str):
+        if padding == "valid":
+            return ((0, 0),) * dims
+        if padding != "same":
+            raise RuntimeError(f"Invalid padding string: '{padding}'. It must be 'valid' or 'same'")
+        if any(s != 1 for s in stride):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        return tuple([(n // 2, n - n // 2) for n in total])
+    sizes = per_dim(padding, dims, "padding")
+    if min(sizes) < 0:
+        raise RuntimeError("negative padding is not supported")
+    return tuple([(p, p) for p in sizes])
+
+
+def times(sizes: Sizes) -> str:
+    """Sizes as error messages show them."""
+    return " x ".join(str(n) for n in sizes)
+
+
+# -- convolutions ------------------------------------------------------------------------------
+
+
+def convolve(
+    name: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    """What `conv1d`, `conv2d` and `conv3d` have in common."""
+    stride = per_dim(stride, dims, "stride")
+    dilation = per_dim(dilation, dims, "dilation")
+    check_arguments(name, dims, input, weight, bias, stride, dilation, groups)
+    kernel = tuple(weight._array.shape[2:])
+    pairs = padding_pairs(padding, dims, kernel, stride, dilation)
+    batched = input.ndim == dims + 2
+    if not batched:
+        input = input.unsqueeze(0)
+    check_channels(input, weight, groups, transposed=False)
+    check_bias(weight, bias, weight._array.shape[0], transposed=False)
+    size = tuple([n + p + q for n, (p, q) in zip(input._array.shape[2:], pairs, strict=True)])
+    extent = tuple([d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)])
+    if any(n < e for n, e in zip(size, extent, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({times(size)}). Kernel size: "
+            f"({times(extent)}). Kernel size can't be greater than actual input size"
+        )
+    out = _conv(input, weight, bias, stride=stride, padding=pairs, dilation=dilation, groups=groups)
+    return out if batched else out.squeeze(0)  # type: ignore[no-any-return]
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Correlation of signals with kernels.
+
+    input: `(N, C, L)` or `(C, L)`; weight: `(O, C / groups, K)`; bias: `(O)`; all of one dtype,
+    complex ones included (nothing is conjugated). padding: zeros at both ends, "valid" (none) or
+    "same" (the size stays, stride 1 only). Returns `(N, O, places)`, with places =
+    `(L + 2 padding - dilation (K - 1) - 1) // stride + 1`. Raises RuntimeError where sizes, dtypes
+    or groups do not fit. Source: PyTorch's `conv1d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[[1.0, 2.0, 4.0, 7.0]]])
+    >>> rg.conv1d(x, rg.tensor([[[-1.0, 1.0]]]))
+    tensor([[[1., 2., 3.]]])
+    """
+    return convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Correlation of images `(N, C, H, W)` with kernels `(O, C / groups, KH, KW)`.
+
+    Everything else is as for `conv1d`; stride, padding and dilation are a number or a pair.
+    Source: PyTorch's `conv2d`.
+
+    >>> import retrograd as rg
+    >>> rg.conv2d(rg.ones(1, 1, 3, 3), rg.ones(1, 1, 3, 3), padding=1)
+    tensor([[[[4., 6., 4.],
+              [6., 9., 6.],
+              [4., 6., 4.]]]])
+    """
+    return convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Correlation of volumes `(N, C, D, H, W)` with kernels `(O, C / groups, KD, KH, KW)`.
+
+    Everything else is as for `conv1d`; stride, padding and dilation are a number or a triple.
+    Source: PyTorch's `conv3d`.
+
+    >>> import retrograd as rg
+    >>> rg.conv3d(rg.ones(1, 1, 2, 2, 2), rg.ones(1, 1, 2, 2, 2))
+    tensor([[[[[8.]]]]])
+    """
+    return convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)

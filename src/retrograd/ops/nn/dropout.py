@@ -1,0 +1,221 @@
+"""Dropout: zeroing elements, or whole channels, at random.
+
+A mask is drawn from the default generator and is an input without derivative, so that every order
+of differentiation sees the same one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, new_tensor
+from ..random.generator import default_generator, examples
+
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
+
+ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of its paper
+
+
+def _masked_scale(input: Any, mask: Any, *, scale: float) -> Any:
+    out = input * mask
+    out *= scale
+    return out if out.dtype is input.dtype else out.astype(input.dtype, copy=False)
+
+
+masked_scale = declare(
+    "masked_scale(input, mask, *, scale)",
+    _masked_scale,
+    input=lambda xp, g, mask, scale: xp.masked_scale(g, mask, scale=scale),
+    linear="input",
+    batch="elementwise",
+    examples=[
+        example("3x4, 3x4:bool", scale=2.0),
+        example("2x3x2, 2x3x1:bool", scale=1.5),
+        example(", :bool", scale=2.0),
+    ],
+    node_name="NativeDropoutBackward0",
+    doc="""`input * mask * scale` for a boolean mask; keeps the mask alone, a byte per element.""",
+)
+
+
+def _keep(shape: tuple[int, ...], p: float) -> Tensor:
+    """A mask that is True with probability 1 - p."""
+    kind = np.dtype(np.float32)
+    return new_tensor(
+        examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
+    )
+
+
+def _check(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    mask = _keep(shape, p)
+    return masked_scale(input, mask, scale=1.0 / (1.0 - p) if p < 1.0 else 0.0)  # type: ignore[no-any-return]
+
+
+def _elements(input: Tensor, p: float) -> Tensor:
+    return _dropped(input, p, input._array.shape)
+
+
+def _channels(input: Tensor, p: float) -> Tensor:
+    shape = input._array.shape
+    return _dropped(input, p, shape[:2] + (1,) * (len(shape) - 2))
+
+
+def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
+    if p == 1.0:
+        return input * 0.0  # type: ignore[no-any-return]
+    mask = _keep(shape, p)
+    a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
+    noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
+    return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))  # type: ignore[no-any-return]
+
+
+def _alpha_elements(input: Tensor, p: float) -> Tensor:
+    return _alpha(input, p, input._array.shape)
+
+
+def _alpha_channels(input: Tensor, p: float) -> Tensor:
+    shape = input._array.shape
+    return _alpha(input, p, shape[:2] + (1,) * (len(shape) - 2))
+
+
+def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """`function` where it has an effect; in place where asked."""
+    _check(p)
+    if not training or p == 0.0 or input._array.size == 0:
+        return input
+    return WRITTEN[function](input, p) if inplace else function(input, p)  # type: ignore[no-any-return]
+
+
+WRITTEN = {
+    function: in_place(function, name)
+    for function, name in (
+        (_elements, "dropout_"),
+        (_channels, "feature_dropout_"),
+        (_alpha_elements, "alpha_dropout_"),
+        (_alpha_channels, "feature_alpha_dropout_"),
+    )
+}
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero each element with probability `p` and divide the others by 1 - p, when training.
+
+    Otherwise the input itself. Raises ValueError for p outside [0, 1]. Source: PyTorch's `dropout`;
+    Srivastava et al., 2014.
+
+    >>> import retrograd as rg
+    >>> _ = rg.manual_seed(0)
+    >>> sorted(set(rg.nn.functional.dropout(rg.ones(100)).tolist()))
+    [0.0, 2.0]
+    """
+    return _applied(_elements, input, p, training, inplace)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels: `input` is (N, C, L), or (C, L) without a batch.
+
+    Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `dropout1d`; Tompson et
+    al., 2015.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.dropout1d(rg.ones(2, 3), training=False).shape
+    retrograd.Size([2, 3])
+    """
+    _check(p)
+    if input._array.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input._array.ndim}D input. Note "
+            "that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
+            "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D "
+            "inputs)."
+        )
+    if input._array.ndim == 3:
+        return _applied(_channels, input, p, training, inplace)
+    return _unbatched(input, p, training, inplace)
+
+
+def _unbatched(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Channels dropped where the first dimension is the channel."""
+    made = _applied(_channels, input.unsqueeze(0), p, training, inplace)
+    return input if inplace else made.squeeze(0)
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels: `input` is (N, C, H, W).
+
+    Source: PyTorch's `dropout2d`; Tompson et al., 2015.
+
+    >>> import retrograd as rg
+    >>> out = rg.nn.functional.dropout2d(rg.ones(1, 50, 2, 2))
+    >>> bool((out == out[:, :, :1, :1]).all())
+    True
+    """
+    _check(p)
+    return _applied(_channels, input, p, training, inplace)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels: `input` is (N, C, D, H, W), or (C, D, H, W) without a batch.
+
+    Source: PyTorch's `dropout3d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.dropout3d(rg.ones(1, 2, 1, 1, 1), p=1.0).sum()
+    tensor(0.)
+    """
+    _check(p)
+    if input._array.ndim == 4:
+        return _unbatched(input, p, training, inplace)
+    return _applied(_channels, input, p, training, inplace)
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout to SELU's negative limit, with mean and variance kept at 0 and 1, when training.
+
+    Source: PyTorch's `alpha_dropout`; Klambauer et al., 2017.
+
+    >>> import retrograd as rg
+    >>> x = rg.zeros(10)
+    >>> len(set(rg.nn.functional.alpha_dropout(x, training=True).tolist())) <= 2
+    True
+    """
+    return _applied(_alpha_elements, input, p, training, inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels: `input` is (N, C, ...).
+
+    Source: PyTorch's `feature_alpha_dropout`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.feature_alpha_dropout(rg.ones(1, 2, 3)).sum()
+    tensor(6.)
+    """
+    return _applied(_alpha_channels, input, p, training, inplace)

@@ -1,0 +1,305 @@
+"""Rows looked up by index: embeddings, their bags, and one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
+from ...engine.registry import declare, example
+from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
+from ..core import batching_index
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> Any:
+    """A row for each index: 0 at `skip`, and over how often the index occurs if `by_frequency`."""
+    if by_frequency:
+        _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
+        share = (1.0 / counts)[inverse.reshape(indices.shape)]
+        rows = rows * share.astype(rows.real.dtype)[..., None]
+    return rows if skip is None else np.where((indices == skip)[..., None], 0, rows)
+
+
+def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_frequency: bool) -> Any:
+    values = _scaled(values, indices, skip, by_frequency)
+    flat = indices.ravel()
+    out = np.zeros((rows, values.shape[-1]), values.dtype)
+    if flat.size:
+        # Sorted and summed by segment: np.add.at on rows is some ten times slower.
+        order = flat.argsort(kind="stable")
+        found = flat[order]
+        starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+        out[found[starts]] = np.add.reduceat(values.reshape(flat.size, -1)[order], starts, 0)
+    return out
+
+
+def _weighted_rows(weight: Any, indices: Any, *, skip: int | None, by_frequency: bool) -> Any:
+    return _scaled(weight[indices], indices, skip, by_frequency)
+
+
+_OPTIONS: list[dict[str, Any]] = [
+    {"skip": None, "by_frequency": False},
+    {"skip": 1, "by_frequency": False},
+    {"skip": None, "by_frequency": True},
+]
+
+_embedding = declare(
+    "embedding(weight, indices, *, skip, by_frequency)",
+    lambda weight, indices, *, skip, by_frequency: weight[indices],
+    weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
+        g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
+    ),
+    batch=batching_index.embedding("embedding"),
+    examples=[
+        example("3x2, 4:int<3", skip=None, by_frequency=False),
+        example("3x2, 2x2:int<3", skip=None, by_frequency=False),
+        example("3x2, :int<3", skip=None, by_frequency=False),
+        example("3x2, 0:int<3", skip=None, by_frequency=False),
+    ],
+    doc="""Rows of `weight`. `skip` and `by_frequency` alter the gradient alone, so the record is
+    linear only where they are None and False.""",
+)
+
+_sum_rows = declare(
+    "add_rows(values, indices, *, rows, skip, by_frequency)",
+    _add_rows,
+    values=lambda xp, g, indices, skip, by_frequency: xp.weighted_rows(
+        g, indices, skip=skip, by_frequency=by_frequency
+    ),
+    linear="values",
+    batch=batching_index.add_rows,
+    examples=[example("4x2, 4:int<3", rows=3, **options) for options in _OPTIONS]
+    + [example("2, :int<3", rows=3, skip=None, by_frequency=False)],
+    node_name="EmbeddingDenseBackward0",
+    doc="""Zeros with each of `values` added to the row at its index, less those at `skip`, over the
+    number of times that the index occurs if `by_frequency`.""",
+)
+
+declare(
+    "weighted_rows(weight, indices, *, skip, by_frequency)",
+    _weighted_rows,
+    weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
+        g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
+    ),
+    linear="weight",
+    batch=batching_index.embedding("weighted_rows"),
+    examples=[example("3x2, 4:int<3", **options) for options in _OPTIONS],
+    doc="""The adjoint of `add_rows`.""",
+)
+
+
+def _check_indices(indices: Any, name: str, rows: int) -> None:
+    if indices.dtype not in (np.int64, np.int32):
+        legacy = LEGACY.get(indices.dtype.name, indices.dtype.name)
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
+        )
+    indices = concrete(indices)
+    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
+        run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
+        if name == "embedding_bag":
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings, but {run}"
+            )
+        raise IndexError(f"index out of range in self: {run}")
+
+
+def _row_to_skip(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(  # PyTorch's type
+            f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows"
+        )
+    return padding_idx % rows
+
+
+def _renormalize(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Scale down, in place and outside the graph, the rows in use whose norm exceeds `max_norm`."""
+    rows = np.unique(indices)
+    norms = np.linalg.norm(weight._array[rows], norm_type, axis=1)
+    large = norms > max_norm
+    if large.any():
+        check_memory(weight._array, "embedding(max_norm=)")
+        weight._array[rows[large]] *= (max_norm / (norms[large] + 1e-7))[:, None]
+        wrote(weight, "embedding(max_norm=)")
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight`, (V, D), at the indices `input`, of any shape: (*, D).
+
+    The row `padding_idx` gets no gradient. With `max_norm`, rows in use of a larger norm (the
+    `norm_type`-norm) are first scaled down, in place. With `scale_grad_by_freq` a row's gradient
+    is divided by how often it was used. Gradients are dense: `sparse` raises RuntimeError. Raises
+    IndexError for an index that is no row. Source: PyTorch's `embedding`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.embedding(rg.tensor([1, 1]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
+    if sparse:
+        raise RuntimeError("embedding(): there are no sparse gradients here. Leave out sparse=True")
+    rows = weight._array.shape[0] if weight._array.ndim else 0
+    skip = _row_to_skip(padding_idx, rows)
+    if weight._array.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but has shape {list(weight.shape)}")
+    _check_indices(input._array, "embedding", rows)
+    if max_norm is not None:
+        _renormalize(weight, input._array, max_norm, norm_type)
+    return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)  # type: ignore[no-any-return]
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or elementwise maximum of the rows of each bag of indices: (B, D).
+
+    `input` is (B, L), a bag per row, or (N,) with `offsets` (B,), where each bag begins; bags may
+    be empty and give zeros. `per_sample_weights`, of the input's shape, multiply the rows (in mode
+    "sum"). Indices equal to `padding_idx` do not count. Raises ValueError for other shapes and
+    modes. Source: PyTorch's `embedding_bag`.
+
+    >>> import retrograd as rg
+    >>> table = rg.tensor([[1.0], [3.0], [5.0]])
+    >>> rg.nn.functional.embedding_bag(rg.tensor([[0, 1], [2, 2]]), table)
+    tensor([[2.],
+            [5.]])
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    starts = _bag_starts(input, offsets, include_last_offset)
+    flat = input.reshape(-1)
+    _check_indices(flat._array, "embedding_bag", weight._array.shape[0])
+    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    counted = np.ones(flat._array.shape, np.bool_)
+    if padding_idx is not None:
+        counted = flat._array != _row_to_skip(padding_idx, weight._array.shape[0])
+    return _pooled(rows, starts, counted, mode)
+
+
+def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:
+    """Where each bag begins in the flat input, and where the last one ends."""
+    shape = input._array.shape
+    if len(shape) == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                "of fixed length sequences."
+            )
+        return np.arange(shape[0] + 1) * shape[1]
+    if len(shape) != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {len(shape)}"
+        )
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets._array.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    starts = offsets._array
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}"
+        )
+    if starts.size and starts[-1] > shape[0]:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {shape[0]} but got offsets[-1] of "
+            f"{starts[-1]}"
+        )
+    starts = starts if include_last_offset else np.append(starts, shape[0])
+    if (np.diff(starts) < 0).any():
+        raise RuntimeError(f"offsets must not decrease, but they are {starts.tolist()}")
+    return starts
+
+
+def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
+    """The rows of each bag put together; `starts` has a further entry for the end."""
+    bags = len(starts) - 1
+    bag = np.repeat(np.arange(bags), np.diff(starts))
+    if mode == "max":
+        return _largest(rows, bag, counted, bags)
+    if mode == "mean":
+        sizes = np.bincount(bag[counted], minlength=bags)
+        share = 1.0 / np.maximum(sizes, 1)[bag]
+        rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
+    if not counted.all():
+        rows = rows.where(new_tensor(counted[:, None]), 0.0)
+    return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)  # type: ignore[no-any-return]
+
+
+def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
+    """The maximum over each bag, column by column; the first of equal values gets the gradient."""
+    winner = np.zeros((bags, rows._array.shape[1]), np.int64)
+    filled = np.zeros((bags, 1), np.bool_)
+    for b in range(bags):
+        own = np.flatnonzero((bag == b) & counted)
+        if own.size:
+            winner[b] = own[rows._array[own].argmax(0)]
+            filled[b] = True
+    found = rows.gather(0, new_tensor(winner)) if filled.any() else rows.sum(0)
+    return found.where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
+
+
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """Integers 0 to K-1 as vectors of K zeros and ones, int64: (*) to (*, K).
+
+    `num_classes` K is by default one more than the largest. Raises RuntimeError for values outside
+    and for a dtype other than int64. Source: PyTorch's `one_hot`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.one_hot(rg.tensor([1, 0]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    indices = input._array
+    if indices.dtype != np.int64:
+        raise RuntimeError(
+            "one_hot is only applicable to index tensor of type LongTensor. Convert: x.long()"
+        )
+    if indices.ndim >= MOST_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(name="one_hot"))
+    values = concrete(indices)
+    if indices.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if values.size and values.min() < 0:
+        raise RuntimeError(f"Class values must be non-negative. Got {values.min()}")
+    classes = int(values.max()) + 1 if num_classes == -1 else num_classes
+    if values.size and values.max() >= classes:
+        raise RuntimeError(
+            f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
+        )
+    if isinstance(indices, Interpreted):
+        return (input.unsqueeze(-1) == new_tensor(np.arange(classes))).long()  # type: ignore[no-any-return]
+    return new_tensor((indices[..., None] == np.arange(classes)).astype(np.int64))

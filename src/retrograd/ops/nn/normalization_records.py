@@ -1,0 +1,216 @@
+"""The records under the normalisations, and the sums and products their formulas are made of.
+
+NOTE [One normalisation]
+1. Batch, layer, group and instance normalisation differ in the dimensions they reduce and in where
+   the weight varies. Two records do them all; each is fused because a composition would keep
+   five arrays of the input's size for the backward pass and pass over memory thrice as often.
+2. The records give mean and variance too, as differentiable outputs. So the formulas may read the
+   saved statistics and are still exact when they are differentiated again.
+3. Complex input: the mean is complex and the variance is the real E|x - mean|^2, so that the output
+   has second moment 1; the weight, real or complex, multiplies. (PyTorch refuses complex input.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ...kernels import sums
+from ..core import batching
+from ..core.structure import _sum_to as sum_to_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["native_batch_norm", "native_layer_norm"]
+
+
+def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
+    """Without the temporary product where `shape` keeps a leading block of contiguous arrays."""
+    ndim, kept = x.ndim, 0
+    for size in reversed(shape):
+        if size != 1:
+            break
+        kept += 1
+    alike = x.shape == y.shape and len(shape) == ndim and x.size
+    if alike and kept and x.flags.c_contiguous and y.flags.c_contiguous:
+        rows = x.shape[: ndim - kept]
+        products = sums.inner(y.reshape(*rows, -1), x.reshape(*rows, -1))
+        return sum_to_arrays(products.reshape(*rows, *shape[ndim - kept :]), shape=shape)
+    return sum_to_arrays(x * y.conj(), shape=shape)
+
+
+declare(
+    "dot_to(x, y, *, shape)",
+    _dot_to,
+    x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
+    y=lambda xp, g, x: xp.conj(g) * x,
+    linear="x",
+    batch=batching.dot_to("dot_to"),
+    examples=[
+        example("3x4, 3x4", shape=(3, 1)),
+        example("2x3x2x2, 2x3x2x2", shape=(1, 3, 1, 1)),
+        example("2x3, 3", shape=(1, 3)),
+        example("2x3, 2x3", shape=(3,)),
+        example("0x3, 0x3", shape=(1, 3)),
+    ],
+    doc="""The sum of `x * conj(y)` over the axes along which `shape` would be broadcast to `x`.""",
+)
+
+declare(
+    "real_dot_to(x, y, *, shape)",
+    lambda x, y, *, shape: _dot_to(x, y, shape=shape).real,
+    x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
+    y=lambda xp, g, x: g * x,
+    batch=batching.dot_to("real_dot_to"),
+    examples=[
+        example("3x4, 3x4", shape=(3, 1)),
+        example("2x3x2x2, 2x3x2x2", shape=(1, 3, 1, 1)),
+        example("2x3, 3", shape=(1, 3)),
+    ],
+    doc="""The real part of `dot_to`: linear in both inputs over the reals.""",
+)
+
+
+def _blend(x: Any, y: Any, a: Any, b: Any, c: Any) -> Any:
+    out = np.multiply(x, a, dtype=np.result_type(x, y, a, b, c))
+    out += y * b
+    out += c
+    return out
+
+
+declare(
+    "blend(x, y, a, b, c)",
+    _blend,
+    x=lambda xp, g, a: g * xp.conj(a),
+    y=lambda xp, g, b: g * xp.conj(b),
+    a=lambda xp, g, x, a_shape: xp.dot_to(g, x, shape=a_shape),
+    b=lambda xp, g, y, b_shape: xp.dot_to(g, y, shape=b_shape),
+    c=lambda xp, g: g,
+    batch=batching.like_input("blend"),
+    examples=[example("2x3, 2x3, 2x1, 1x3, 1x1"), example("2x3x2, 2x3x2, 1x3x1, 1x3x1, 1x3x1")],
+    doc="""`x*a + y*b + c` in place on one buffer; `a`, `b`, `c` broadcast to `x`, of y's shape.""",
+)
+
+
+def _standardize(x: Any, dim: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
+    """The centred input, its mean and variance over `dim`, and 1/sqrt(variance + eps)."""
+    count = math.prod([x.shape[d] for d in dim])
+    mean = sums.total(x, dim, True) / count
+    centred = x - mean
+    var = _dot_to(centred, centred, shape=mean.shape).real / count
+    return centred, mean, var, 1.0 / np.sqrt(var + eps)
+
+
+def _scaled(centred: Any, factors: Sequence[Any], bias: Any) -> Any:
+    """The product of all, plus the bias; in the memory of `centred` where the dtype allows."""
+    for factor in factors:
+        if factor.dtype.kind == "c" and centred.dtype.kind != "c":
+            centred = centred * factor
+        else:
+            centred *= factor
+    if bias is None:
+        return centred
+    if bias.dtype.kind == "c" and centred.dtype.kind != "c":
+        return centred + bias
+    centred += bias
+    return centred
+
+
+def _batch_forward(
+    input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
+) -> tuple[Any, Any, Any]:
+    centred, mean, var, scale = _standardize(input, dim, eps)
+    factors = [scale if weight is None else scale * weight]
+    return _scaled(centred, factors, bias), mean, var
+
+
+def _layer_forward(
+    input: Any, weight: Any, bias: Any, *, dim: tuple[int, ...], eps: float
+) -> tuple[Any, Any, Any]:
+    centred, mean, var, scale = _standardize(input, dim, eps)
+    factors = [scale] if weight is None else [scale, weight]
+    return _scaled(centred, factors, bias), mean, var
+
+
+def _count(input: Any, dim: tuple[int, ...]) -> Any:
+    return max(1, math.prod([input.shape[d] for d in dim]))
+
+
+def batch_input(
+    xp: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, dim: Any, eps: float
+) -> Any:
+    """The share of the input where the weight is constant over `dim` and so leaves the sums."""
+    (g_out, g_mean, g_var), shape, share = g, mean.shape, 1.0 / _count(input, dim)
+    centred, scale = input - mean, xp.rsqrt(var + eps)
+    slope = scale
+    if weight is None:
+        along = xp.real_dot_to(g_out, centred, shape=shape)
+    else:
+        slope = scale * xp.conj(weight)
+        along = xp.real_dot_to(xp.dot_to(g_out, centred, shape=shape), weight, shape=shape)
+    shift = (g_mean - slope * xp.sum_to(g_out, shape=shape)) * share
+    inward = (g_var * 2.0 - along * (scale * scale * scale)) * share
+    return xp.blend(g_out, centred, slope, inward, shift)
+
+
+def layer_input(
+    xp: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, dim: Any, eps: float
+) -> Any:
+    """The share of the input where the weight varies within `dim`."""
+    (g_out, g_mean, g_var), shape, share = g, mean.shape, 1.0 / _count(input, dim)
+    centred, scale = input - mean, xp.rsqrt(var + eps)
+    if weight is not None:
+        g_out = g_out * xp.conj(weight)
+    along = xp.real_dot_to(g_out, centred, shape=shape)
+    shift = (g_mean - scale * xp.sum_to(g_out, shape=shape)) * share
+    inward = (g_var * 2.0 - along * (scale * scale * scale)) * share
+    return xp.blend(g_out, centred, scale, inward, shift)
+
+
+def batch_weight(xp: Any, g: Any, input: Any, mean: Any, var: Any, eps: float) -> Any:
+    """The share of a weight that is constant over the reduced dims."""
+    return xp.dot_to(g[0], input - mean, shape=mean.shape) * xp.rsqrt(var + eps)
+
+
+def layer_weight(
+    xp: Any, g: Any, input: Any, mean: Any, var: Any, eps: float, weight_shape: Any
+) -> Any:
+    """The share of a weight that varies within the reduced dims."""
+    return xp.dot_to(g[0], (input - mean) * xp.rsqrt(var + eps), shape=weight_shape)
+
+
+native_batch_norm = declare(
+    "native_batch_norm(input, weight, bias, *, dim, eps) -> out, mean, var",
+    _batch_forward,
+    input=batch_input,
+    weight=batch_weight,
+    bias=lambda xp, g: g[0],
+    batch=batching.standardized("native_batch_norm"),
+    examples=[
+        example("4x3, 3, 3", dim=(0,), eps=0.1),
+        example("2x2x3, 1x2x1, 1x2x1", dim=(0, 2), eps=0.1),
+        example("4x2, none, none", dim=(0,), eps=0.1),
+        example("2x2x2x2, 1x2x1x1, none", dim=(2, 3), eps=0.1),
+    ],
+    doc="""Standardise over `dim`, then scale and shift by what is constant there; see the NOTE.""",
+)
+
+native_layer_norm = declare(
+    "native_layer_norm(input, weight, bias, *, dim, eps) -> out, mean, var",
+    _layer_forward,
+    input=layer_input,
+    weight=layer_weight,
+    bias=lambda xp, g: g[0],
+    batch=batching.standardized("native_layer_norm"),
+    examples=[
+        example("3x4, 4, 4", dim=(1,), eps=0.1),
+        example("2x2x3, 2x3, none", dim=(1, 2), eps=0.1),
+        example("2x2x2x2, 1x2x2x1, 1x2x2x1", dim=(2, 3), eps=0.1),
+        example("3x4, none, none", dim=(1,), eps=0.1),
+    ],
+    doc="""Standardise over `dim`, then scale and shift by what may vary there; see the NOTE.""",
+)

@@ -1,0 +1,463 @@
+"""Pooling over windows of one to three dimensions: maxima and means.
+
+`max_pool` saves the index of each window's first maximum; its derivative scatters to those indices,
+and the derivative of that gathers from them. Means are linear: `avg_pool` and `avg_pool_input` are
+each other's derivative. The loops are in `backends.pooling`; adaptive bins in `adaptive_pool`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...engine.dispatch import LEGACY
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ...kernels import pooling
+
+__all__ = [
+    "avg_pool1d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+]
+
+Sizes = tuple[int, ...]
+
+
+def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> dict[str, Any]:
+    """The parameters of an example."""
+    names = {"kernel": kernel, "stride": stride, "padding": padding}
+    return {**{name: (value,) * dims for name, value in names.items()}, **more}
+
+
+# -- records -----------------------------------------------------------------------------------
+
+
+max_pool_record = declare(
+    "max_pool(input, *, kernel, stride, padding, dilation, ceil) -> out, indices",
+    lambda x, *, kernel, stride, padding, dilation, ceil: pooling.max_pool(
+        x, kernel, stride, padding, dilation, ceil
+    ),
+    input=lambda xp, g, indices, input_shape, kernel: xp.pool_scatter(
+        g, indices, size=input_shape[-len(kernel) :]
+    ),
+    nondiff=("indices",),
+    complex=False,
+    batch="leading",
+    examples=[
+        example("2x6", **window(1, 2, 2, 0, dilation=(1,), ceil=False)),
+        example("1x4x5", **window(2, 3, 2, 1, dilation=(1, 1), ceil=True)),
+        example("1x7", **window(1, 3, 1, 1, dilation=(2,), ceil=False)),
+        example("2x3x2", **window(2, 2, 1, 0, dilation=(1, 1), ceil=False)),
+        example("1x3x2x2", **window(3, 2, 1, 0, dilation=(1, 1, 1), ceil=False)),
+        example("0x4", **window(1, 2, 2, 0, dilation=(1,), ceil=False)),
+    ],
+    node_name="MaxPool2DWithIndicesBackward0",
+)
+
+
+pool_scatter = declare(
+    "pool_scatter(input, indices, *, size)",
+    lambda x, indices, *, size: pooling.scatter(x, indices, size),
+    input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
+    linear="input",
+    batch="leading",
+    examples=[example("2x3, 2x3:int<4", size=(4,)), example("2x2x2, 2x2x2:int<6", size=(2, 3))],
+    node_name="MaxUnpool2DBackward0",
+    doc="""Zeros with `input` added at flat indices into the last dimensions, of sizes `size`.""",
+)
+
+pool_gather = declare(
+    "pool_gather(input, indices, *, dims)",
+    lambda x, indices, *, dims: pooling.gather(x, indices, dims),
+    input=lambda xp, g, indices, input_shape, dims: xp.pool_scatter(
+        g, indices, size=input_shape[-dims:]
+    ),
+    linear="input",
+    batch="leading",
+    examples=[example("2x4, 2x3:int<4", dims=1), example("2x2x3, 2x2x2:int<6", dims=2)],
+    doc="""The elements at flat indices into the last `dims` dimensions.""",
+)
+
+avg_pool_record = declare(
+    "avg_pool(input, *, kernel, stride, padding, ceil, count_pad, divisor)",
+    lambda x, *, kernel, stride, padding, ceil, count_pad, divisor: pooling.avg_pool(
+        x, kernel, stride, padding, ceil, count_pad, divisor
+    ),
+    input=lambda xp, g, input_shape, kernel, stride, padding, count_pad, divisor: (
+        xp.avg_pool_input(
+            g, size=input_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding,
+            count_pad=count_pad, divisor=divisor,
+        )
+    ),
+    linear="input",
+    batch="leading",
+    examples=[
+        example("2x6", **window(1, 2, 2, 0, ceil=False, count_pad=True, divisor=None)),
+        example("1x4x5", **window(2, 3, 2, 1, ceil=True, count_pad=False, divisor=None)),
+        example("1x4x5", **window(2, 3, 2, 1, ceil=True, count_pad=True, divisor=None)),
+        example("2x4x4", **window(2, 4, 4, 0, ceil=False, count_pad=True, divisor=3)),
+        example("1x2x3x2", **window(3, 2, 1, 0, ceil=False, count_pad=True, divisor=None)),
+    ],
+    node_name="AvgPool2DBackward0",
+)  # fmt: skip
+
+avg_pool_input = declare(
+    "avg_pool_input(input, *, size, kernel, stride, padding, count_pad, divisor)",
+    lambda g, *, size, kernel, stride, padding, count_pad, divisor: pooling.avg_pool_input(
+        g, size, kernel, stride, padding, count_pad, divisor
+    ),
+    input=lambda xp, g, input_shape, size, kernel, stride, padding, count_pad, divisor: (
+        xp.avg_pool(
+            g, kernel=kernel, stride=stride, padding=padding, count_pad=count_pad, divisor=divisor,
+            ceil=input_shape[-len(size) :]
+            != pooling.pooled_size(size, kernel, stride, padding, (1,) * len(size), False),
+        )
+    ),
+    linear="input",
+    batch="leading",
+    examples=[
+        example("2x3", **window(1, 2, 2, 0, size=(6,), count_pad=True, divisor=None)),
+        example("1x3x3", **window(2, 3, 2, 1, size=(4, 5), count_pad=False, divisor=None)),
+    ],
+    doc="""The adjoint of `avg_pool`, whose input has spatial sizes `size`.""",
+)  # fmt: skip
+
+
+# -- checks ------------------------------------------------------------------------------------
+
+
+COUNT_NAMES = {1: "one int", 2: "two ints", 3: "three ints"}
+
+
+def per_dim(value: Any, dims: int, name: str, argument: str) -> Sizes:
+    """A number or a sequence of numbers as one number per spatial dimension."""
+    sizes = (value,) if isinstance(value, int) else tuple([int(v) for v in value])
+    if len(sizes) == 1:
+        return sizes * dims
+    if len(sizes) != dims:
+        raise RuntimeError(
+            f"{name}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[dims]}, "
+            f"but is {sizes}"
+        )
+    return sizes
+
+
+def check_input(name: str, dims: int, input: Tensor) -> None:
+    """Raise unless `input` is `(C, *spatial)` or `(N, C, *spatial)`, with only N possibly 0."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    low, shape = dims + 1, tuple(input.shape)
+    if len(shape) not in (low, low + 1) or 0 in shape[-low:]:
+        raise RuntimeError(
+            f"{name}(): non-empty {low}D or {low + 1}D (batch mode) tensor expected for input. "
+            f"Expected {low}D or {low + 1}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got:{list(shape)}"
+        )
+
+
+def refuse_complex(name: str, input: Tensor, because: str) -> None:
+    """Raise for a complex tensor."""
+    if input.dtype.is_complex:
+        kind = LEGACY[input.dtype.name]
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}': {because}")
+
+
+def windows(
+    name: str,
+    dims: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    """Kernel, stride, padding and dilation per dimension, checked against the input."""
+    check_input(name, dims, input)
+    kernel = per_dim(kernel_size, dims, name, "kernel_size")
+    none = stride is None or (not isinstance(stride, int) and len(stride) == 0)
+    steps = kernel if none else per_dim(stride, dims, name, "stride")
+    pads = per_dim(padding, dims, name, "padding")
+    gaps = per_dim(dilation, dims, name, "dilation")
+    if 0 in steps:
+        raise RuntimeError(f"{name}(): stride should not be zero; it must be greater than zero")
+    if min(kernel) <= 0 or min(steps) < 0:
+        raise RuntimeError(
+            f"{name}(): kernel size and stride should be greater than zero, but got kernel_size="
+            f"{kernel}, stride={steps}"
+        )
+    if min(gaps) <= 0:
+        raise RuntimeError(f"{name}(): dilation should be greater than zero, but got {gaps}")
+    if min(pads) < 0:
+        raise RuntimeError(f"{name}(): pad must be non-negative, but got pad: {min(pads)}")
+    for p, k, d in zip(pads, kernel, gaps, strict=True):
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"{name}(): pad should be at most half of effective kernel size, but got pad={p}, "
+                f"kernel_size={k} and dilation={d}"
+            )
+    size = tuple(input.shape[-dims:])
+    out = pooling.pooled_size(size, kernel, steps, pads, gaps, ceil_mode)
+    if min(out) < 1:
+        channels = input.shape[-dims - 1]
+        before, after = ("x".join(str(n) for n in (channels, *s)) for s in (size, out))
+        raise RuntimeError(
+            f"{name}(): Given input size: ({before}). Calculated output size: ({after}). Output "
+            "size is too small"
+        )
+    return kernel, steps, pads, gaps
+
+
+# -- maxima ------------------------------------------------------------------------------------
+
+NO_ORDER = "complex numbers have no order. Pool x.abs(), or x.real and x.imag"
+
+
+def max_pool(
+    name: str,
+    dims: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
+    """What `max_pool1d`, `max_pool2d` and `max_pool3d` have in common."""
+    kernel, steps, pads, gaps = windows(
+        name, dims, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    refuse_complex(name, input, NO_ORDER)
+    pooled = max_pool_record(
+        input, kernel=kernel, stride=steps, padding=pads, dilation=gaps, ceil=bool(ceil_mode)
+    )
+    return pooled if return_indices else pooled[0]
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maxima over windows of signals `(N, C, L)` or `(C, L)`.
+
+    stride: the kernel size if not given; padding: at most half the kernel, counts as minus
+    infinity; ceil_mode: windows may end beyond the input. Returns `(N, C, places)`, and with
+    `return_indices` the int64 positions of the maxima. NaN counts as largest. The gradient goes to
+    one element per window, the first maximum. Raises RuntimeError for other ranks, complex input
+    and windows that do not fit. Source: PyTorch's `max_pool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 2.0]]), 2)
+    tensor([[3., 2.]])
+    """
+    return max_pool(
+        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maxima over windows of images `(N, C, H, W)` or `(C, H, W)`.
+
+    Everything else is as for `max_pool1d`; indices are flat, `row * W + column`. Source: PyTorch's
+    `max_pool2d`.
+
+    >>> import retrograd as rg
+    >>> rg.max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2, return_indices=True)
+    (tensor([[[4.]]]), tensor([[[3]]]))
+    """
+    return max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maxima over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    Everything else is as for `max_pool1d`; indices are flat. Source: PyTorch's `max_pool3d`.
+
+    >>> import retrograd as rg
+    >>> rg.max_pool3d(rg.ones(1, 1, 2, 2, 2), 2).shape
+    retrograd.Size([1, 1, 1, 1, 1])
+    """
+    return max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+# -- means -------------------------------------------------------------------------------------
+
+
+def avg_pool(
+    name: str,
+    dims: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Tensor:
+    """What `avg_pool1d`, `avg_pool2d` and `avg_pool3d` have in common."""
+    if divisor_override == 0:
+        raise RuntimeError(f"{name}(): divisor must be not zero")
+    kernel, steps, pads, _ = windows(name, dims, input, kernel_size, stride, padding, 1, ceil_mode)
+    return avg_pool_record(  # type: ignore[no-any-return]
+        input, kernel=kernel, stride=steps, padding=pads, ceil=bool(ceil_mode),
+        count_pad=bool(count_include_pad), divisor=divisor_override,
+    )  # fmt: skip
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Means over windows of signals `(N, C, L)` or `(C, L)`, real or complex.
+
+    stride: the kernel size if not given; padding: zeros, at most half the kernel, which count as
+    elements unless `count_include_pad` is false; ceil_mode: windows may end beyond the input.
+    Returns `(N, C, places)`. Raises RuntimeError for other ranks and windows that do not fit.
+    Source: PyTorch's `avg_pool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.avg_pool1d(rg.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[2., 3.]])
+    """
+    return avg_pool(
+        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
+    )
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Means over windows of images `(N, C, H, W)` or `(C, H, W)`.
+
+    `divisor_override` divides each sum instead of the number of elements; everything else is as for
+    `avg_pool1d`. Source: PyTorch's `avg_pool2d`.
+
+    >>> import retrograd as rg
+    >>> avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2)
+    tensor([[[2.5000]]])
+    """
+    return avg_pool(
+        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Means over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`.
+
+    Source: PyTorch's `avg_pool3d`.
+
+    >>> import retrograd as rg
+    >>> avg_pool3d(rg.ones(1, 1, 2, 2, 2), 2)
+    tensor([[[[[1.]]]]])
+    """
+    return avg_pool(
+        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+
+
+# -- power means -------------------------------------------------------------------------------
+
+
+def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
+    """The `norm_type`-th root of a mean of powers, made a sum; its size if negative, with sign."""
+    if mean.dtype.is_complex:
+        return (mean * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """Power sums over windows: `(sum of x ** p) ** (1 / p)` for `norm_type` p, on `(N, C, L)`.
+
+    The gradient where a sum is 0 is NaN, as the root has none there. Source: PyTorch's `lp_pool1d`.
+
+    >>> import retrograd as rg
+    >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
+    tensor([[5.]])
+    """
+    (count,) = per_dim(kernel_size, 1, "lp_pool1d", "kernel_size")
+    mean = avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return rooted(mean, count, norm_type)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """Power sums over windows of images `(N, C, H, W)`; see `lp_pool1d`.
+
+    Source: PyTorch's `lp_pool2d`.
+
+    >>> import retrograd as rg
+    >>> lp_pool2d(rg.tensor([[[3.0, 4.0]]]), 2.0, (1, 2))
+    tensor([[[5.]]])
+    """
+    kernel = per_dim(kernel_size, 2, "lp_pool2d", "kernel_size")
+    mean = avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return rooted(mean, math.prod(kernel), norm_type)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """Power sums over windows of volumes `(N, C, D, H, W)`; see `lp_pool1d`.
+
+    Source: PyTorch's `lp_pool3d`.
+
+    >>> import retrograd as rg
+    >>> lp_pool3d(rg.tensor([[[[3.0, 4.0]]]]), 2.0, (1, 1, 2))
+    tensor([[[[5.]]]])
+    """
+    kernel = per_dim(kernel_size, 3, "lp_pool3d", "kernel_size")
+    mean = avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return rooted(mean, math.prod(kernel), norm_type)

@@ -1,0 +1,218 @@
+"""One step of a recurrent layer: the cells of RNN, LSTM and GRU.
+
+The products with the weights are ordinary ops; what a cell then does with its gates is one record
+for LSTM and one for GRU, which takes a step from some fifteen nodes to four. All functions in them
+are holomorphic, so complex cells need nothing of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ..activation.piecewise import relu
+from ..elementwise.trigonometry import tanh
+from ..linalg.matmul import linear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell"]
+
+
+# -- gates ---------------------------------------------------------------------------------------
+
+
+def parts(gates: Any, count: int) -> list[Any]:
+    """The last dimension cut into `count` parts of one size."""
+    width = gates.shape[-1] // count
+    return [gates[..., i * width : (i + 1) * width] for i in range(count)]
+
+
+def _lstm_array(xp: Any, gates: Any, c: Any) -> tuple[Any, Any]:
+    i, f, _, o = parts(xp.sigmoid(gates), 4)  # all at once costs less than three of the four
+    after = f * c + i * np.tanh(parts(gates, 4)[2])
+    return o * np.tanh(after), after
+
+
+def _lstm_cell_share(xp: Any, g: Any, o: Any, after: Any) -> tuple[Any, Any]:
+    """tanh of the new cell state, and the whole cotangent of that state."""
+    squashed = xp.tanh(after)
+    return squashed, g[1] + g[0] * xp.conj(o * (1 - squashed * squashed))
+
+
+def _lstm_gates(xp: Any, g: Any, gates: Any, c: Any, after: Any) -> Any:
+    i, f, _, o = parts(xp.sigmoid(gates), 4)
+    new = xp.tanh(parts(gates, 4)[2])
+    squashed, share = _lstm_cell_share(xp, g, o, after)
+    return xp.cat(
+        share * xp.conj(new * i * (1 - i)),
+        share * xp.conj(c * f * (1 - f)),
+        share * xp.conj(i * (1 - new * new)),
+        g[0] * xp.conj(squashed * o * (1 - o)),
+        dim=gates.ndim - 1,
+    )
+
+
+def _lstm_c(xp: Any, g: Any, gates: Any, after: Any) -> Any:
+    _, f, _, o = parts(xp.sigmoid(gates), 4)
+    return _lstm_cell_share(xp, g, o, after)[1] * xp.conj(f)
+
+
+lstm_gates = declare(
+    "lstm_gates(gates, c) -> h, after",
+    _lstm_array,
+    gates=_lstm_gates,
+    c=_lstm_c,
+    batch="leading",
+    examples=[example("2x8, 2x2"), example("4, 1"), example("0x4, 0x1")],
+    doc="""The new hidden and cell state, from the four gates before their activation.
+
+    With i, f, g, o the parts of `gates` along the last dimension: c' = sigmoid(f) c +
+    sigmoid(i) tanh(g) and h' = sigmoid(o) tanh(c'). Hochreiter and Schmidhuber, 1997.""",
+)
+
+
+def _gru_array(xp: Any, x_gates: Any, h_gates: Any, h: Any) -> Any:
+    (r, z, n), (hr, hz, hn) = parts(x_gates, 3), parts(h_gates, 3)
+    n = np.tanh(n + xp.sigmoid(r + hr) * hn)
+    return n + xp.sigmoid(z + hz) * (h - n)
+
+
+def _gru_shares(xp: Any, g: Any, x_gates: Any, h_gates: Any, h: Any) -> tuple[Any, ...]:
+    """The cotangents of r, z and n before their activation, the reset gate, the update gate."""
+    (r, z, n), (hr, hz, hn) = parts(x_gates, 3), parts(h_gates, 3)
+    r, z = xp.sigmoid(r + hr), xp.sigmoid(z + hz)
+    n = xp.tanh(n + r * hn)
+    new = g * xp.conj((1 - z) * (1 - n * n))
+    reset = new * xp.conj(hn * r * (1 - r))
+    return reset, g * xp.conj((h - n) * z * (1 - z)), new, r, z
+
+
+def _gru_x(xp: Any, g: Any, x_gates: Any, h_gates: Any, h: Any) -> Any:
+    return xp.cat(*_gru_shares(xp, g, x_gates, h_gates, h)[:3], dim=h.ndim - 1)
+
+
+def _gru_h_gates(xp: Any, g: Any, x_gates: Any, h_gates: Any, h: Any) -> Any:
+    reset, update, new, r, _ = _gru_shares(xp, g, x_gates, h_gates, h)
+    return xp.cat(reset, update, new * xp.conj(r), dim=h.ndim - 1)
+
+
+def _gru_h(xp: Any, g: Any, x_gates: Any, h_gates: Any) -> Any:
+    return g * xp.conj(xp.sigmoid(parts(x_gates, 3)[1] + parts(h_gates, 3)[1]))
+
+
+gru_gates = declare(
+    "gru_gates(x_gates, h_gates, h)",
+    _gru_array,
+    x_gates=_gru_x,
+    h_gates=_gru_h_gates,
+    h=_gru_h,
+    batch="leading",
+    examples=[example("2x6, 2x6, 2x2"), example("3, 3, 1"), example("0x3, 0x3, 0x1")],
+    doc="""The new hidden state, from what input and hidden state each add to the three gates.
+
+    With r, z, n the parts along the last dimension: r = sigmoid(xr + hr), z = sigmoid(xz + hz),
+    n = tanh(xn + r hn), h' = (1 - z) n + z h. Cho et al., 2014.""",
+)
+
+
+# -- cells ---------------------------------------------------------------------------------------
+
+
+def simple_step(activation: Callable[..., Any], x: Any, h: Any, w: Any, b: Any) -> Any:
+    """The next hidden state, `x` being what the input adds."""
+    return activation(x + linear(h, w, b))
+
+
+def lstm_step(x: Any, state: Any, w: Any, b: Any, projection: Any = None) -> tuple[Any, Any]:
+    """The next hidden and cell state, `x` being what the input adds to the gates."""
+    h, c = lstm_gates(x + linear(state[0], w, b), state[1])
+    return (h if projection is None else linear(h, projection)), c
+
+
+def gru_step(x: Any, h: Any, w: Any, b: Any) -> Any:
+    """The next hidden state, `x` being what the input adds to the gates."""
+    return gru_gates(x, linear(h, w, b), h)
+
+
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of a recurrent network.
+
+    input: (N, I) or (I); hx: (N, H) or (H); w_ih: (H, I); w_hh: (H, H); floating or complex.
+    Source: PyTorch's `rnn_tanh_cell`; Elman, 1990.
+
+    >>> import retrograd as rg
+    >>> rg.rnn_tanh_cell(rg.ones(1), rg.zeros(1), rg.ones(1, 1), rg.ones(1, 1))
+    tensor([0.7616])
+    """
+    return simple_step(tanh, linear(input, w_ih, b_ih), hx, w_hh, b_hh)  # type: ignore[no-any-return]
+
+
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """`rnn_tanh_cell` with relu for tanh.
+
+    >>> import retrograd as rg
+    >>> rg.rnn_relu_cell(rg.ones(1), rg.ones(1), rg.ones(1, 1), rg.ones(1, 1))
+    tensor([2.])
+    """
+    return simple_step(relu, linear(input, w_ih, b_ih), hx, w_hh, b_hh)  # type: ignore[no-any-return]
+
+
+def lstm_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: the next (hidden state, cell state), each (N, H).
+
+    input: (N, I); hx: the two states before; w_ih: (4 H, I); w_hh: (4 H, H), with the rows of the
+    input, forget, cell and output gate in this order; floating or complex. Source: PyTorch's
+    `lstm_cell`; Hochreiter and Schmidhuber, 1997.
+
+    >>> import retrograd as rg
+    >>> state = (rg.zeros(1), rg.ones(1))
+    >>> rg.lstm_cell(rg.ones(1), state, rg.zeros(4, 1), rg.zeros(4, 1))
+    (tensor([0.2311]), tensor([0.5000]))
+    """
+    return lstm_step(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+
+
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a gated recurrent unit: the next hidden state, (N, H).
+
+    input: (N, I); hx: (N, H); w_ih: (3 H, I); w_hh: (3 H, H), with the rows of the reset, update
+    and new gate in this order; floating or complex. Source: PyTorch's `gru_cell`; Cho et al., 2014.
+
+    >>> import retrograd as rg
+    >>> rg.gru_cell(rg.ones(1), rg.ones(1), rg.zeros(3, 1), rg.zeros(3, 1))
+    tensor([0.5000])
+    """
+    return gru_step(linear(input, w_ih, b_ih), hx, w_hh, b_hh)  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Random numbers: the generator, factories, samples in place."""

@@ -1,0 +1,46 @@
+"""Random numbers from binomial distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY, check_broadcast
+from ...engine.tensor import Tensor, new_tensor
+from ..tensor.inspection import check_tensor
+from .factories import declare_drawn
+from .generator import Generator, chosen
+
+__all__ = ["binomial"]
+
+_drawn = declare_drawn("drawn_binomial", "BinomialBackward0")
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with the probability `prob`; the derivative is 0.
+
+    The two broadcast. Of a probability below 0 or above 1, none or all do; NaN gives NaN. Raises
+    ValueError for integer and complex tensors. Source: PyTorch's `binomial`.
+
+    >>> import retrograd as rg
+    >>> rg.binomial(rg.tensor([3.0, 4.0]), rg.tensor([1.0, 0.0]))
+    tensor([3., 0.])
+    """
+    for name, t in (("count", count), ("prob", prob)):
+        array: Any = check_tensor(t, "binomial")._array
+        if array.dtype.kind != "f":
+            found = dtypes.of_numpy(array.dtype).name
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: "
+                f"{LEGACY.get(found, found)}"
+            )
+    check_broadcast(count._array.shape, prob._array.shape, "binomial")
+    trials, p = np.broadcast_arrays(count._array.astype(np.float64), prob._array.astype(np.float64))
+    known = ~(np.isnan(trials) | np.isnan(p))
+    whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
+    chance = np.where(known, np.clip(p, 0, 1), 0)
+    values = chosen(generator, "binomial").call("binomial", whole, chance)
+    array = np.where(known, values, np.nan).astype(count._array.dtype)
+    return _drawn(count.expand(array.shape), new_tensor(array))  # type: ignore[no-any-return]

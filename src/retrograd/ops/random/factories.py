@@ -1,0 +1,479 @@
+"""Random tensors: factories, and samples whose distribution other tensors say.
+
+Every function takes `generator=`, and the default generator without it. Where an input requires
+grad, so does the sample, with derivative 0, as in PyTorch: the numbers do not follow the inputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY, check_broadcast
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..creation.factories import deliver, shape_of, sized, target_of
+from ..creation.from_data import check_device
+from ..tensor.inspection import check_tensor
+from .generator import (
+    Generator,
+    chosen,
+    default_generator,
+    examples,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+__all__ = [
+    "Generator",
+    "bernoulli",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "seed",
+    "set_rng_state",
+]
+
+
+def declare_drawn(name: str, node_name: str) -> Any:
+    """The op that puts `values`, which were drawn, in the place of `input`, with derivative 0."""
+    return declare(
+        f"{name}(input, values)",
+        lambda input, values: np.array(values),
+        input=lambda xp, g: xp.zeros_like(g),
+        batch="leading",
+        examples=[example("3x2, 3x2"), example(", ")],
+        node_name=node_name,
+        doc="""Drawn numbers in the place of `input`; the derivative is 0.""",
+    )
+
+
+_bernoulli = declare_drawn("drawn_bernoulli", "BernoulliBackward0")
+_poisson = declare_drawn("drawn_poisson", "PoissonBackward0")
+_normal = declare(
+    "drawn_normals(mean, std, values)",
+    lambda mean, std, values: np.array(values),
+    mean=lambda xp, g: xp.zeros_like(g),
+    std=lambda xp, g: xp.zeros_like(g),
+    batch="elementwise",
+    examples=[example("3x2, 2, 3x2")],
+    node_name="NormalBackward3",
+    doc="""Numbers drawn from normal distributions; the derivatives are 0.""",
+)
+
+
+def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
+    """Raise NotImplementedError unless the dtype is of one of `kinds`; bfloat16 is of kind "f"."""
+    if target.kind not in kinds and not (target.kind == "V" and "f" in kinds):
+        name = dtypes.of_numpy(target).name
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{LEGACY.get(name, name)}'")
+
+
+def rand(
+    *given: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers evenly from 0 to 1, exclusive; sizes and the other arguments as for `zeros`.
+
+    For a complex dtype both parts are drawn so. Raises NotImplementedError for other dtypes.
+
+    >>> import retrograd as rg
+    >>> rg.rand(2, 3).shape
+    retrograd.Size([2, 3])
+    """
+    check_device(device)
+    target = target_of(dtype, out, dtypes.default_numpy(), "rand")
+    refuse("check_uniform_bounds", target, "fc")
+    source = chosen(generator, "rand")
+    array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
+    return deliver(array, requires_grad, out, rand)
+
+
+def randn(
+    *given: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from the normal distribution of mean 0 and variance 1; arguments as for `rand`.
+
+    For a complex dtype each part has variance 1/2.
+
+    >>> import retrograd as rg
+    >>> rg.randn((5, 5), requires_grad=True).requires_grad
+    True
+    """
+    check_device(device)
+    target = target_of(dtype, out, dtypes.default_numpy(), "randn")
+    refuse("normal_kernel_cpu", target, "fc")
+    source = chosen(generator, "randn")
+    array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
+    return deliver(array, requires_grad, out, randn)
+
+
+def whole(value: Any, function: str, name: str) -> int:
+    """`value` as an integer; TypeError if it is none."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+    return int(value.__index__())
+
+
+def drawn_integers(
+    generator: Generator, low: int, high: int, shape: tuple[int, ...], target: np.dtype[Any]
+) -> Any:
+    """Integers from `low` to `high`, exclusive, as dtype `target`, which must hold them."""
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    if target.kind in "iub":
+        least, most = (0, 1) if target.kind == "b" else _limits(target)
+        for name, value in (("from", low), ("to - 1", high - 1)):
+            if not least <= value <= most:
+                raise RuntimeError(f"{name} is out of bounds for {dtypes.of_numpy(target).name}")
+    return generator.integers(low, high, shape).astype(target)
+
+
+def _limits(target: np.dtype[Any]) -> tuple[int, int]:
+    limits = np.iinfo(target)
+    return int(limits.min), int(limits.max)
+
+
+def randint(
+    *given: Any,
+    low: Any = 0,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Integers from `low` (0) to `high`, exclusive: `randint([low,] high, size)`, int64 by default.
+
+    Raises RuntimeError for an empty range or one that the dtype cannot hold.
+
+    >>> import retrograd as rg
+    >>> rg.randint(3, 4, (2,))
+    tensor([3, 3])
+    """
+    check_device(device)
+    bounds = list(given)
+    if size is None:
+        if len(bounds) + (high is not None) < 2:
+            raise TypeError("randint() expects randint(high, size) or randint(low, high, size)")
+        size = bounds.pop()
+    if len(bounds) == 1 and high is None:
+        (high,) = bounds
+    elif len(bounds) == 1:
+        (low,) = bounds
+    elif len(bounds) == 2:
+        low, high = bounds
+    if high is None or len(bounds) > 2:
+        raise TypeError("randint() expects randint(high, size) or randint(low, high, size)")
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
+                        f"{type(size).__name__}")  # fmt: skip
+    target = target_of(dtype, out, np.dtype(np.int64), "randint")
+    first, last = whole(low, "randint", "low"), whole(high, "randint", "high")
+    array = drawn_integers(
+        chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
+    )
+    return deliver(array, requires_grad, out, randint)
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The integers below `n` in random order, int64 by default.
+
+    >>> import retrograd as rg
+    >>> sorted(rg.randperm(4).tolist())
+    [0, 1, 2, 3]
+    """
+    check_device(device)
+    count = whole(n, "randperm", "n")
+    shape_of((count,), "randperm")
+    target = target_of(dtype, out, np.dtype(np.int64), "randperm")
+    if (
+        target.kind in "iub"
+        and count
+        and count - 1 > (_limits(target)[1] if target.kind != "b" else 1)
+    ):
+        raise RuntimeError(
+            f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
+            f"{count - 1}"
+        )
+    array = chosen(generator, "randperm").call("permutation", count).astype(target)
+    return deliver(array, requires_grad, out, randperm)
+
+
+def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
+    check_tensor(input, name)
+    return {"size": tuple(input.shape), "dtype": input.dtype if dtype is None else dtype}
+
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`rand` with the shape and, unless one is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> x = rg.rand_like(rg.zeros(2, 3))
+    >>> x.shape, bool(((x >= 0) & (x < 1)).all())
+    (retrograd.Size([2, 3]), True)
+    """
+    like = _like(input, dtype, "rand_like")
+    return rand(generator=generator, device=device, requires_grad=requires_grad, **like)
+
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`randn` with the shape and, unless one is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> x = rg.randn_like(rg.zeros(2, 3, dtype=rg.float64))
+    >>> x.shape, x.dtype
+    (retrograd.Size([2, 3]), retrograd.float64)
+    """
+    like = _like(input, dtype, "randn_like")
+    return randn(generator=generator, device=device, requires_grad=requires_grad, **like)
+
+
+def randint_like(
+    input: Tensor,
+    *bounds: Any,
+    low: Any = 0,
+    high: Any = None,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`randint([low,] high)` with the shape and, unless one is given, the dtype of `input`.
+
+    >>> import retrograd as rg
+    >>> x = rg.randint_like(rg.zeros(2, 3), 5, 8)
+    >>> x.shape, bool(((x >= 5) & (x < 8)).all())
+    (retrograd.Size([2, 3]), True)
+    """
+    like = _like(input, dtype, "randint_like")
+    return randint(
+        *bounds,
+        low=low,
+        high=high,
+        generator=generator,
+        device=device,
+        requires_grad=requires_grad,
+        **like,
+    )
+
+
+def check_std(std: Any) -> None:
+    """Raise RuntimeError for a negative standard deviation."""
+    if isinstance(std, Tensor):
+        if std._array.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if (std._array < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from normal distributions: elementwise for tensors, of shape `size` for numbers.
+
+    `mean` and `std` are tensors, which broadcast, or numbers. `layout` is `strided`, the only one.
+    Raises RuntimeError for negative `std`, TypeError where neither is a tensor and `size` is
+    missing. The derivatives are 0.
+
+    >>> import retrograd as rg
+    >>> rg.normal(rg.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 2.])
+    """
+    check_device(device)
+    check_std(std)
+    parameters = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not parameters:
+        if size is None:
+            raise TypeError(
+                "normal() received an invalid combination of arguments: with two numbers, give the "
+                "size: normal(mean, std, (2, 3))"
+            )
+        target = target_of(dtype, out, dtypes.default_numpy(), "normal")
+        shape = shape_of(size, "normal")
+    else:
+        target = parameters[0]._array.dtype
+        shapes = [t._array.shape for t in parameters]
+        check_broadcast(shapes[0], shapes[-1], "normal")
+        shape = np.broadcast_shapes(*shapes)
+    refuse("normal_kernel_cpu", target, "fc")
+    center, scale = (t._array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
+    drawn = chosen(generator, "normal").normal(shape, target)
+    values = np.asarray(center + scale * drawn).astype(target, copy=False)
+    if out is not None or not parameters:
+        return deliver(values, requires_grad, out, normal)
+    zero = new_tensor(np.zeros((), target))
+    a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
+    return _normal(a, b, new_tensor(values))  # type: ignore[no-any-return]
+
+
+def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any:
+    """Booleans that are true with probability `p`, a number or an array."""
+    wide = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
+    return generator.uniform(shape, wide) < p
+
+
+def bernoulli(
+    input: Tensor,
+    p: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Ones with the probabilities that `input` holds, else zeros; with `p`, all with that one.
+
+    Raises RuntimeError for a probability that is not between 0 and 1, NotImplementedError for
+    integer and complex tensors. The derivative is 0.
+
+    >>> import retrograd as rg
+    >>> rg.bernoulli(rg.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
+    array = check_tensor(input, "bernoulli")._array
+    source = chosen(generator, "bernoulli")
+    if p is None:
+        refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
+        if not ((array >= 0) & (array <= 1)).all():
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
+                               "probabilities lie between 0 and 1")  # fmt: skip
+        p = array
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    values = drawn_bernoulli(source, p, array.shape).astype(array.dtype)
+    if out is not None:
+        return deliver(values, False, out, bernoulli)
+    return _bernoulli(input, new_tensor(values))  # type: ignore[no-any-return]
+
+
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Indices drawn with probabilities proportional to `input`: (n,) to (k,), or (m, n) to (m, k).
+
+    Without `replacement` no index appears twice in a row. Raises RuntimeError for weights that are
+    negative, not finite, or all zero, and for more samples than there are weights.
+
+    >>> import retrograd as rg
+    >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 1)
+    tensor([1])
+    """
+    weights = check_tensor(input, "multinomial")._array
+    if weights.dtype.kind not in "fV":
+        name = dtypes.of_numpy(weights.dtype).name
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {LEGACY[name]}"
+        )
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    weights = weights.astype(np.float64)
+    if (weights.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    source = chosen(generator, "multinomial")
+    if replacement:
+        edges = np.cumsum(weights, -1)
+        drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype) * edges[..., -1:]
+        indices = (edges[..., None, :] <= drawn[..., None]).sum(-1)
+    else:  # the largest of w/E, for exponential E, is an index drawn with probability w
+        order = np.argsort(-weights / source.exponential(weights.shape, weights.dtype), -1)
+        indices = order[..., :num_samples]
+    return deliver(np.ascontiguousarray(indices, np.int64), False, out, multinomial)
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Counts from the Poisson distributions whose rates `input` holds; the derivative is 0.
+
+    Raises RuntimeError for a negative rate, NotImplementedError for integer and complex tensors.
+
+    >>> import retrograd as rg
+    >>> rg.poisson(rg.tensor([0.0]))
+    tensor([0.])
+    """
+    rates = check_tensor(input, "poisson")._array
+    refuse("poisson_cpu", rates.dtype, "f")
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    drawn = chosen(generator, "poisson").call("poisson", rates.astype(np.float64))
+    return _poisson(input, new_tensor(drawn.astype(rates.dtype)))  # type: ignore[no-any-return]
+
+
+method(bernoulli)
+method(multinomial)

@@ -1,0 +1,262 @@
+"""Filling a tensor in place with random numbers: `uniform_`, `normal_` and their relatives.
+
+Each is an ordinary in-place write, so the rules for leaves, views and versions hold; what was
+overwritten gets gradient 0. The numbers are drawn after those rules were checked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.fitting import expands
+from ...engine.inplace import write
+from ...engine.tensor import Tensor, method, new_tensor
+from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
+from .generator import Generator, chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__: list[str] = []
+
+_ops = {
+    name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")
+    for name, node in {
+        "uniform": "Uniform",
+        "normal": "Normal",
+        "bernoulli": "Bernoulli",
+        "exponential": "Exponential",
+        "cauchy": "Cauchy",
+        "geometric": "Geometric",
+        "log_normal": "LogNormal",
+        "random": "Random",
+    }.items()
+}
+
+
+def fill(
+    self: Tensor, name: str, generator: Any, make: Callable[[Generator, Any, Any], Any]
+) -> Tensor:
+    """Overwrite `self` with `make(generator, shape, dtype)`, under the op for `name`."""
+    source, op = chosen(generator, f"{name}_"), _ops[name]
+
+    def drawn(old: Tensor) -> Any:
+        array = old._array
+        return op(old, new_tensor(np.asarray(make(source, array.shape, array.dtype))))
+
+    return write(self, f"{name}_", drawn, (), {})
+
+
+def uniform_(
+    self: Tensor,
+    from_: float = 0.0,
+    to: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    **renamed: float,
+) -> Tensor:
+    """Fill with numbers evenly from `from` to `to`, exclusive; both parts of complex ones.
+
+    Raises RuntimeError for an empty range, NotImplementedError for integer tensors.
+
+    >>> import retrograd as rg
+    >>> x = rg.empty(100).uniform_(2, 3); bool((x >= 2).all() and (x < 3).all())
+    True
+    """
+    low, high = renamed.pop("from", from_), to
+    _no_more(renamed, "uniform_")
+    refuse("check_uniform_bounds", self._array.dtype, "fc")
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+
+    def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        kind = dtypes.real_of(dtype).type
+        span, start = kind(high - low), kind(low)
+        if dtype.kind == "c":
+            start = dtype.type(complex(low, low))
+        return source.uniform(shape, dtype) * span + start
+
+    return fill(self, "uniform", generator, make)
+
+
+def normal_(
+    self: Tensor, mean: Any = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with numbers from a normal distribution, complex ones with half the variance per part.
+
+    Raises RuntimeError for negative `std`, NotImplementedError for integer tensors.
+
+    >>> import retrograd as rg
+    >>> rg.empty(2).normal_(1.0, 0.0)
+    tensor([1., 1.])
+    """
+    refuse("normal_kernel_cpu", self._array.dtype, "fc")
+    check_std(std)
+
+    def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        scale = dtypes.real_of(dtype).type(std)
+        return source.normal(shape, dtype) * scale + dtype.type(mean)
+
+    return fill(self, "normal", generator, make)
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with ones, with probability `p` (a number, or a tensor that broadcasts), else zeros.
+
+    Raises RuntimeError for a probability that is not between 0 and 1.
+
+    >>> import retrograd as rg
+    >>> rg.empty(2).bernoulli_(1.0)
+    tensor([1., 1.])
+    """
+    given = p._array if isinstance(p, Tensor) else p
+    if not np.all((given >= 0) & (given <= 1)):
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    refuse("bernoulli_scalar_cpu_", self._array.dtype, "fiub")
+    if not expands(np.shape(given), self._array.shape):
+        raise RuntimeError(
+            f"bernoulli_: the shape {list(np.shape(given))} of p does not expand to "
+            f"{list(self.shape)}"
+        )
+
+    def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        return drawn_bernoulli(source, given, shape).astype(dtype)
+
+    return fill(self, "bernoulli", generator, make)
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with positive numbers of density lambd * exp(-lambd * x).
+
+    Raises RuntimeError unless `lambd` is positive and the dtype real floating.
+
+    >>> import retrograd as rg
+    >>> bool((rg.empty(9).exponential_() > 0).all())
+    True
+    """
+    _continuous(self, "Exponential")
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return fill(
+        self,
+        "exponential",
+        generator,
+        lambda source, shape, dtype: source.exponential(shape, dtype) / dtype.type(lambd),
+    )
+
+
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with numbers of density sigma / (pi ((x - median)^2 + sigma^2)).
+
+    Raises RuntimeError unless `sigma` is positive and the dtype real floating.
+    """
+    _continuous(self, "Cauchy")
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+
+    def make(source: Generator, shape: Any, dtype: Any) -> Any:
+        angle = np.pi * (source.uniform(shape, np.dtype(np.float64)) - 0.5)
+        return (median + sigma * np.tan(angle)).astype(dtype)
+
+    return fill(self, "cauchy", generator, make)
+
+
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with the number of trials, of success probability `p`, up to the first success.
+
+    Raises RuntimeError unless 0 < p < 1.
+    """
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    refuse("geometric_cpu", self._array.dtype, "fiu")
+    return fill(
+        self,
+        "geometric",
+        generator,
+        lambda source, shape, dtype: source.call("geometric", p, shape).astype(dtype),
+    )
+
+
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with exp(x) for x from the normal distribution of `mean` and `std`.
+
+    Raises RuntimeError unless `std` is positive, NotImplementedError unless the dtype is real
+    floating.
+    """
+    refuse("log_normal_cpu", self._array.dtype, "f")
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return fill(
+        self,
+        "log_normal",
+        generator,
+        lambda source, shape, dtype: np.exp(
+            source.normal(shape, dtype) * dtype.type(std) + dtype.type(mean)
+        ),
+    )
+
+
+def random_(
+    self: Tensor,
+    from_: Any = None,
+    to: Any = None,
+    *,
+    generator: Generator | None = None,
+    **renamed: Any,
+) -> Tensor:
+    """Fill with integers: `random_(to)` from 0, `random_(from, to)`, `to` exclusive.
+
+    Without bounds, all that an integer dtype holds from 0 on, or for a floating dtype all up to the
+    first that has no successor in it. Raises RuntimeError for an empty range, NotImplementedError
+    for complex tensors.
+
+    >>> import retrograd as rg
+    >>> rg.empty(2).random_(3, 4)
+    tensor([3., 3.])
+    """
+    low = renamed.pop("from", from_)
+    _no_more(renamed, "random_")
+    dtype = self._array.dtype
+    refuse("random_kernel_cpu", dtype, "fiub")
+    if to is None:
+        low, to = 0, low
+    first = 0 if low is None else int(low)
+    if to is not None:
+        last = int(to)
+    elif dtype.kind == "f":
+        last = 2 ** (np.finfo(dtype).nmant + 1) + 1
+    else:
+        last = 2 if dtype.kind == "b" else int(np.iinfo(dtype).max) + 1
+    return fill(
+        self,
+        "random",
+        generator,
+        lambda source, shape, dtype: drawn_integers(source, first, last, shape, dtype),
+    )
+
+
+def _continuous(t: Tensor, name: str) -> None:
+    if t._array.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {t.dtype.name}"
+        )
+
+
+def _no_more(renamed: dict[str, Any], name: str) -> None:
+    if renamed:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(renamed))}'")
+
+
+for function in (uniform_, normal_, bernoulli_, exponential_, cauchy_, geometric_, log_normal_):
+    method(function)
+method(random_)

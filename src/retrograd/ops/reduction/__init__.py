@@ -1,0 +1,1 @@
+"""From many elements to few: sums, statistics, extrema, scans, histograms."""

@@ -1,0 +1,472 @@
+"""Largest, smallest, middle and commonest elements, and where they are.
+
+Over everything or over several dimensions (`max()`, `amax`, `median()`), equal elements share the
+cotangent evenly; along one dimension (`max(dim)`, `median(dim)`, `mode`), the element whose index
+is returned gets it. NaN counts as larger than every number and smaller than every number: where
+there is one, it is the result. Complex numbers have no order: RuntimeError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core import batching, return_types
+from ..core.arguments import check_outs, renamed, write_each
+from ..core.dims import wrap_dim, wrap_dims
+from ..core.pointwise import shared
+from ..indexing.take_along import pick
+from .sum_prod import ALL, DIMS
+
+__all__ = [
+    "amax",
+    "amin",
+    "aminmax",
+    "max",
+    "median",
+    "min",
+    "mode",
+    "nanmedian",
+]
+
+FULL = ALL[:2]
+SEVERAL = [e for e in DIMS if "3x0" not in e.specs]
+ONE = [
+    example("3x4", dim=(0,), keepdim=False),
+    example("2x3x2", dim=(1,), keepdim=True),
+    example("5", dim=(0,), keepdim=False),
+    example("", dim=(), keepdim=False),
+]
+
+
+def ordered(x: Any, name: str) -> Any:
+    """`x`, or RuntimeError for complex numbers."""
+    if x.dtype.kind == "c":
+        raise RuntimeError(
+            f"{name}(): does not support complex input: complex numbers have no order. Compare "
+            "x.abs() or x.real"
+        )
+    return x
+
+
+def check_elements(input: Tensor, dims: tuple[int, ...], name: str) -> None:
+    """Raise IndexError if one of `dims` has no elements to choose from."""
+    for d in dims:
+        if input.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def empty_error(name: str) -> RuntimeError:
+    """What to raise for a reduction of no elements over everything."""
+    return RuntimeError(
+        f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+        "reduction dim with the 'dim' argument."
+    )
+
+
+# -- over everything or several dimensions: ties share -------------------------------------------
+
+
+def _tie_share(x: Any, out: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is not None and not keepdim:
+        out = np.expand_dims(out, dim)
+    ties = (x == out) | (np.isnan(x) & np.isnan(out))
+    number = ties.sum(dim, np.float64, keepdims=dim is not None)
+    return np.true_divide(ties, np.maximum(number, 1)).astype(x.dtype)
+
+
+tie_share = declare(
+    "tie_share(input, out, *, dim, keepdim)",
+    _tie_share,
+    complex=False,
+    batch=batching.tie_share,
+    examples=[example("3x4, 3", dim=(1,), keepdim=False), example("3, ", dim=None, keepdim=False)],
+    doc="""1 / their number for the elements that equal the extremum `out` over `dim`, 0 else.""",
+)
+
+
+def extreme(ufunc: Any, name: str) -> Any:
+    """The forward of `max` or `min` over everything."""
+
+    def forward(input: Any) -> Any:
+        if input.size == 0:
+            raise empty_error(name)
+        return ufunc.reduce(ordered(input, name), None)
+
+    return forward
+
+
+def extremes(ufunc: Any, name: str) -> Any:
+    """The forward of `amax` or `amin`."""
+
+    def forward(input: Any, *, dim: Any, keepdim: bool) -> Any:
+        return ufunc.reduce(ordered(input, name), dim, None, None, keepdim)
+
+    return forward
+
+
+def _median(x: Any) -> Any:
+    flat = ordered(x, "median").reshape(-1)
+    if flat.size == 0:
+        return np.array(np.nan if x.dtype.kind in "fV" else np.iinfo(x.dtype).min, x.dtype)
+    bad = np.isnan(flat)
+    if bad.any():
+        return flat[bad.argmax()]
+    return np.partition(flat, (flat.size - 1) // 2)[(flat.size - 1) // 2]
+
+
+def _nanmedian(x: Any) -> Any:
+    flat = x.reshape(-1)
+    present = flat[~np.isnan(flat)]
+    return _median(present if present.size else flat)
+
+
+_full = {
+    name: declare(
+        f"{name}(input)",
+        forward,
+        input=lambda xp, g, input, out: shared(
+            xp, g, xp.tie_share(input, out, dim=None, keepdim=False)
+        ),
+        complex=False,
+        examples=FULL,
+        batch={"max": batching.whole("amax"), "min": batching.whole("amin")}.get(name),
+        node_name=node_name,
+    )
+    for name, forward, node_name in (
+        ("max", extreme(np.maximum, "max"), "MaxBackward1"),
+        ("min", extreme(np.minimum, "min"), "MinBackward1"),
+        ("median", _median, "MedianBackward0"),
+        ("nanmedian", _nanmedian, "NanmedianBackward0"),
+    )
+}
+
+_several = {
+    name: declare(
+        f"{name}(input, *, dim, keepdim)",
+        extremes(ufunc, name),
+        input=lambda xp, g, input, out, dim, keepdim: shared(
+            xp,
+            xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
+            xp.tie_share(input, out, dim=dim, keepdim=keepdim),
+        ),
+        complex=False,
+        examples=SEVERAL,
+    )
+    for name, ufunc in (("amax", np.maximum), ("amin", np.minimum))
+}
+
+# -- along one dimension: the named element takes all --------------------------------------------
+
+
+def chosen(choose: Any, name: str) -> Any:
+    """The forward of a choice along one dim: `choose(lines, axis)` gives indices, the size kept."""
+
+    def forward(input: Any, *, dim: Any, keepdim: bool, **params: Any) -> Any:
+        lines = np.atleast_1d(ordered(input, name))
+        axis = dim[0] if dim else 0
+        places = choose(lines, axis, **params)
+        values = pick(lines, places, axis)
+        shape = [1 if i in dim else n for i, n in enumerate(input.shape) if keepdim or i not in dim]
+        return values.reshape(shape), places.reshape(shape)
+
+    return forward
+
+
+def chosen_input(
+    xp: Any, g: Any, indices: Any, dim: Any, keepdim: bool, input_shape: tuple[int, ...]
+) -> Any:
+    """The formula of every choice: the cotangent goes where the index points."""
+    return xp.place_along(
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None),
+        xp.unreduce(indices, dim=dim, keepdim=keepdim, shape=None),
+        dim=dim[0] if dim else 0,
+        shape=input_shape,
+    )
+
+
+def largest(x: Any, axis: int) -> Any:
+    """Where the first largest is, or the first NaN."""
+    return np.argmax(x, axis, keepdims=True)
+
+
+def smallest(x: Any, axis: int) -> Any:
+    """Where the first smallest is, or the first NaN."""
+    return np.argmin(x, axis, keepdims=True)
+
+
+def middle(x: Any, axis: int) -> Any:
+    """Where the lower median is, or the first NaN."""
+    order = np.argsort(x, axis, kind="stable")
+    places = order.take([(x.shape[axis] - 1) // 2], axis)
+    bad = np.isnan(x)
+    return np.where(bad.any(axis, keepdims=True), np.argmax(bad, axis, keepdims=True), places)
+
+
+def middle_present(x: Any, axis: int) -> Any:
+    """Where the lower median of what is not NaN is; the first NaN if nothing else is there."""
+    order = np.argsort(x, axis, kind="stable")  # NaN last
+    present = np.add.reduce(~np.isnan(x), axis, np.int64, keepdims=True)
+    return pick(order, np.maximum(present - 1, 0) // 2, axis)
+
+
+def commonest(x: Any, axis: int) -> Any:
+    """Where the commonest element, the smallest of several, occurs last."""
+    order = np.argsort(x, axis, kind="stable").swapaxes(0, axis)
+    s = pick(x.swapaxes(0, axis), order, 0)
+    steps = np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1))
+    starts = np.zeros(s.shape, np.int64)
+    starts[1:] = np.where(s[1:] != s[:-1], steps[1:], 0)
+    run = steps - np.maximum.accumulate(starts, 0)
+    return pick(order, np.argmax(run, 0, keepdims=True), 0).swapaxes(0, axis)
+
+
+_along = {
+    name: declare(
+        f"{name}_dim(input, *, dim, keepdim) -> values, indices",
+        chosen(choose, name),
+        input=chosen_input,
+        nondiff=["indices"],
+        complex=False,
+        examples=ONE,
+        node_name=node_name,
+    )
+    for name, choose, node_name in (
+        ("max", largest, "MaxBackward0"),
+        ("min", smallest, "MinBackward0"),
+        ("median", middle, "MedianBackward1"),
+        ("nanmedian", middle_present, "NanmedianBackward1"),
+        ("mode", commonest, "ModeBackward0"),
+    )
+}
+
+
+def _pair(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
+    """(values, indices) of a choice along one dim, as the named tuple of PyTorch."""
+    at = wrap_dim(input, dim)
+    dims = (at,) if input.ndim else ()
+    check_elements(input, dims, name)
+    if out is not None:
+        return getattr(return_types, name)(*write_pair(name, input, dims, keepdim, out))
+    return getattr(return_types, name)(*_along[name](input, dim=dims, keepdim=keepdim))
+
+
+def write_pair(name: str, input: Tensor, dims: Any, keepdim: bool, out: Any) -> tuple[Any, Any]:
+    """The out= form of a choice: each result is written as a function of its own would be."""
+    check_outs(name, out, 2)
+
+    def part(index: int) -> Any:
+        def compute(t: Tensor) -> Any:
+            return _along[name](t, dim=dims, keepdim=keepdim)[index]
+
+        compute.__name__ = name
+        return write_out(compute, out[index], (input,), {})
+
+    return part(0), part(1)
+
+
+def _max_or_min(
+    name: str, several: Any, input: Tensor, dim: Any, keepdim: bool, other: Any, out: Any
+) -> Any:
+    if isinstance(dim, Tensor):
+        dim, other = None, dim
+    if other is not None:
+        return several(input, other) if out is None else several(input, other, out=out)
+    if dim is not None:
+        return _pair(name, input, dim, keepdim, out)
+    return _full[name](input) if out is None else _full[name](input, out=out)
+
+
+def max(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Any = None,
+    **names: Any,
+) -> Any:
+    """The largest element; along `dim` a pair (values, indices); of two tensors `maximum`.
+
+    Over everything, equal elements share the cotangent evenly; along `dim`, the first gets it, and
+    is the one named. Raises RuntimeError or IndexError where there are no elements, RuntimeError
+    for complex input. Source: PyTorch's `max`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
+    >>> rg.max(x), rg.max(x, 0).indices
+    (tensor(5.), tensor([1, 0]))
+    """
+    if names:
+        return renamed(max, locals())
+    return _max_or_min("max", recorded.maximum, input, dim, keepdim, other, out)
+
+
+def min(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Any = None,
+    **names: Any,
+) -> Any:
+    """The smallest element; along `dim` a pair (values, indices); of two tensors `minimum`.
+
+    Like `max`. Source: PyTorch's `min`.
+
+    >>> import retrograd as rg
+    >>> rg.min(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
+    tensor([1., 2.])
+    """
+    if names:
+        return renamed(min, locals())
+    return _max_or_min("min", recorded.minimum, input, dim, keepdim, other, out)
+
+
+def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
+    dims = wrap_dims(input, dim)
+    if (dim is None or dim == ()) and 0 in input.shape:
+        raise empty_error(name)
+    check_elements(input, dims, name)
+    extra = {} if out is None else {"out": out}
+    return _several[name](input, dim=dims, keepdim=keepdim, **extra)
+
+
+def amax(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """The largest elements over `dim` (an int, a tuple, or all); equal ones share the cotangent.
+
+    Raises as `max`. Source: PyTorch's `amax`.
+
+    >>> import retrograd as rg
+    >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
+    tensor([3., 5.])
+    """
+    if names:
+        return renamed(amax, locals())
+    return _amax_or_amin("amax", input, dim, keepdim, out)  # type: ignore[no-any-return]
+
+
+def amin(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """The smallest elements over `dim`; like `amax`.
+
+    >>> import retrograd as rg
+    >>> rg.amin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
+    tensor([1., 2.])
+    """
+    if names:
+        return renamed(amin, locals())
+    return _amax_or_amin("amin", input, dim, keepdim, out)  # type: ignore[no-any-return]
+
+
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None, **names: Any
+) -> Any:
+    """The pair (`amin`, `amax`) over everything or one dimension, with the names min and max.
+
+    Raises RuntimeError where there are no elements. Source: PyTorch's `aminmax`.
+
+    >>> import retrograd as rg
+    >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
+    tensor(3.)
+    """
+    if names:
+        return renamed(aminmax, locals())
+    if out is not None:
+        return write_each(aminmax, out, input, dim=dim, keepdim=keepdim)
+    if dim is not None:
+        wrap_dim(input, dim)
+    if 0 in [input.shape[d] for d in wrap_dims(input, dim)]:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity."
+        )
+    return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise where `out=` was given without the `dim` whose pair of results it is for."""
+    if out is not None:
+        raise TypeError(
+            f'{name}() missing 1 required positional arguments: "dim". Only the pair (values, '
+            f"indices) along a dimension can be written: {name}(x, dim, out=(values, indices))"
+        )
+
+
+def median(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
+    """The median, the lower one of an even number; along `dim` a pair (values, indices).
+
+    NaN if an element is NaN. Over everything, elements that equal the median share the cotangent;
+    along `dim` the one named gets it. Raises IndexError for an empty `dim`. Source: PyTorch's
+    `median`.
+
+    >>> import retrograd as rg
+    >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
+    if names:
+        return renamed(median, locals())
+    if dim is not None:
+        return _pair("median", input, dim, keepdim, out)
+    refuse_out("median", out)
+    return _full["median"](input)
+
+
+def nanmedian(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
+    """`median` of the elements that are not NaN.
+
+    >>> import retrograd as rg
+    >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
+    tensor(3.)
+    """
+    if names:
+        return renamed(nanmedian, locals())
+    if dim is not None:
+        return _pair("nanmedian", input, dim, keepdim, out)
+    refuse_out("nanmedian", out)
+    return _full["nanmedian"](input)
+
+
+def mode(
+    input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
+    """The commonest element along `dim`, the smallest of several: a pair (values, indices).
+
+    The index is that of its last occurrence, which gets the cotangent. Source: PyTorch's `mode`.
+
+    >>> import retrograd as rg
+    >>> rg.mode(rg.tensor([3, 1, 3, 1, 1]))
+    retrograd.return_types.mode(
+    values=tensor(1),
+    indices=tensor(4))
+    """
+    if names:
+        return renamed(mode, locals())
+    return _pair("mode", input, dim, keepdim, out)
+
+
+for function in (max, min, amax, amin, aminmax, median, nanmedian, mode):
+    method(function)

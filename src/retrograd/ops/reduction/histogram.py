@@ -1,0 +1,309 @@
+"""Bins of one variable or several: in which elements lie, and how many. No derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import as_tensor, write_out
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core import return_types
+from ..core.arguments import write_each, write_value
+from ..core.dims import rank
+from .extrema import ordered
+from .sum_prod import legacy
+
+__all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "searchsorted"]
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where the values `input` would go in a sequence sorted along its last dimension.
+
+    The sequence is 1-D, or its leading dimensions are those of `input`, row by row. Of equal
+    elements the place before is given, or with `right` the place after. `sorter` sorts the sequence
+    first. int64 or int32. Raises RuntimeError where the shapes do not match. Source: PyTorch's
+    `searchsorted`.
+
+    >>> import retrograd as rg
+    >>> rg.searchsorted(rg.tensor([1, 3, 5]), rg.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    if out is not None:
+        settings = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
+        return write_out(searchsorted, out, (sorted_sequence, input), settings)  # type: ignore[no-any-return]
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise RuntimeError(
+            "searchsorted(): side and right can't be set to opposites, got side of left while "
+            "right was True"
+        )
+    sequence = sorted_sequence._array
+    values = as_tensor(input, sequence.dtype)._array
+    if sorter is not None:
+        check_sorter(sorter, sequence.shape)
+        sequence = np.take_along_axis(sequence, sorter._array, -1)
+    if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+            "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(sequence.shape)} and input value tensor {list(values.shape)}"
+        )
+    where: Any = "right" if right or side == "right" else "left"
+    dtype = np.int32 if out_int32 else np.int64
+    if sequence.ndim == 1:
+        return new_tensor(np.asarray(np.searchsorted(sequence, values, where), dtype))
+    found = np.empty(values.shape, dtype)
+    for row in np.ndindex(sequence.shape[:-1]):
+        found[row] = np.searchsorted(sequence[row], values[row], where)
+    return new_tensor(found)
+
+
+def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise unless `sorter` has a place in the sequence, of `shape`, for each of its elements."""
+    if sorter._array.shape != shape:
+        raise RuntimeError(
+            "searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(shape)} and got sorter tensor {list(sorter.shape)}"
+        )
+    if sorter._array.dtype != np.int64:
+        raise RuntimeError(
+            f"searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
+        )
+    if sorter._array.size and not 0 <= sorter._array.min() <= sorter._array.max() < shape[-1]:
+        raise RuntimeError(f"searchsorted(): sorter index out of range of {shape[-1]} elements")
+
+
+def bucketize(
+    input: Any,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The number of the bin between sorted `boundaries` (1-D) in which each value lies.
+
+    A value on a boundary belongs to the bin below, or with `right` above. Source: PyTorch's
+    `bucketize`.
+
+    >>> import retrograd as rg
+    >>> rg.bucketize(rg.tensor([0.5, 2.0, 9.0]), rg.tensor([1.0, 2.0]))
+    tensor([0, 1, 2])
+    """
+    if rank(boundaries) != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """How many elements lie in each of `bins` equal bins between `min` and `max`; floating.
+
+    Where `min` and `max` are equal, the range of the elements is taken. Elements outside are left
+    out. Raises RuntimeError for a bad range, NotImplementedError for integers. Source: PyTorch's
+    `histc`.
+
+    >>> import retrograd as rg
+    >>> rg.histc(rg.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    if out is not None:
+        return write_out(histc, out, (input, bins, min, max), {})  # type: ignore[no-any-return]
+    array = ordered(input._array, "histc")
+    if array.dtype.kind != "f":
+        raise NotImplementedError(f"\"histc\" not implemented for '{legacy(array.dtype)}'")
+    if bins <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    if min > max:
+        raise RuntimeError("histc(): max must be larger than min")
+    low, high = float(min), float(max)
+    if low == high and array.size:
+        low, high = float(array.min()), float(array.max())
+    if not np.isfinite([low, high]).all():
+        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    flat = array.reshape(-1)
+    counts, _ = np.histogram(flat[~np.isnan(flat)], bins, (low, high))
+    return new_tensor(counts.astype(array.dtype))
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
+
+    int64 counts; sums in float64, or float32 for float32 weights. Raises RuntimeError for negative
+    or non-integer input or another shape. Source: PyTorch's `bincount`.
+
+    >>> import retrograd as rg
+    >>> rg.bincount(rg.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    array = input._array
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return new_tensor(np.bincount(array, minlength=minlength))
+    if weights._array.shape != array.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    sums = np.bincount(array, weights._array, minlength)
+    return new_tensor(sums.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
+
+
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """How many elements fall into each bin, or the sums of their weights: (hist, bin_edges).
+
+    `bins` is a vector of increasing edges, or the number of equal bins between the two numbers of
+    `range` (by default the extremes). The last bin includes its right edge; elements outside are
+    left out. `density` divides by the total and the bins' widths. Raises NotImplementedError unless
+    the dtype is float32 or float64, RuntimeError for bins, ranges and weights that do not fit.
+    Source: PyTorch's `histogram`.
+
+    >>> import retrograd as rg
+    >>> rg.histogram(rg.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 4.0)).hist
+    tensor([2., 1.])
+    """
+    if weight is not None and weight._array.shape != input._array.shape:
+        raise RuntimeError(
+            "torch.histogram: if weight tensor is provided it should have the same shape as the "
+            f"input tensor, but got input with shape {list(input.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    if out is not None:
+        settings = {"range": range, "weight": weight, "density": density}
+        return write_each(histogram, out, input, bins, **settings)
+    points = input._array.reshape(-1, 1)
+    hist, edges = _count("histogram", points, [bins], range, weight, density)
+    return return_types.histogram(hist, edges[0])
+
+
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """How many points fall into each cell of a grid: (hist, bin_edges), the latter one per axis.
+
+    `input` has shape `(..., d)`: each last line is a point. `bins` is a number, or a list of `d`
+    numbers or vectors of edges; `range` the list of `2 * d` limits. `weight` has the shape `(...)`.
+    All else as for `histogram`. Source: PyTorch's `histogramdd`.
+
+    >>> import retrograd as rg
+    >>> rg.histogramdd(rg.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2).hist
+    tensor([[0., 1.],
+            [1., 1.]])
+    """
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    if weight is not None and weight._array.shape != shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+            f"input tensor excluding its innermost dimension, but got input with shape "
+            f"{list(shape)} and weight with shape {list(weight.shape)}"
+        )
+    each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * shape[-1]
+    if len(each) != shape[-1]:
+        raise RuntimeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
+        )
+    points = input._array.reshape(math.prod(shape[:-1]), shape[-1])
+    hist, edges = _count("histogramdd", points, each, range, weight, density)
+    if out is not None:
+        write_value(hist, out[0], "histogramdd")
+        for value, target in zip(edges, out[1], strict=True):
+            write_value(value, target, "histogramdd")
+        return return_types.histogramdd(out[0], tuple(out[1]))
+    return return_types.histogramdd(hist, tuple(edges))
+
+
+def _count(
+    name: str, points: Any, bins: list[Any], range: Any, weight: Any, density: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """The counts in the grid of `bins`, and the edges along each axis."""
+    dtype = points.dtype
+    if dtype not in (np.float32, np.float64):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(dtype)}'")
+    if range is not None and len(range) != 2 * len(bins):
+        raise RuntimeError(
+            f"torch.{name}(): for a {len(bins)}-dimensional histogram range should have "
+            f"{2 * len(bins)} elements, but got {len(range)}"
+        )
+    edges = [
+        _edges(name, column, each, None if range is None else range[2 * d : 2 * d + 2], d)
+        for d, (column, each) in enumerate(zip(points.T, bins, strict=True))
+    ]
+    sizes = [max(len(e) - 1, 0) for e in edges]
+    flat = np.zeros(len(points), np.int64)
+    inside = np.ones(len(points), np.bool_)
+    for column, e, size in zip(points.T, edges, sizes, strict=True):
+        place = np.searchsorted(e, column, "right") - 1
+        place = np.where((column == e[-1]) & (size > 0), size - 1, place)
+        inside &= (e[0] <= column) & (column <= e[-1]) & (place >= 0) & (place < size)
+        flat = flat * size + place
+    weights = None if weight is None else weight._array.reshape(-1)[inside]
+    hist = np.bincount(flat[inside], weights, math.prod(sizes)).reshape(sizes).astype(dtype)
+    if density:
+        widths = [np.diff(e) for e in edges]
+        volume = math.prod(np.ix_(*widths)) if widths else 1
+        hist = np.asarray(hist / (hist.sum() * volume), dtype)
+    return new_tensor(hist), [new_tensor(e) for e in edges]
+
+
+def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
+    """The edges of the bins of one axis."""
+    if isinstance(bins, Tensor):
+        e = bins._array
+        if e.ndim != 1 or e.size == 0:
+            raise RuntimeError(f"torch.{name}(): bins tensor should have one dimension of edges")
+        if e.dtype != column.dtype:
+            raise RuntimeError(
+                f"torch.{name}(): input tensor and bins tensors should have the same dtype, but "
+                f"got input with dtype {legacy(column.dtype)} and bins for dimension {dim} with "
+                f"dtype {legacy(e.dtype)}"
+            )
+        return np.array(e)
+    if bins <= 0:
+        raise RuntimeError(f"torch.{name}(): bins must be > 0, but got {bins} for dimension {dim}")
+    if limits is None:
+        low, high = (column.min(), column.max()) if column.size else (0.0, 1.0)
+    else:
+        low, high = limits
+    if not np.isfinite([low, high]).all():
+        raise RuntimeError(f"torch.{name}: dimension {dim}'s range [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"torch.{name}: min should not exceed max, but got min {low} max {high} for dimension "
+            f"{dim}"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, bins + 1, dtype=column.dtype)
+
+
+for function in (bincount, histc, histogram):
+    method(function)

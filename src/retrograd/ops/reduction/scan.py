@@ -1,0 +1,441 @@
+"""Cumulative forms along a dimension: sums, products, logarithms of sums, extrema, differences.
+
+NOTE [Linear recurrences]
+Products and log-sum-exps have derivatives of the shape `t[k] = g[k] + f[k] t[k-1]`, forwards or
+backwards. The op `recur` computes that in log2(n) vectorised steps, without a division, and its own
+derivative is two more of it. So cumulative products are right to every order where factors are
+zero, and log-sum-exps where the terms differ by any factor.
+
+A record's `dim` may be None: the array is taken as one line, in C order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.inplace import in_place
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core import batching, return_types
+from ..core.arguments import renamed, write_each
+from ..core.dims import rank, wrap_dim
+from .sum_prod import converted, legacy
+
+__all__ = [
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "cumulative_trapezoid",
+    "diff",
+    "logcumsumexp",
+    "trapezoid",
+    "trapz",
+]
+
+
+def lines(x: Any, dim: int | None, reverse: bool = False) -> Any:
+    """A view of `x` with `dim` in front, backwards if `reverse`."""
+    x = x.reshape(-1) if dim is None or x.ndim == 0 else x.swapaxes(0, dim)
+    return x[::-1] if reverse else x
+
+
+def unlines(x: Any, dim: int | None, shape: tuple[int, ...], reverse: bool = False) -> Any:
+    """What `lines` did to an array of `shape`, undone."""
+    x = x[::-1] if reverse else x
+    return x.reshape(shape) if dim is None or not shape else x.swapaxes(0, dim)
+
+
+def accumulator(x: Any) -> Any:
+    """The dtype in which `x` is accumulated: int64 for integers, else the next wider one."""
+    if x.dtype.char in "fdFD":
+        return np.result_type(x.dtype, np.float64)
+    return np.dtype(np.int64 if x.dtype.kind in "biu" else np.float32)
+
+
+def result_dtype(x: Any) -> Any:
+    """The dtype of a cumulative result: int64 for integers."""
+    return np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
+
+
+LINES = [
+    example("5", dim=0),
+    example("3x4", dim=0),
+    example("2x3x2", dim=1),
+    example("", dim=0),
+    example("3x0", dim=1),
+]
+BOTH = [example(e.specs[0], dim=e.params["dim"], reverse=r) for e in LINES for r in (False, True)]
+
+# -- structure -----------------------------------------------------------------------------------
+
+
+def _shift(input: Any, *, dim: int | None, by: int) -> Any:
+    x = lines(input, dim)
+    out = np.zeros(x.shape, x.dtype)
+    if by > 0:
+        out[by:] = x[:-by]
+    else:
+        out[:by] = x[-by:]
+    return unlines(out, dim, input.shape)
+
+
+shift = declare(
+    "shift(input, *, dim, by)",
+    _shift,
+    input=lambda xp, g, dim, by: xp.shift(g, dim=dim, by=-by),
+    linear="input",
+    batch=batching.along_lines("shift"),
+    examples=[example(e.specs[0], dim=e.params["dim"], by=b) for e in LINES for b in (1, -1)],
+    doc="""Entries moved `by` places along `dim` (not 0), zeros moving in.""",
+)
+
+
+def _recur(input: Any, factor: Any, *, dim: int | None, reverse: bool) -> Any:
+    dtype = np.result_type(input, factor)
+    out = np.array(lines(input, dim, reverse), dtype)
+    f = np.array(lines(factor, dim, reverse), dtype)
+    step = 1
+    while step < len(
+        out
+    ):  # out[k] holds the last `step` terms, f[k] the product of as many factors
+        out[step:] += f[step:] * out[:-step]
+        f[step:] = f[step:] * f[:-step]
+        step *= 2
+    return unlines(out, dim, input.shape, reverse)
+
+
+def _recur_adjoint(xp: Any, g: Any, factor: Any, dim: int | None, reverse: bool) -> Any:
+    following = xp.shift(factor, dim=dim, by=1 if reverse else -1)
+    return xp.recur(g, xp.conj(following), dim=dim, reverse=not reverse)
+
+
+recur = declare(
+    "recur(input, factor, *, dim, reverse)",
+    _recur,
+    input=_recur_adjoint,
+    factor=lambda xp, g, factor, out, dim, reverse: (
+        _recur_adjoint(xp, g, factor, dim, reverse)
+        * xp.conj(xp.shift(out, dim=dim, by=-1 if reverse else 1))
+    ),
+    linear="input",
+    batch=batching.along_lines("recur"),
+    examples=[example(f"{e.specs[0]}, {e.specs[0]}", **e.params) for e in BOTH],
+    doc="""`out[k] = input[k] + factor[k] * out[k-1]` along `dim`; from the end if `reverse`.""",
+)
+
+
+def _cumprod_before(input: Any, *, dim: int | None, reverse: bool) -> Any:
+    x = lines(input, dim, reverse)
+    out = np.ones(x.shape, x.dtype)
+    np.multiply.accumulate(x[:-1], 0, out=out[1:])
+    return unlines(out, dim, input.shape, reverse)
+
+
+cumprod_before = declare(
+    "cumprod_before(input, *, dim, reverse)",
+    _cumprod_before,
+    input=lambda xp, g, input, out, dim, reverse: (
+        xp.conj(out)
+        * xp.shift(
+            xp.recur(g, xp.conj(input), dim=dim, reverse=not reverse),
+            dim=dim,
+            by=1 if reverse else -1,
+        )
+    ),
+    batch=batching.along_lines("cumprod_before"),
+    examples=BOTH,
+    doc="""The product of all entries before each one along `dim`; of all after if `reverse`.""",
+)
+
+# -- sums, products, log-sum-exps ----------------------------------------------------------------
+
+
+def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
+    x = lines(input, dim, reverse)
+    out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
+    return unlines(out, dim, input.shape, reverse)
+
+
+_cumsum_op = declare(
+    "cumsum(input, *, dim, reverse)",
+    _cumsum,
+    input=lambda xp, g, dim, reverse: xp.cumsum(g, dim=dim, reverse=not reverse),
+    linear="input",
+    examples=BOTH,
+)
+
+
+def _cumprod(input: Any, *, dim: int | None) -> Any:
+    x = lines(input, dim)
+    out = np.multiply.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
+    return unlines(out, dim, input.shape)
+
+
+_cumprod_op = declare(
+    "cumprod(input, *, dim)",
+    _cumprod,
+    input=lambda xp, g, input, dim: (
+        xp.conj(xp.cumprod_before(input, dim=dim, reverse=False))
+        * xp.recur(g, xp.conj(xp.shift(input, dim=dim, by=-1)), dim=dim, reverse=True)
+    ),
+    examples=LINES,
+)
+
+
+def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
+    if input.dtype.kind in "biu":
+        raise NotImplementedError(
+            f"\"logcumsumexp\" not implemented for '{legacy(input.dtype)}'. Convert: x.float()"
+        )
+    x = lines(input, dim)
+    top = np.maximum.accumulate(x.real, 0)
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
+    fade = np.ones(x.shape, x.dtype)
+    fade[1:] = np.exp(top[:-1] - top[1:])
+    out = np.log(_recur(np.exp(x - top), fade, dim=0, reverse=False)) + top
+    return unlines(out.astype(x.dtype, copy=False), dim, input.shape)
+
+
+def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) -> Any:
+    rise = xp.shift(out - xp.shift(out, dim=dim, by=1), dim=dim, by=-1)  # to the next; last 0
+    return xp.conj(xp.exp(input - out)) * xp.recur(g, xp.conj(xp.exp(-rise)), dim=dim, reverse=True)
+
+
+_logcumsumexp_op = declare(
+    "logcumsumexp(input, *, dim)",
+    _logcumsumexp,
+    input=_logcumsumexp_input,
+    examples=LINES,
+)
+
+
+def cumsum(
+    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **names: Any
+) -> Tensor:
+    """Sums of the elements up to each one along `dim`, of the input's shape.
+
+    Booleans and integers give int64; `dtype` converts first. Raises IndexError for a dim out of
+    range. Source: PyTorch's `cumsum`.
+
+    >>> import retrograd as rg
+    >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 3., 6.])
+    """
+    if names:
+        return renamed(cumsum, locals())
+    if out is not None:
+        return write_out(cumsum, out, (input, dim), {"dtype": dtype})  # type: ignore[no-any-return]
+    at = wrap_dim(input, dim)
+    return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)  # type: ignore[no-any-return]
+
+
+def cumprod(
+    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **names: Any
+) -> Tensor:
+    """Products of the elements up to each one along `dim`, of the input's shape; like `cumsum`.
+
+    Derivatives hold to every order where elements are zero. Source: PyTorch's `cumprod`.
+
+    >>> import retrograd as rg
+    >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 2., 6.])
+    """
+    if names:
+        return renamed(cumprod, locals())
+    if out is not None:
+        return write_out(cumprod, out, (input, dim), {"dtype": dtype})  # type: ignore[no-any-return]
+    at = wrap_dim(input, dim)
+    return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)  # type: ignore[no-any-return]
+
+
+def logcumsumexp(
+    input: Tensor, dim: Any = None, *, out: Tensor | None = None, **names: Any
+) -> Tensor:
+    """Logarithm of the cumulative sum of exponentials along `dim`, without overflow.
+
+    Real, or complex with the principal imaginary part. Raises NotImplementedError for integers.
+    Source: PyTorch's `logcumsumexp`.
+
+    >>> import retrograd as rg
+    >>> rg.logcumsumexp(rg.tensor([1000.0, 1000.0]), 0)
+    tensor([1000.0000, 1000.6932])
+    """
+    if names:
+        return renamed(logcumsumexp, locals())
+    if out is not None:
+        return write_out(logcumsumexp, out, (input, dim), {})  # type: ignore[no-any-return]
+    return _logcumsumexp_op(input, dim=wrap_dim(input, dim))  # type: ignore[no-any-return]
+
+
+# -- extrema -------------------------------------------------------------------------------------
+
+
+def running(ufunc: Any, name: str) -> Any:
+    """The forward of `cummax` or `cummin`: values, and the index of the latest that equals them."""
+
+    def forward(input: Any, *, dim: int | None) -> Any:
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"{name}(): complex numbers have no order")
+        x = lines(input, dim)
+        values = ufunc.accumulate(x, 0)
+        steps = np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1))
+        taken = (x == values) | np.isnan(x)
+        indices = np.maximum.accumulate(np.where(taken, steps, 0), 0)
+        return unlines(values, dim, input.shape), unlines(indices, dim, input.shape)
+
+    return forward
+
+
+_running = {
+    name: declare(
+        f"{name}(input, *, dim) -> values, indices",
+        running(ufunc, name),
+        input=lambda xp, g, indices, dim, input_shape: xp.put_along(
+            g, indices, dim=dim, shape=input_shape
+        ),
+        nondiff=["indices"],
+        complex=False,
+        examples=LINES,
+    )
+    for name, ufunc in (("cummax", np.maximum), ("cummin", np.minimum))
+}
+
+
+def cummax(input: Tensor, dim: Any = None, *, out: Any = None, **names: Any) -> Any:
+    """The largest element up to each one along `dim`, and where: a pair (values, indices).
+
+    Of equal elements the latest is named, and gets the cotangent; NaN counts as largest. Raises
+    RuntimeError for complex input. Source: PyTorch's `cummax`.
+
+    >>> import retrograd as rg
+    >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
+    tensor([1., 3., 3.])
+    """
+    if names:
+        return renamed(cummax, locals())
+    if out is not None:
+        return write_each(cummax, out, input, dim)
+    return return_types.cummax(*_running["cummax"](input, dim=wrap_dim(input, dim)))
+
+
+def cummin(input: Tensor, dim: Any = None, *, out: Any = None, **names: Any) -> Any:
+    """The smallest element up to each one along `dim`, and where; like `cummax`.
+
+    >>> import retrograd as rg
+    >>> rg.cummin(rg.tensor([2.0, 3.0, 1.0]), 0).indices
+    tensor([0, 0, 2])
+    """
+    if names:
+        return renamed(cummin, locals())
+    if out is not None:
+        return write_each(cummin, out, input, dim)
+    return return_types.cummin(*_running["cummin"](input, dim=wrap_dim(input, dim)))
+
+
+# -- differences and integrals -------------------------------------------------------------------
+
+
+def ends(input: Tensor, dim: int) -> tuple[Any, Any]:
+    """Along `dim`: everything but the first element, and everything but the last."""
+    n = max(input.shape[dim] - 1, 0)
+    return input.narrow(dim, min(1, input.shape[dim]), n), input.narrow(dim, 0, n)
+
+
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Differences of neighbours along `dim`, taken `n` times; each time one element fewer.
+
+    `prepend` and `append` are joined to the ends first; booleans give exclusive or. Raises
+    RuntimeError for a 0-d tensor or a negative `n`. Source: PyTorch's `diff`.
+
+    >>> import retrograd as rg
+    >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
+    tensor([3., 5.])
+    """
+    if names:
+        return renamed(diff, locals())
+    if out is not None:
+        params = {"prepend": prepend, "append": append}
+        return write_out(diff, out, (input, n, dim), params)  # type: ignore[no-any-return]
+    if rank(input) == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    at = wrap_dim(input, dim)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    result = input.clone() if len(parts) == 1 else recorded.cat(*parts, dim=at)
+    for _ in range(n):
+        after, before = ends(result, at)
+        change = recorded.ne if result.dtype == dtypes.boolean else recorded.sub
+        result = change(after, before)
+    return result  # type: ignore[no-any-return]
+
+
+def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, int]:
+    """The areas of the trapezoids between neighbours along `dim`, and `dim` from the front."""
+    if rank(y) == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    at = wrap_dim(y, dim)
+    after, before = ends(y, at)
+    if x is None:
+        return (after + before) * ((1 if dx is None else dx) / 2), at
+    if dx is not None:
+        raise TypeError("trapezoid() takes either x or dx, not both")
+    if x.ndim == 1:
+        x = x.reshape([-1 if i == at else 1 for i in range(y.ndim)])
+    right, left = ends(x, x.ndim - y.ndim + at)
+    return (after + before) * (right - left) / 2, at
+
+
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1, **names: Any
+) -> Tensor:
+    """Integral along `dim` by the trapezoidal rule, with sample points `x` or spacing `dx` (1).
+
+    `x` has the shape of `y`, or one dimension. Source: PyTorch's `trapezoid`.
+
+    >>> import retrograd as rg
+    >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
+    tensor(8.)
+    """
+    if names:
+        return renamed(trapezoid, locals())
+    areas, at = strips(y, x, dx, dim)
+    return areas.sum(at)  # type: ignore[no-any-return]
+
+
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1, **names: Any
+) -> Tensor:
+    """The integrals up to each sample but the first; arguments as for `trapezoid`.
+
+    >>> import retrograd as rg
+    >>> rg.cumulative_trapezoid(rg.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
+    if names:
+        return renamed(cumulative_trapezoid, locals())
+    areas, at = strips(y, x, dx, dim)
+    return cumsum(areas, at)
+
+
+trapz = trapezoid
+
+for function in (cumsum, cumprod, logcumsumexp, cummax, cummin, diff):
+    method(function)
+for function in (cumsum, cumprod):
+    method(in_place(function))

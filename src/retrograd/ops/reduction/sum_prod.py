@@ -1,0 +1,461 @@
+"""Sums, means and products over all elements or some dimensions, counts, any and all.
+
+Where a reduction over everything is hot it has a record of its own without parameters, as in
+PyTorch: `sum` beside `sum_dim`. A record's `dim` is a sorted tuple counted from the front, empty
+for a 0-d tensor; the public functions take what users write.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY, write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ...kernels import sums
+from ..core import batching
+from ..core.arguments import renamed
+from ..core.dims import wrap_dim, wrap_dims
+from ..core.structure import SMALL
+
+__all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
+
+add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
+multiply_reduce: Any = np.multiply.reduce
+
+DIMS = [
+    example("3x4", dim=(0,), keepdim=False),
+    example("2x3x2", dim=(0, 2), keepdim=False),
+    example("2x3", dim=(1,), keepdim=True),
+    example("3x0", dim=(1,), keepdim=False),
+    example("", dim=(), keepdim=False),
+]
+ALL = [example("3x4"), example(""), example("0")]
+
+
+def legacy(dtype: np.dtype[Any]) -> str:
+    """The name of a dtype in PyTorch's error messages, such as "Long"."""
+    name = dtypes.of_numpy(dtype).name
+    return LEGACY.get(name, name)
+
+
+def converted(input: Any, dtype: Any) -> Any:
+    """`input` as `dtype`, a public dtype or None: what the `dtype=` of reductions does first."""
+    if dtype is None or input.dtype == dtype:
+        return input
+    target = dtypes.to_numpy(dtype)
+    source = input if dtypes.is_differentiable(target) else input.detach()
+    return recorded.cast(source, dtype=target)
+
+
+def add_up(x: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Sums over `dim`: integers as int64, half floats accumulated in float32."""
+    if x.size < sums.LARGE and x.dtype.char in "fdFD":
+        return add_reduce(x, dim, None, None, keepdim)
+    if x.dtype.kind in "biu":
+        return add_reduce(x, dim, np.int64, None, keepdim)
+    return sums.total(x, dim, keepdim)
+
+
+def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
+    """The number of elements that a reduction of `shape` over `dim` takes together."""
+    return math.prod([shape[d] for d in dim])
+
+
+def _unreduce(input: Any, *, dim: Any, keepdim: bool, shape: Any) -> Any:
+    if shape is None:
+        return np.expand_dims(input, () if keepdim else dim)
+    if not keepdim:
+        input = input.reshape([1 if i in dim else n for i, n in enumerate(shape)])
+    if math.prod(shape) >= SMALL:
+        return np.broadcast_to(input, shape)
+    out = np.empty(shape, input.dtype)  # later arithmetic wants real strides
+    out[...] = input
+    return out
+
+
+unreduce = declare(
+    "unreduce(input, *, dim, keepdim, shape)",
+    _unreduce,
+    input=lambda xp, g, dim, keepdim: xp.sum_dim(g, dim=dim, keepdim=keepdim),
+    linear="input",
+    examples=[
+        example("3", dim=(1,), keepdim=False, shape=(3, 2)),
+        example("3x1", dim=(1,), keepdim=True, shape=(3, 2)),
+        example("3", dim=(0, 2), keepdim=False, shape=None),
+        example("", dim=(), keepdim=False, shape=()),
+    ],
+    doc="""The adjoint of a sum over `dim`: its dims put back, with size 1 if `shape` is None.""",
+)
+
+# -- sums and means ------------------------------------------------------------------------------
+
+
+def _sum_all(x: Any) -> Any:
+    if x.size < sums.LARGE and x.dtype.char in "fdFD":
+        return add_reduce(x, None, None, np.empty((), x.dtype))  # an array at once, not a scalar
+    return add_up(x, None)
+
+
+_sum = declare(
+    "sum(input)",
+    _sum_all,
+    input=lambda xp, g, input_shape: xp.spread(g, shape=input_shape),
+    linear="input",
+    exact=True,
+    batch=batching.whole("sum_dim"),
+    examples=ALL,
+)
+
+
+_sum_dim = declare(
+    "sum_dim(input, *, dim, keepdim)",
+    add_up,
+    input=lambda xp, g, dim, keepdim, input_shape: xp.unreduce(
+        g, dim=dim, keepdim=keepdim, shape=input_shape
+    ),
+    linear="input",
+    examples=DIMS,
+    node_name="SumBackward1",
+)
+
+
+def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Means over `dim`; raises for integers, accumulates half floats in float32."""
+    if x.dtype.char not in "fdFD":
+        if x.dtype.kind in "biu":
+            raise RuntimeError(
+                "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                f"or complex dtype. Got: {legacy(x.dtype)}. Convert first: x.float().mean()"
+            )
+        return average(x.astype(np.float32), dim, keepdim).astype(x.dtype)
+    n = x.size if dim is None else count(x.shape, dim)
+    return np.true_divide(sums.total(x, dim, keepdim), n)
+
+
+_mean = declare(
+    "mean(input)",
+    lambda input: average(input, None),
+    input=lambda xp, g, input_shape: xp.spread(
+        g / (math.prod(input_shape) or 1), shape=input_shape
+    ),
+    linear="input",
+    batch=batching.whole("mean_dim"),
+    examples=ALL[:2],
+)
+
+_mean_dim = declare(
+    "mean_dim(input, *, dim, keepdim)",
+    lambda input, *, dim, keepdim: average(input, dim, keepdim),
+    input=lambda xp, g, dim, keepdim, input_shape: xp.unreduce(
+        g / (count(input_shape, dim) or 1), dim=dim, keepdim=keepdim, shape=input_shape
+    ),
+    linear="input",
+    examples=[e for e in DIMS if "3x0" not in e.specs],
+    node_name="MeanBackward1",
+)
+
+
+def _nansum_dim(input: Any, *, dim: Any, keepdim: bool) -> Any:
+    if input.dtype.kind in "biu":
+        return add_up(input, dim, keepdim)
+    return add_up(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
+
+
+_nansum_dim_op = declare(
+    "nansum(input, *, dim, keepdim)",
+    _nansum_dim,
+    input=lambda xp, g, input, dim, keepdim: xp.zero_where(
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None), xp.isnan(input)
+    ),
+    examples=DIMS,
+)
+
+
+def sum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Sum of all elements, or over the dimensions `dim` (an int or a tuple of them).
+
+    Reduced dimensions are dropped, or stay with size 1 if `keepdim`. Booleans and integers are
+    summed as int64; `dtype` converts first. The sum of no elements is 0. Raises IndexError for a
+    dim out of range, RuntimeError for one given twice. NumPy's names `axis` and `keepdims` are
+    understood too, here and in other functions along dimensions. Source: PyTorch's `sum`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
+    (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
+    """
+    if names:
+        return renamed(sum, locals())
+    if dim is None and dtype is None and not keepdim and out is None:
+        return _sum(input)  # type: ignore[no-any-return]
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        return write_out(sum, out, (input,), params)  # type: ignore[no-any-return]
+    if dtype is None:
+        return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    total = _sum_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
+    return converted(total, dtype)  # type: ignore[no-any-return]
+
+
+def mean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Mean of all elements, or over the dimensions `dim`; like `sum`.
+
+    Real floating and complex tensors only: RuntimeError for integers unless `dtype` converts them.
+    The mean of no elements is NaN. Source: PyTorch's `mean`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> rg.mean(x), rg.mean(x, 1)
+    (tensor(2.5000), tensor([1.5000, 3.5000]))
+    """
+    if names:
+        return renamed(mean, locals())
+    if dim is None and dtype is None and not keepdim and out is None:
+        return _mean(input)  # type: ignore[no-any-return]
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        return write_out(mean, out, (input,), params)  # type: ignore[no-any-return]
+    return _mean_dim(  # type: ignore[no-any-return]
+        converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim
+    )
+
+
+def nansum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
+
+    Source: PyTorch's `nansum`.
+
+    >>> import retrograd as rg
+    >>> rg.nansum(rg.tensor([1.0, float("nan")]))
+    tensor(1.)
+    """
+    if names:
+        return renamed(nansum, locals())
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
+    total = _nansum_dim_op(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
+    return converted(total, dtype)  # type: ignore[no-any-return]
+
+
+def nanmean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """`mean` over the elements that are not NaN; NaN where there is none.
+
+    Raises RuntimeError for integers. Source: PyTorch's `nanmean`.
+
+    >>> import retrograd as rg
+    >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
+    tensor(2.)
+    """
+    if names:
+        return renamed(nanmean, locals())
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        return write_out(nanmean, out, (input,), params)  # type: ignore[no-any-return]
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{legacy(input.dtype.numpy)}. Convert first: x.float().nanmean()"
+        )
+    present = recorded.eq(input, input)
+    total = nansum(input, dim, keepdim, dtype=dtype)
+    return recorded.div(total, sum(present, dim, keepdim))  # type: ignore[no-any-return]
+
+
+# -- products ------------------------------------------------------------------------------------
+
+
+def multiply_up(x: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Products over `dim`: integers as int64, half floats accumulated in float32."""
+    if x.dtype.char in "fdFD":
+        return multiply_reduce(x, dim, None, None, keepdim)
+    if x.dtype.kind in "biu":
+        return multiply_reduce(x, dim, np.int64, None, keepdim)
+    return multiply_reduce(x, dim, np.float32, None, keepdim).astype(x.dtype)
+
+
+def others(xp: Any, input: Any, dim: int | None) -> Any:
+    """For each element, the product of all others along `dim`: division-free, so zeros are fine."""
+    before = xp.cumprod_before(input, dim=dim, reverse=False)
+    return before * xp.cumprod_before(input, dim=dim, reverse=True)
+
+
+_prod = declare(
+    "prod(input)",
+    lambda input: multiply_up(input, None),
+    input=lambda xp, g, input: g * xp.conj(others(xp, input, None)),
+    batch=batching.whole("prod_dim", flat=True),
+    examples=ALL,
+)
+
+_prod_dim = declare(
+    "prod_dim(input, *, dim, keepdim)",
+    lambda input, *, dim, keepdim: multiply_up(input, dim, keepdim),
+    input=lambda xp, g, input, dim, keepdim: (
+        xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
+        * xp.conj(others(xp, input, dim[0] if dim else None))
+    ),
+    examples=[e for e in DIMS if len(e.params["dim"]) < 2],
+    node_name="ProdBackward1",
+)
+
+
+def prod(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Product of all elements, or along one dimension `dim`.
+
+    Booleans and integers are multiplied as int64; `dtype` converts first. The product of no
+    elements is 1. Derivatives hold to every order however many factors are zero: the share of a
+    factor is the product of the others, never `out / input`. Source: PyTorch's `prod`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([0.0, 2.0, 3.0], requires_grad=True)
+    >>> rg.prod(x).backward(); x.grad
+    tensor([6., 0., 0.])
+    """
+    if names:
+        return renamed(prod, locals())
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
+    if dim is None:
+        return converted(_prod(converted(input, dtype)), dtype)  # type: ignore[no-any-return]
+    wrap_dim(input, dim)
+    total = _prod_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
+    return converted(total, dtype)  # type: ignore[no-any-return]
+
+
+# -- counts and truth ----------------------------------------------------------------------------
+
+
+def truth(reduce: Any) -> Any:
+    """The forward of `any` or `all`; PyTorch keeps uint8, every other dtype gives booleans."""
+
+    def forward(input: Any, *, dim: Any, keepdim: bool) -> Any:
+        found = reduce(input, dim, np.bool_, None, keepdim)
+        return found.astype(np.uint8) if input.dtype == np.uint8 else found
+
+    return forward
+
+
+_any = declare("any(input, *, dim, keepdim)", truth(np.logical_or.reduce), examples=DIMS)
+_all = declare("all(input, *, dim, keepdim)", truth(np.logical_and.reduce), examples=DIMS)
+_count_nonzero = declare(
+    "count_nonzero(input, *, dim)",
+    lambda input, *, dim: np.count_nonzero(input, dim) if input.ndim else np.int64(bool(input)),
+    examples=[example("3x4", dim=(0,)), example("", dim=())],
+)
+
+
+def any(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
+
+    Booleans, for uint8 input uint8; False for no elements. Source: PyTorch's `any`.
+
+    >>> import retrograd as rg
+    >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
+    tensor([ True, False])
+    """
+    if names:
+        return renamed(any, locals())
+    if out is not None:
+        return write_out(any, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
+    return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+
+
+def all(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
+
+    True for no elements. Source: PyTorch's `all`.
+
+    >>> import retrograd as rg
+    >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
+    tensor([False,  True])
+    """
+    if names:
+        return renamed(all, locals())
+    if out is not None:
+        return write_out(all, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
+    return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+
+
+def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
+    """As `wrap_dims`, but an empty tuple reduces nothing, as in PyTorch's `any` and `all`."""
+    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(input, dim)
+
+
+def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+    """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
+
+    Source: PyTorch's `count_nonzero`.
+
+    >>> import retrograd as rg
+    >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
+    tensor([1, 2])
+    """
+    if names:
+        return renamed(count_nonzero, locals())
+    return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
+
+
+for function in (sum, mean, nansum, nanmean, prod, any, all, count_nonzero):
+    method(function)

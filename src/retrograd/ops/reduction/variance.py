@@ -1,0 +1,225 @@
+"""Variance and standard deviation.
+
+Subgradients: the standard deviation of equal elements has gradient 0, of the minimum norm; so do
+its own derivatives, since `div_or_zero` is closed under differentiation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.arguments import renamed
+from ..core.dims import wrap_dims
+from .sum_prod import DIMS, add_up, count, legacy, mean
+
+__all__ = ["std", "std_mean", "var", "var_mean"]
+
+# -- structure -----------------------------------------------------------------------------------
+
+
+def _div_or_zero(x: Any, y: Any) -> Any:
+    out = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.result_type(x, y))
+    return np.divide(x, y, out=out, where=y != 0)
+
+
+div_or_zero = declare(
+    "div_or_zero(input, other)",
+    _div_or_zero,
+    input=lambda xp, g, other: xp.div_or_zero(g, xp.conj(other)),
+    other=lambda xp, g, other, out: -xp.div_or_zero(g * xp.conj(out), xp.conj(other)),
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4, 3x4"), example("3x1, 4"), example(", ")],
+    domain=(0.5, 2.0),
+    doc="""The quotient, and 0 with all its derivatives where the divisor is 0.""",
+)
+
+
+def squares(x: Any) -> Any:
+    """|x|², real."""
+    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+
+
+def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
+    if x.dtype.kind in "biu":
+        raise RuntimeError(
+            "std and var only support floating point and complex dtypes, not "
+            f"{legacy(x.dtype)}. Convert first: x.float().var()"
+        )
+    if x.dtype.char not in "fdFD":
+        wide = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
+        return wide.astype(x.dtype)
+    n = count(x.shape, dim)
+    centre = np.true_divide(add_up(x, dim, True), n)
+    return np.true_divide(add_up(squares(x - centre), dim, keepdim), max(n - correction, 0))
+
+
+def scale(shape: tuple[int, ...], dim: Any, correction: float) -> float:
+    """2 / (n - correction); infinite without degrees of freedom, as the variance is."""
+    n = count(shape, dim)
+    if n == 0:
+        return 0.0
+    return 2.0 / (n - correction) if n > correction else math.inf
+
+
+def centred(xp: Any, input: Any, dim: Any) -> Any:
+    """The input less its mean over `dim`."""
+    return input - xp.mean_dim(input, dim=dim, keepdim=True)
+
+
+SPREADS = [example(e.specs[0], correction=1, **e.params) for e in DIMS[:3]]
+SPREADS += [example("4", correction=0, dim=(0,), keepdim=False)]
+
+_var_op = declare(
+    "var(input, *, dim, correction, keepdim)",
+    _var,
+    input=lambda xp, g, input, dim, correction, keepdim, input_shape: (
+        xp.unreduce(g * scale(input_shape, dim, correction), dim=dim, keepdim=keepdim, shape=None)
+        * centred(xp, input, dim)
+    ),
+    examples=SPREADS,
+)
+
+_std_op = declare(
+    "std(input, *, dim, correction, keepdim)",
+    lambda input, *, dim, correction, keepdim: np.sqrt(
+        _var(input, dim=dim, correction=correction, keepdim=keepdim)
+    ),
+    input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: (
+        xp.unreduce(
+            xp.div_or_zero(g, out) * (scale(input_shape, dim, correction) / 2),
+            dim=dim,
+            keepdim=keepdim,
+            shape=None,
+        )
+        * centred(xp, input, dim)
+    ),
+    examples=SPREADS,
+)
+
+
+def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
+    """`dim` and the correction; a bool in the place of `dim` is the old `unbiased`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    return dim, correction
+
+
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
+
+    `correction` is 1 by default; the older `unbiased=False` means 0. Real for complex input. NaN or
+    infinite where `n <= correction`. Raises RuntimeError for integers. Source: PyTorch's `var`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 2.0, 3.0])
+    >>> rg.var(x), rg.var(x, correction=0)
+    (tensor(1.), tensor(0.6667))
+    """
+    if names:
+        return renamed(var, locals())
+    dim, correction = _spread_args(dim, unbiased, correction)
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "correction": correction}
+        return write_out(var, out, (input,), params)  # type: ignore[no-any-return]
+    return _var_op(  # type: ignore[no-any-return]
+        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
+    )
+
+
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """Standard deviation, the square root of `var`; arguments and errors as there.
+
+    Where it is 0 its derivative is taken as 0. Source: PyTorch's `std`.
+
+    >>> import retrograd as rg
+    >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+    if names:
+        return renamed(std, locals())
+    dim, correction = _spread_args(dim, unbiased, correction)
+    if out is not None:
+        params = {"dim": dim, "keepdim": keepdim, "correction": correction}
+        return write_out(std, out, (input,), params)  # type: ignore[no-any-return]
+    return _std_op(  # type: ignore[no-any-return]
+        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
+    )
+
+
+def var_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    **names: Any,
+) -> tuple[Tensor, Tensor]:
+    """The pair (`var`, `mean`) with the same arguments.
+
+    >>> import retrograd as rg
+    >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    if names:
+        return renamed(var_mean, locals())
+    dim, correction = _spread_args(dim, unbiased, correction)
+    spread = var(input, dim, keepdim=keepdim, correction=correction)
+    return spread, mean(input, dim, keepdim)
+
+
+def std_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    **names: Any,
+) -> tuple[Tensor, Tensor]:
+    """The pair (`std`, `mean`) with the same arguments.
+
+    >>> import retrograd as rg
+    >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    if names:
+        return renamed(std_mean, locals())
+    dim, correction = _spread_args(dim, unbiased, correction)
+    spread = std(input, dim, keepdim=keepdim, correction=correction)
+    return spread, mean(input, dim, keepdim)
+
+
+# -- norms ---------------------------------------------------------------------------------------
+
+
+for function in (var, std):
+    method(function)

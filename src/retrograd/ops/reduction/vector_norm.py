@@ -1,0 +1,265 @@
+"""Norms of vectors, distances by them, and rows kept below a norm.
+
+Subgradients: every norm at 0 has gradient 0, of the minimum norm; so do its own derivatives, since
+`div_or_zero` and `pow_or_zero` are closed under differentiation. Elements that share a maximum norm
+share the cotangent evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.inplace import in_place
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core.arguments import renamed
+from ..core.dims import wrap_dim, wrap_dims
+from ..core.pointwise import shared
+from .sum_prod import add_up, converted, legacy
+from .variance import squares
+
+__all__ = ["dist", "norm", "renorm"]
+
+
+def _pow_or_zero(x: Any, *, exponent: float) -> Any:
+    out = np.zeros(x.shape, x.dtype)
+    return np.power(x, x.dtype.type(exponent), out=out, where=x != 0)
+
+
+pow_or_zero = declare(
+    "pow_or_zero(input, *, exponent)",
+    _pow_or_zero,
+    slope=lambda xp, input, exponent: exponent * xp.pow_or_zero(input, exponent=exponent - 1),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("3x4", exponent=-0.5), example("", exponent=2.5)],
+    domain=(0.5, 2.0),
+    doc="""The power of a real number that is not negative; 0 with all its derivatives at 0.""",
+)
+
+# -- variance ------------------------------------------------------------------------------------
+
+
+def _vector_norm(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+    if x.dtype.kind in "biu":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{legacy(x.dtype)}. Convert first: x.float()"
+        )
+    if x.dtype.char not in "fdFD":
+        wide = _vector_norm(x.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)
+        return wide.astype(x.dtype)
+    if ord == 2:
+        return np.sqrt(add_up(squares(x), dim, keepdim))
+    size = np.abs(x)
+    if math.isinf(ord):
+        extreme: Any = np.maximum if ord > 0 else np.minimum
+        start = 0 if ord > 0 else None
+        return extreme.reduce(size, dim, None, None, keepdim, start)
+    if ord == 0:
+        return add_up((size != 0).astype(size.dtype), dim, keepdim)
+    if ord == 1:
+        return add_up(size, dim, keepdim)
+    return add_up(size**ord, dim, keepdim) ** (1 / ord)
+
+
+def _vector_norm_input(
+    xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool
+) -> Any:
+    if ord == 0:
+        return xp.zeros_like(input)
+    g = xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
+    if ord == 1:
+        return g * xp.sgn(input)
+    if math.isinf(ord):
+        share = xp.tie_share(xp.abs(input), out, dim=dim, keepdim=keepdim)
+        return shared(xp, g, share) * xp.sgn(input)
+    size = xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)
+    if ord == 2:
+        return g * xp.div_or_zero(input, size)
+    part = xp.div_or_zero(xp.abs(input), size)
+    if ord > 2:
+        return g * xp.div_or_zero(input, size) * xp.pow_or_zero(part, exponent=ord - 2)
+    return g * xp.sgn(input) * xp.pow_or_zero(part, exponent=ord - 1)
+
+
+_vector_norm_op = declare(
+    "vector_norm(input, *, ord, dim, keepdim)",
+    _vector_norm,
+    input=_vector_norm_input,
+    examples=[
+        example("3x4", ord=order, dim=(1,), keepdim=False)
+        for order in (2.0, 1.0, 3.0, 0.5, 1.5, -1.0, math.inf, -math.inf)
+    ]
+    + [
+        example("2x3", ord=2.0, dim=(0, 1), keepdim=True),
+        example("", ord=3.0, dim=(), keepdim=False),
+    ],
+    domain=(0.5, 2.0),
+    node_name="LinalgVectorNormBackward0",
+)
+
+
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **names: Any,
+) -> Tensor:
+    """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
+
+    `ord` is any real number: inf and -inf give the largest and smallest modulus, 0 counts the
+    nonzero elements (and has derivative 0). At 0 the gradient is 0. Raises RuntimeError for integer
+    tensors, for a `dtype` that would narrow, and for an empty tensor where the norm needs an
+    element; TypeError for an `ord` that is no number. Source: PyTorch's `linalg.vector_norm`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([3.0, 4.0])
+    >>> rg.norm(x), rg.norm(x, 1)
+    (tensor(5.), tensor(7.))
+    """
+    if names:
+        return renamed(vector_norm, locals())
+    if out is not None:
+        params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
+        return write_out(vector_norm, out, (x,), params)  # type: ignore[no-any-return]
+    if not isinstance(ord, (int, float)):
+        raise TypeError(
+            "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
+            f"{type(ord).__name__}"
+        )
+    dims = wrap_dims(x, dim)
+    check_norm(x, ord, dims, dtype)
+    return _vector_norm_op(  # type: ignore[no-any-return]
+        converted(x, dtype), ord=float(ord), dim=dims, keepdim=keepdim
+    )
+
+
+def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None:
+    """Raise where `vector_norm` is not defined, or `dtype` does not suit."""
+    if ord < 0 or math.isinf(ord):
+        empty = [d for d in dims if x.shape[d] == 0]
+        if empty:
+            where = "an empty tensor" if len(dims) == x.ndim else f"the dimension {empty[0]}"
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on {where} because it is empty "
+                "and the operation does not have an identity"
+            )
+    if dtype is None:
+        return
+    if dtype.category < 2:
+        raise RuntimeError(
+            "linalg.vector_norm: dtype should be floating point or complex, but got "
+            f"{legacy(dtype.numpy)}"
+        )
+    if x.dtype.is_complex and not dtype.is_complex:
+        raise RuntimeError(
+            "linalg.vector_norm: dtype should be complex for complex inputs, but got "
+            f"{legacy(dtype.numpy)}"
+        )
+    if x.dtype.category >= 2 and dtypes.promote_types(x.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({legacy(x.dtype.numpy)}) should be "
+            "convertible without narrowing to the specified dtype "
+            f"({legacy(dtype.numpy)})"
+        )
+
+
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: Any = None,
+) -> Tensor:
+    """`vector_norm` under its old name: `p` is a number, or "fro" (or None) for 2.
+
+    "nuc" is the sum of the singular values of the matrices in two dimensions `dim`. Raises
+    RuntimeError for another string: matrix norms have functions of their own. Source: PyTorch's
+    `norm`.
+
+    >>> import retrograd as rg
+    >>> rg.norm(rg.tensor([[3.0, 4.0], [0.0, 0.0]]), dim=1)
+    tensor([5., 0.])
+    """
+    if p is None or p == "fro":
+        p = 2
+    if p == "nuc":
+        if out is not None:
+            params = {"p": p, "dim": dim, "keepdim": keepdim, "dtype": dtype}
+            return write_out(norm, out, (input,), params)  # type: ignore[no-any-return]
+        return _nuclear(converted(input, dtype), wrap_dims(input, dim), keepdim)
+    if isinstance(p, str):
+        raise RuntimeError(
+            f"norm(): Order {p} not supported; give a number, 'fro' or 'nuc'. Other matrix norms "
+            "are in linalg."
+        )
+    return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+
+
+def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The sum of the singular values of the matrices in the dimensions `dims`."""
+    if len(dims) != 2:
+        raise RuntimeError(
+            f"norm(): the nuclear norm needs two dimensions, but got dim={list(dims)} for a tensor "
+            f"of shape {list(input.shape)}. Write dim=(-2, -1)"
+        )
+    total: Tensor = input.movedim(dims, (-2, -1)).svd()[1].sum(-1)
+    if keepdim:
+        return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)  # type: ignore[no-any-return]
+    return total
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The `p`-norm of `input - other`, which broadcast; a 0-d tensor. Source: PyTorch's `dist`.
+
+    >>> import retrograd as rg
+    >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
+    return vector_norm(recorded.sub(input, other), p)
+
+
+def renorm(
+    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
+) -> Tensor:
+    """The entries along `dim` scaled down to the `p`-norm `maxnorm` where theirs is larger.
+
+    Raises RuntimeError unless `p` is positive, `maxnorm` is not negative, and there are at least
+    two dimensions. Source: PyTorch's `renorm`.
+
+    >>> import retrograd as rg
+    >>> rg.renorm(rg.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if out is not None:
+        return write_out(renorm, out, (input, p, dim, maxnorm), {})  # type: ignore[no-any-return]
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
+    at = wrap_dim(input, dim)
+    size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
+    one = new_tensor(np.ones((), size._array.dtype))
+    factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
+    return recorded.mul(input, factor)  # type: ignore[no-any-return]
+
+
+for function in (norm, dist, renorm):
+    method(function)
+method(in_place(renorm))

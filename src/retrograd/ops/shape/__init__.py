@@ -1,0 +1,1 @@
+"""Views and copies in another shape, order or place; joining and cutting."""

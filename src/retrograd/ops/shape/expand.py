@@ -1,0 +1,265 @@
+"""Dimensions of size 1: adding, dropping and repeating them. All are views."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import check_broadcast
+from ...engine.inplace import turn
+from ...engine.registry import declare, example
+from ...engine.tensor import Size, Tensor, method
+from ..core.arguments import renamed
+from ..core.dims import broadcast_shapes as common_shape
+from ..core.dims import integers, normalize_dim, normalize_dims
+from ..core.structure import expand as _expand
+from .reshape import reshape
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
+    "squeeze",
+    "unsqueeze",
+]
+
+_squeeze = declare(
+    "squeeze(input, *, dims)",
+    lambda input, *, dims: np.squeeze(input, dims),
+    input=lambda xp, g, dims: xp.unsqueeze(g, dims=dims),
+    linear="input",
+    view=True,
+    examples=[
+        example("1x3x1", dims=(0, 2)),
+        example("1x3", dims=(0,)),
+        example("1", dims=(0,)),
+        example("2x3", dims=()),
+        example("1x0", dims=(0,)),
+    ],
+    doc="""A view without the dimensions `dims`, which all have size 1 and are in order.""",
+)
+
+
+def _unsqueeze_arrays(input: Any, *, dims: tuple[int, ...]) -> Any:
+    if len(dims) == 1:  # four times as fast
+        return input[(*WHOLE * dims[0], None)]
+    return np.expand_dims(input, dims)
+
+
+WHOLE = (slice(None),)
+
+_unsqueeze = declare(
+    "unsqueeze(input, *, dims)",
+    _unsqueeze_arrays,
+    input=lambda xp, g, dims: xp.squeeze(g, dims=dims),
+    linear="input",
+    view=True,
+    examples=[
+        example("3", dims=(0,)),
+        example("2x3", dims=(0, 2)),
+        example("", dims=(0,)),
+        example("0", dims=(1,)),
+    ],
+    doc="""A view with new dimensions of size 1 at the places `dims` of the result.""",
+)
+
+
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
+    """A view with size-1 dimensions repeated to `sizes`; -1 keeps a size, new ones lead.
+
+    The result must not be written in place, since its elements share memory. Raises RuntimeError
+    where a dimension of another size would have to change. Source: PyTorch's `Tensor.expand`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    wanted = integers(sizes if size is None else (size,), "expand", "size")
+    return _expand(self, shape=expanded(self._array.shape, wanted))  # type: ignore[no-any-return]
+
+
+def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """`sizes` with each -1 replaced by the size it stands for; PyTorch's errors."""
+    lead = len(sizes) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(Tensor{{{list(shape)}}}, size={list(sizes)}): the number of sizes provided "
+            f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
+        )
+    found = []
+    for place, size in enumerate(sizes):
+        if place < lead:
+            if size < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({size}) isn't allowed in a leading, "
+                    f"non-existing dimension {place}"
+                )
+        else:
+            own = shape[place - lead]
+            if own not in (size, 1) and size != -1:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({size}) must match the existing size "
+                    f"({own}) at non-singleton dimension {place}.  Target sizes: {list(sizes)}.  "
+                    f"Tensor sizes: {list(shape)}"
+                )
+        found.append(shape[place - lead] if size == -1 else size)
+    return tuple(found)
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.expand(other.shape)`. Source: PyTorch's `Tensor.expand_as`."""
+    return expand(self, other._array.shape)
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """A view with the shape `size`, to which the tensor broadcasts. Source: `broadcast_to`.
+
+    >>> import retrograd as rg
+    >>> rg.broadcast_to(rg.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand(input, size)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Views of all tensors in the one shape they broadcast to; RuntimeError if there is none.
+
+    Source: PyTorch's `broadcast_tensors`.
+
+    >>> import retrograd as rg
+    >>> a, b = rg.broadcast_tensors(rg.ones(3, 1), rg.ones(2))
+    >>> a.shape, b.shape
+    (retrograd.Size([3, 2]), retrograd.Size([3, 2]))
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    shapes = [x._array.shape for x in tensors]
+    for first, second in itertools.combinations(shapes, 2):
+        check_broadcast(first, second, "broadcast_tensors")
+    shape = common_shape(*shapes)
+    return tuple(_expand(x, shape=shape) for x in tensors)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape to which tensors of all of `shapes` broadcast; an integer n stands for `(n,)`.
+
+    Raises RuntimeError where they do not, ValueError for a negative size. Source: PyTorch's
+    `broadcast_shapes`.
+
+    >>> import retrograd as rg
+    >>> rg.broadcast_shapes((2,), (3, 1))
+    retrograd.Size([3, 2])
+    """
+    whole = [tuple(s) if isinstance(s, (tuple, list)) else (operator.index(s),) for s in shapes]
+    if any(n < 0 for shape in whole for n in shape):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
+    return Size(common_shape(*whole))
+
+
+def squeeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+    """A view without dimensions of size 1: all of them, or those among `dim`.
+
+    `dim` is an integer or a tuple; dimensions of other sizes stay. Source: PyTorch's `squeeze`.
+
+    >>> import retrograd as rg
+    >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
+    (retrograd.Size([3]), retrograd.Size([3, 1]))
+    """
+    if names:
+        return renamed(squeeze, locals())
+    return _squeeze(input, dims=ones_among(input._array.shape, dim))  # type: ignore[no-any-return]
+
+
+def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
+    """The dimensions of size 1 among `dim`, or among all where it is None, in order."""
+    among = range(len(shape)) if dim is None else sorted(normalize_dims(dim, len(shape)))
+    return tuple([d for d in among if shape and shape[d] == 1])
+
+
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
+    dims = {"dims": ones_among(self._array.shape, dim)}
+    return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
+
+
+def unsqueeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+    """A view with a new dimension of size 1 at place `dim` of the result.
+
+    Raises IndexError where there is no such place. Source: PyTorch's `unsqueeze`.
+
+    >>> import retrograd as rg
+    >>> rg.unsqueeze(rg.ones(3), -1).shape
+    retrograd.Size([3, 1])
+    """
+    if names:
+        return renamed(unsqueeze, locals())
+    return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))  # type: ignore[no-any-return]
+
+
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """Give the tensor itself a new dimension of size 1. Source: `Tensor.unsqueeze_`."""
+    dims = {"dims": (normalize_dim(dim, self._array.ndim + 1),)}
+    return turn(self, "unsqueeze_", ("unsqueeze", dims), ("squeeze", dims))
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """The tensor, or a tuple of all tensors, with 0-d ones as `(1,)`. Source: `atleast_1d`.
+
+    >>> import retrograd as rg
+    >>> rg.atleast_1d(rg.tensor(2.0))
+    tensor([2.])
+    """
+    return _each(tensors, lambda x: x if x._array.ndim else reshape(x, (1,)))
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """The tensor or tensors with at least two dimensions, new ones in front.
+
+    Source: PyTorch's `atleast_2d`.
+
+    >>> import retrograd as rg
+    >>> rg.atleast_2d(rg.ones(3)).shape
+    retrograd.Size([1, 3])
+    """
+    return _each(tensors, _two)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """The tensor or tensors with at least three dimensions: `(N,)` to `(1, N, 1)`.
+
+    `(M, N)` becomes `(M, N, 1)`. Source: PyTorch's `atleast_3d`.
+
+    >>> import retrograd as rg
+    >>> rg.atleast_3d(rg.ones(3)).shape
+    retrograd.Size([1, 3, 1])
+    """
+    return _each(tensors, lambda x: x if x._array.ndim > 2 else unsqueeze(_two(x), -1))
+
+
+def _two(x: Tensor) -> Tensor:
+    if x._array.ndim > 1:
+        return x
+    return unsqueeze(x, 0) if x._array.ndim else reshape(x, (1, 1))
+
+
+def _each(tensors: tuple[Any, ...], function: Any) -> Any:
+    if len(tensors) == 1:
+        if isinstance(tensors[0], Tensor):
+            return function(tensors[0])
+        tensors = tuple(tensors[0])
+    return tuple(map(function, tensors))
+
+
+for function in (
+    broadcast_to, expand, expand_as, squeeze, squeeze_, unsqueeze, unsqueeze_,
+):  # fmt: skip
+    method(function)

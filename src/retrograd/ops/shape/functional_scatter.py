@@ -1,0 +1,124 @@
+"""Copies of a tensor with one region replaced: `select_scatter`, `slice_scatter` and relatives.
+
+Each is the engine's `splice`, the record of an in-place write to a view, with the view's op for its
+path. So the region's cotangent is that view of the whole, and the rest's has zeros there.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ...engine.dispatch import write_out
+from ...engine.registry import OPS
+from ...engine.tensor import Tensor, method
+from ..core.dims import integers, normalize_dim
+from ..core.structure import splice
+from .basic_views import as_strided, check_entry
+
+__all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
+
+
+def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
+    """A copy of `input` with `src`, which is cast, in the place of the view `name(**params)`."""
+    view = OPS[name]
+    shape = view.forward(input._array, **params).shape
+    if shape != src._array.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(shape)}"
+        )
+    return splice(input, src, path=((view, params, None),), layout=None)  # type: ignore[no-any-return]
+
+
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy with the entry `index` along `dim` replaced by `src`, which has one dimension less.
+
+    Raises IndexError for an index out of bounds, RuntimeError for a `src` of another shape. Source:
+    PyTorch's `select_scatter`.
+
+    >>> import retrograd as rg
+    >>> rg.select_scatter(rg.zeros(2, 2), rg.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    place, entry = check_entry(input, dim, index)
+    return _replaced(input, src, "select", index=(*[slice(None)] * place, entry))
+
+
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with the entries `start:end:step` along `dim` replaced by `src`.
+
+    Raises RuntimeError for a step that is not positive and for a `src` of another shape. Source:
+    PyTorch's `slice_scatter`.
+
+    >>> import retrograd as rg
+    >>> rg.slice_scatter(rg.zeros(4), rg.ones(2), 0, 1, 4, 2)
+    tensor([0., 1., 0., 1.])
+    """
+    if out is not None:
+        given = (input, src, dim, start, end, step)
+        return write_out(slice_scatter, out, given, {})  # type: ignore[no-any-return]
+    place = normalize_dim(dim, input._array.ndim)
+    if operator.index(step) <= 0:
+        raise RuntimeError(f"slice step must be positive, but got {step}")
+    index = (*[slice(None)] * place, slice(start, end, step))
+    return _replaced(input, src, "slice", index=index)
+
+
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy with the diagonal of two dimensions replaced by `src`; arguments as for `diagonal`.
+
+    Raises RuntimeError where the dimensions are the same and for a `src` of another shape. Source:
+    PyTorch's `diagonal_scatter`.
+
+    >>> import retrograd as rg
+    >>> rg.diagonal_scatter(rg.zeros(2, 2), rg.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    ndim = input._array.ndim
+    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second)
+
+
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy with the elements that `as_strided` would show replaced by `src`.
+
+    Places that occur twice in that view have no defined value or derivative. Errors as for
+    `as_strided`, and RuntimeError for a `src` of another shape. Source: PyTorch's
+    `as_strided_scatter`.
+
+    >>> import retrograd as rg
+    >>> rg.as_strided_scatter(rg.zeros(2, 2), rg.ones(2), (2,), (3,))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    as_strided(input.detach(), size, stride, storage_offset)  # for its errors
+    return _replaced(
+        input,
+        src,
+        "as_strided",
+        size=integers((size,), "as_strided_scatter", "size"),
+        stride=integers((stride,), "as_strided_scatter", "stride"),
+        offset=storage_offset or 0,
+    )
+
+
+for function in (as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter):
+    method(function)

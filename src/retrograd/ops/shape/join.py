@@ -1,0 +1,488 @@
+"""Joining and repeating tensors: cat, stack and what is composed of them. All of these copy."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core import batching
+from ..core.arguments import renamed
+from ..core.dims import integers, normalize_dim
+from ..indexing.index import index_select
+from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
+from .reshape import reshape
+
+__all__ = [
+    "block_diag",
+    "cartesian_prod",
+    "cat",
+    "column_stack",
+    "combinations",
+    "concat",
+    "concatenate",
+    "dstack",
+    "hstack",
+    "meshgrid",
+    "repeat_interleave",
+    "row_stack",
+    "stack",
+    "tile",
+    "vstack",
+]
+
+
+def is_legacy_empty(shape: tuple[int, ...]) -> bool:
+    """Whether `cat` skips a tensor of this shape, whatever the others' number of dimensions."""
+    return shape == (0,)
+
+
+def _cat(*tensors: Any, dim: int) -> Any:
+    dtype = tensors[0].dtype
+    if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
+        return np.concatenate(tensors, dim)
+    dtype = dtypes.common(*tensors)
+    kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
+    return np.concatenate(kept, dim) if kept else np.zeros(0, dtype)
+
+
+def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:
+    shares, at = [], 0
+    before = (slice(None),) * dim
+    for shape in tensors_shape:
+        size = shape[dim] if len(shape) > dim and not is_legacy_empty(shape) else 0
+        part = xp.slice(g, index=(*before, slice(at, at + size)))
+        shares.append(xp.reshape(part, shape=shape) if is_legacy_empty(shape) else part)
+        at += size
+    return shares
+
+
+_cat_op = declare(
+    "cat(*tensors, *, dim)",
+    _cat,
+    tensors=_cat_shares,
+    linear="tensors",
+    examples=[
+        example("2x3, 1x3", dim=0),
+        example("2x1, 2x3, 2x2", dim=1),
+        example("0, 2x2", dim=0),
+        example("3", dim=0),
+    ],
+    doc="""Tensors one after another along a dimension.""",
+)
+
+
+def _stack(*tensors: Any, dim: int) -> Any:
+    dtype = tensors[0].dtype
+    if any(x.dtype is not dtype for x in tensors):
+        dtype = dtypes.common(*tensors)
+        tensors = tuple([x.astype(dtype, copy=False) for x in tensors])
+    place = (*[slice(None)] * dim, None)
+    return np.concatenate([x[place] for x in tensors], dim)
+
+
+_stack_op = declare(
+    "stack(*tensors, *, dim)",
+    _stack,
+    tensors=lambda xp, g, dim, tensors_shape: [
+        xp.select(g, index=(*[slice(None)] * dim, place)) for place in range(len(tensors_shape))
+    ],
+    linear="tensors",
+    batch=batching.stack,
+    examples=[example("2x3, 2x3", dim=0), example(", , ", dim=0), example("2, 2", dim=1)],
+    doc="""Tensors of one shape along a new dimension.""",
+)
+
+
+def _sequence(tensors: Any, name: str) -> list[Tensor]:
+    """The tensors of a list or tuple, checked."""
+    if isinstance(tensors, Tensor):
+        if name != "stack":
+            raise TypeError(
+                f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+            )
+        return list(tensors)
+    found = list(tensors)
+    for position, value in enumerate(found):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{type(value).__name__}"
+            )
+    if not found:
+        if name == "stack":
+            raise RuntimeError("stack expects a non-empty TensorList")
+        raise ValueError(f"{name}(): expected a non-empty list of Tensors")
+    return found
+
+
+def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+    """The tensors one after another along `dim`; all other sizes must agree.
+
+    Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
+    tensors, 0-d ones, and shapes that do not fit. Source: PyTorch's `cat`.
+
+    >>> import retrograd as rg
+    >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    if names:
+        return renamed(cat, locals())
+    if out is not None:
+        return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
+    parts = _sequence(tensors, "cat")
+    shapes = [x._array.shape for x in parts]
+    first = shapes[0]
+    if first and not is_legacy_empty(first) and shapes.count(first) == len(shapes):
+        return _cat_op(*parts, dim=normalize_dim(dim, len(first)))  # type: ignore[no-any-return]
+    for position, shape in enumerate(shapes):
+        if not shape:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated. Use "
+                "stack, or give it a dimension: x.reshape(1)"
+            )
+    expected = next((shape for shape in shapes if not is_legacy_empty(shape)), (0,))
+    place = normalize_dim(dim, len(expected))
+    for position, shape in enumerate(shapes):
+        if not is_legacy_empty(shape):
+            _check_fit(shape, expected, place, position)
+    return _cat_op(*parts, dim=place)  # type: ignore[no-any-return]
+
+
+def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, position: int) -> None:
+    """Raise unless tensors of these shapes can be joined along `dim`."""
+    if len(shape) != len(expected):
+        raise RuntimeError(
+            f"Tensors must have same number of dimensions: got {len(expected)} and {len(shape)}"
+        )
+    for place, (n, m) in enumerate(zip(expected, shape, strict=True)):
+        if n != m and place != dim:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but "
+                f"got size {m} for tensor number {position} in the list."
+            )
+
+
+def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+    """`cat` under another name. Source: PyTorch's `concat`.
+
+    >>> import retrograd as rg
+    >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    if names:
+        return renamed(concat, locals())
+    return cat(tensors, dim, out=out)
+
+
+def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+    """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
+
+    >>> import retrograd as rg
+    >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    if names:
+        return renamed(concatenate, locals())
+    return cat(tensors, dim, out=out)
+
+
+def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+    """The tensors, all of one shape, along a new dimension at place `dim` of the result.
+
+    Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
+
+    >>> import retrograd as rg
+    >>> rg.stack([rg.tensor([1, 2]), rg.tensor([3, 4])], dim=1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if names:
+        return renamed(stack, locals())
+    if out is not None:
+        return write_out(stack, out, (tensors, dim), {})  # type: ignore[no-any-return]
+    parts = _sequence(tensors, "stack")
+    first = parts[0]._array.shape
+    place = normalize_dim(dim, len(first) + 1)
+    for position, x in enumerate(parts):
+        if x._array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                f"and {list(x._array.shape)} at entry {position}"
+            )
+    return _stack_op(*parts, dim=place)  # type: ignore[no-any-return]
+
+
+def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Side by side: joined along dimension 1, or 0 for vectors. Source: PyTorch's `hstack`.
+
+    >>> import retrograd as rg
+    >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
+    tensor([1, 2, 3])
+    """
+    if out is not None:
+        return write_out(hstack, out, (tensors,), {})  # type: ignore[no-any-return]
+    parts = [atleast_1d(x) for x in _sequence(tensors, "hstack")]
+    return cat(parts, 0 if parts[0]._array.ndim == 1 else 1)
+
+
+def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """One above the other: joined along dimension 0, vectors as rows. Source: `vstack`.
+
+    >>> import retrograd as rg
+    >>> rg.vstack([rg.tensor([1, 2]), rg.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if out is not None:
+        return write_out(vstack, out, (tensors,), {})  # type: ignore[no-any-return]
+    return cat([atleast_2d(x) for x in _sequence(tensors, "vstack")], 0)
+
+
+def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """`vstack` under another name. Source: PyTorch's `row_stack`.
+
+    >>> import retrograd as rg
+    >>> rg.row_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if out is not None:
+        return write_out(row_stack, out, (tensors,), {})  # type: ignore[no-any-return]
+    return vstack(tensors)
+
+
+def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """One behind the other: joined along dimension 2. Source: PyTorch's `dstack`.
+
+    >>> import retrograd as rg
+    >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
+    retrograd.Size([1, 2, 2])
+    """
+    if out is not None:
+        return write_out(dstack, out, (tensors,), {})  # type: ignore[no-any-return]
+    return cat([atleast_3d(x) for x in _sequence(tensors, "dstack")], 2)
+
+
+def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Side by side, with vectors as columns. Source: PyTorch's `column_stack`.
+
+    >>> import retrograd as rg
+    >>> rg.column_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if out is not None:
+        return write_out(column_stack, out, (tensors,), {})  # type: ignore[no-any-return]
+    parts = _sequence(tensors, "column_stack")
+    return cat([x if x._array.ndim > 1 else reshape(x, (x._array.size, 1)) for x in parts], 1)
+
+
+# -- repeating ---------------------------------------------------------------------------------
+
+
+def _repeat_back(xp: Any, g: Any, repeats: tuple[int, ...], input_shape: tuple[int, ...]) -> Any:
+    sizes = (*[1] * (len(repeats) - len(input_shape)), *input_shape)
+    pairs = tuple(itertools.chain(*zip(repeats, sizes, strict=True)))
+    ones = tuple(itertools.chain(*[(1, n) for n in sizes]))
+    return xp.reshape(xp.sum_to(xp.reshape(g, shape=pairs), shape=ones), shape=input_shape)
+
+
+_repeat_op = declare(
+    "repeat(input, *, repeats)",
+    lambda input, *, repeats: np.tile(input, repeats),
+    input=_repeat_back,
+    linear="input",
+    batch=batching.repeat,
+    examples=[
+        example("2x3", repeats=(2, 1)),
+        example("3", repeats=(2, 2)),
+        example("", repeats=(3,)),
+        example("2", repeats=(0,)),
+        example("0", repeats=(2,)),
+    ],
+    doc="""The tensor side by side with itself, `repeats` times along each dimension.""",
+)
+
+
+def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
+    """A copy with the tensor repeated that often along each dimension; extra numbers lead.
+
+    Raises RuntimeError for fewer numbers than dimensions. Source: PyTorch's `Tensor.repeat`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    counts = integers(counts if repeats is None else (repeats,), "repeat", "repeats")
+    if len(counts) < self._array.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            f"tensor: got {list(counts)} for a tensor of shape {list(self.shape)}"
+        )
+    if min(counts, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension: repeats {counts}")
+    return _repeat_op(self, repeats=counts)  # type: ignore[no-any-return]
+
+
+def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
+    """`repeat`, with missing numbers taken as 1 in front. Source: PyTorch's `tile`.
+
+    >>> import retrograd as rg
+    >>> rg.tile(rg.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
+    counts = integers(counts if dims is None else (dims,), "tile", "dims")
+    return repeat(input, *[1] * (input._array.ndim - len(counts)), *counts)
+
+
+def repeat_interleave(
+    input: Tensor,
+    repeats: Any = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+    **names: Any,
+) -> Tensor:
+    """Each entry along `dim` several times in a row; of the flattened tensor where `dim` is None.
+
+    `repeats` is a number or a tensor of integers, one per entry. With one argument alone, entry i
+    of the result's indices occurs `input[i]` times. Source: PyTorch's `repeat_interleave`.
+
+    >>> import retrograd as rg
+    >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    if names:
+        return renamed(repeat_interleave, locals())
+    if repeats is None:
+        counts = input._array
+        return new_tensor(np.repeat(np.arange(counts.size), counts))
+    if dim is None:
+        input, dim = reshape(input, (input._array.size,)), 0
+    place = normalize_dim(dim, input._array.ndim)
+    counts = repeats._array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
+    size = input._array.shape[place]
+    if counts.ndim and counts.size not in (1, size):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size({place}) = {size}"
+        )
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    return index_select(input, place, new_tensor(np.repeat(np.arange(size), counts)))
+
+
+# -- grids and blocks --------------------------------------------------------------------------
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Views of the vectors `(N,)`, `(M,)`, ... along the axes of a grid `(N, M, ...)`.
+
+    `indexing` "xy" exchanges the first two axes. Source: PyTorch's `meshgrid`.
+
+    >>> import retrograd as rg
+    >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
+    if any(x._array.ndim > 1 for x in tensors):
+        raise RuntimeError("meshgrid: Expected 0D or 1D tensors in the tensor list")
+    swap = indexing == "xy" and len(tensors) > 1
+    if swap:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    rows = [
+        reshape(x, tuple(x._array.size if i == place else 1 for i in range(len(tensors))))
+        for place, x in enumerate(tensors)
+    ]
+    grids = broadcast_tensors(*rows)
+    return (grids[1], grids[0], *grids[2:]) if swap else grids
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of entries of the vectors: shape `(N * M * ..., number of vectors)`.
+
+    Source: PyTorch's `cartesian_prod`.
+
+    >>> import retrograd as rg
+    >>> rg.cartesian_prod(rg.tensor([1, 2]), rg.tensor([3, 4])).shape
+    retrograd.Size([4, 2])
+    """
+    if any(x._array.ndim != 1 for x in tensors):
+        raise RuntimeError("Expect a 1D vector, but got another shape: reshape(-1) the arguments")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors)], dim=1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of `r` entries of a vector, in their order: shape `(number of choices, r)`.
+
+    `with_replacement`, an entry may be chosen several times. Raises RuntimeError unless the tensor
+    is 1-d and `r` not negative. Source: PyTorch's `combinations`.
+
+    >>> import retrograd as rg
+    >>> rg.combinations(rg.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input._array.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return new_tensor(np.empty(0, input._array.dtype))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
+    return input[new_tensor(found)]  # type: ignore[no-any-return]
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given matrices along its diagonal and zeros elsewhere.
+
+    Vectors count as rows, 0-d tensors as `(1, 1)`. Source: PyTorch's `block_diag`.
+
+    >>> import retrograd as rg
+    >>> rg.block_diag(rg.tensor([[1, 2]]), rg.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    for place, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"block_diag(): expected Tensor as element {place}, but got {type(x).__name__}. "
+                "Unpack a sequence: block_diag(*blocks)"
+            )
+    blocks = [atleast_2d(x) for x in tensors]
+    if any(x._array.ndim > 2 for x in blocks):
+        raise RuntimeError("block_diag: Input tensors must have 2 or fewer dimensions")
+    dtype = dtypes.common(*[x._array for x in blocks])
+    width, before, rows = sum(x._array.shape[1] for x in blocks), 0, []
+    for x in blocks:
+        height, own = x._array.shape
+        after = width - before - own
+        sides = [new_tensor(np.zeros((height, n), dtype)) for n in (before, after)]
+        rows.append(cat([sides[0], x, sides[1]], 1))
+        before += own
+    return cat(rows, 0)
+
+
+method(repeat)
+method(repeat_interleave)
+method(tile)

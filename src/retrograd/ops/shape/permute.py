@@ -1,0 +1,256 @@
+"""The order of dimensions: permutations, transposes, adjoints. All are views."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ...engine.inplace import turn
+from ...engine.registry import OPS, declare, example
+from ...engine.tensor import Tensor, method
+from ...engine.views import STEPS
+from ..core import batching
+from ..core.dims import integers, normalize_dim, normalize_dims
+from ..elementwise.complex import conj
+
+__all__ = [
+    "adjoint",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+]
+
+_permute = declare(
+    "permute(input, *, dims)",
+    lambda input, *, dims: input.transpose(dims),
+    input=lambda xp, g, dims: xp.permute(g, dims=inverse(dims)),
+    linear="input",
+    view=True,
+    batch=batching.permuted,
+    examples=[
+        example("2x3", dims=(1, 0)),
+        example("2x3x4", dims=(2, 0, 1)),
+        example("", dims=()),
+        example("0x3x2", dims=(1, 2, 0)),
+    ],
+    doc="""A view with the dimensions in another order.""",
+)
+
+_transpose = declare(
+    "transpose(input, *, dim0, dim1)",
+    lambda input, *, dim0, dim1: input.swapaxes(dim0, dim1) if input.ndim else input[...],
+    input=lambda xp, g, dim0, dim1: xp.transpose(g, dim0=dim0, dim1=dim1),
+    linear="input",
+    view=True,
+    examples=[
+        example("2x3", dim0=0, dim1=1),
+        example("2x3x4", dim0=2, dim1=0),
+        example("3", dim0=0, dim1=0),
+        example("", dim0=0, dim1=0),
+    ],
+    doc="""A view with two dimensions exchanged.""",
+)
+
+_t = declare(
+    "t(input)",
+    operator.attrgetter("T"),
+    input=lambda xp, g: xp.t(g),
+    linear="input",
+    view=True,
+    batch=batching.transposed,
+    examples=[example("2x3"), example("3"), example(""), example("0x2")],
+    doc="""The transpose of a matrix; vectors and 0-d tensors stay as they are. A view.""",
+)
+
+
+def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes `dims`."""
+    places = [0] * len(dims)
+    for place, dim in enumerate(dims):
+        places[dim] = place
+    return tuple(places)
+
+
+STEPS["permute"] = OPS["permute"]
+
+
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """A view with the dimensions in the order `dims`, each named once.
+
+    Raises RuntimeError where their number differs from the tensor's or one is repeated. Source:
+    PyTorch's `permute`.
+
+    >>> import retrograd as rg
+    >>> rg.permute(rg.ones(2, 3, 4), (2, 0, 1)).shape
+    retrograd.Size([4, 2, 3])
+    """
+    order = integers(order if dims is None else (dims,), "permute", "dims")
+    ndim = input._array.ndim
+    if len(order) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
+            f"to len(dims) = {len(order)}".replace("(sparse_coo)", "")
+        )
+    try:
+        order = normalize_dims(order, ndim)
+    except RuntimeError:
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {order}") from None
+    return _permute(input, dims=order)  # type: ignore[no-any-return]
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with dimensions `dim0` and `dim1` exchanged. Source: PyTorch's `transpose`.
+
+    >>> import retrograd as rg
+    >>> rg.transpose(rg.ones(2, 3, 4), 0, -1).shape
+    retrograd.Size([4, 3, 2])
+    """
+    ndim = input._array.ndim
+    return _transpose(input, dim0=normalize_dim(dim0, ndim), dim1=normalize_dim(dim1, ndim))  # type: ignore[no-any-return]
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """`transpose` under NumPy's name. Source: PyTorch's `swapaxes`.
+
+    >>> import retrograd as rg
+    >>> rg.swapaxes(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+    tensor([[1, 4],
+            [2, 5],
+            [3, 6]])
+    """
+    return transpose(input, axis0, axis1)
+
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`transpose` under another name. Source: PyTorch's `swapdims`.
+
+    >>> import retrograd as rg
+    >>> rg.swapdims(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+    tensor([[1, 4],
+            [2, 5],
+            [3, 6]])
+    """
+    return transpose(input, dim0, dim1)
+
+
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix, a view; 0-d and 1-d tensors stay as they are.
+
+    Raises RuntimeError for more dimensions. Source: PyTorch's `t`.
+
+    >>> import retrograd as rg
+    >>> rg.t(rg.ones(2, 3)).shape
+    retrograd.Size([3, 2])
+    """
+    if input._array.ndim > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D. For "
+            "batches of matrices write x.mT"
+        )
+    return _t(input)  # type: ignore[no-any-return]
+
+
+def _reversed(self: Tensor) -> Any:
+    """The dimensions in reverse order, a view; of a matrix, its transpose."""
+    return _permute(self, dims=tuple(range(self._array.ndim))[::-1])
+
+
+def _matrices_transposed(self: Tensor) -> Any:
+    """The last two dimensions exchanged, a view: `(..., M, N)` becomes `(..., N, M)`."""
+    ndim = self._array.ndim
+    if ndim < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+        )
+    return _transpose(self, dim0=ndim - 2, dim1=ndim - 1)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged, and complex elements conjugated: `(..., M, N)`.
+
+    Raises RuntimeError below two dimensions. Source: PyTorch's `adjoint`.
+
+    >>> import retrograd as rg
+    >>> rg.adjoint(rg.tensor([[1.0, 2.0]])).shape
+    retrograd.Size([2, 1])
+    """
+    turned: Tensor = _matrices_transposed(input)
+    return conj(turned)
+
+
+def _hermitian(self: Tensor) -> Any:
+    """The conjugate transpose of a matrix."""
+    ndim = self._array.ndim
+    if ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor. For "
+            "batches of matrices use x.mH"
+        )
+    turned = _t(self)
+    return conj(turned)
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with dimensions `source` moved to `destination`; the others keep their order.
+
+    Both are integers or tuples of the same length; raises RuntimeError otherwise. Source:
+    PyTorch's `movedim`.
+
+    >>> import retrograd as rg
+    >>> rg.movedim(rg.ones(2, 3, 4), 0, -1).shape
+    retrograd.Size([3, 4, 2])
+    """
+    ndim = input._array.ndim
+    old, new = normalize_dims(source, ndim), normalize_dims(destination, ndim)
+    if len(old) != len(new):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source ("
+            f"{list(old)} dims) should contain the same number of dims as destination "
+            f"({list(new)} dims)"
+        )
+    if not ndim:
+        return _permute(input, dims=())  # type: ignore[no-any-return]
+    order = [dim for dim in range(ndim) if dim not in old]
+    for place, dim in sorted(zip(new, old, strict=True)):
+        order.insert(place, dim)
+    return _permute(input, dims=tuple(order))  # type: ignore[no-any-return]
+
+
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """`movedim` under NumPy's name. Source: PyTorch's `moveaxis`.
+
+    >>> import retrograd as rg
+    >>> rg.moveaxis(rg.zeros(2, 3, 4), 0, -1).shape
+    retrograd.Size([3, 4, 2])
+    """
+    return movedim(input, source, destination)
+
+
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions of the tensor itself. Source: PyTorch's `Tensor.transpose_`."""
+    ndim = self._array.ndim
+    dims = {"dim0": normalize_dim(dim0, ndim), "dim1": normalize_dim(dim1, ndim)}
+    step = ("transpose", dims)
+    return turn(self, "transpose_", step, step)
+
+
+def t_(self: Tensor) -> Tensor:
+    """Transpose the tensor itself, which has at most two dimensions. Source: `Tensor.t_`."""
+    if self._array.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return turn(self, "t_", ("t", {}), ("t", {}))
+
+
+method(transpose_, "transpose_", "swapaxes_", "swapdims_")
+method(t_)
+method(property(_reversed, doc=_reversed.__doc__), "T")
+method(property(_matrices_transposed, doc=_matrices_transposed.__doc__), "mT")
+method(property(_hermitian, doc=_hermitian.__doc__), "H")
+method(property(adjoint, doc=adjoint.__doc__), "mH")
+for function in (adjoint, moveaxis, movedim, permute, swapaxes, swapdims, t, transpose):
+    method(function)

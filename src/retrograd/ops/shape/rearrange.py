@@ -1,0 +1,312 @@
+"""Rearranging elements: flips, rolls, rotations, triangles and diagonal matrices. All copy."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.inplace import in_place
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core.dims import integers, normalize_dim, normalize_dims
+from .basic_views import diagonal, undiagonal
+
+__all__ = [
+    "diag",
+    "diag_embed",
+    "diagflat",
+    "flip",
+    "fliplr",
+    "flipud",
+    "roll",
+    "rot90",
+    "tril",
+    "tril_indices",
+    "triu",
+    "triu_indices",
+]
+
+_flip = declare(
+    "flip(input, *, dims)",
+    lambda input, *, dims: np.copy(np.flip(input, dims)),
+    input=lambda xp, g, dims: xp.flip(g, dims=dims),
+    linear="input",
+    examples=[
+        example("2x3", dims=(0,)),
+        example("2x3x2", dims=(2, 0)),
+        example("2", dims=()),
+        example("0x2", dims=(0,)),
+    ],
+    doc="""The elements in reverse order along `dims`.""",
+)
+
+_roll = declare(
+    "roll(input, *, shifts, dims)",
+    lambda input, *, shifts, dims: np.roll(input, shifts, dims),
+    input=lambda xp, g, shifts, dims: xp.roll(g, shifts=tuple([-n for n in shifts]), dims=dims),
+    linear="input",
+    examples=[
+        example("4", shifts=(1,), dims=(0,)),
+        example("2x3", shifts=(1, -2), dims=(0, 1)),
+        example("2x3", shifts=(5, 2), dims=(1, 1)),
+    ],
+    doc="""The elements moved along `dims` by `shifts`, those beyond the end to the start.""",
+)
+
+_tril = declare(
+    "tril(input, *, diagonal)",
+    lambda input, *, diagonal: np.tril(input, diagonal),
+    input=lambda xp, g, diagonal: xp.tril(g, diagonal=diagonal),
+    linear="input",
+    batch="leading",
+    examples=[
+        example("3x3", diagonal=0),
+        example("2x3x4", diagonal=1),
+        example("3x2", diagonal=-1),
+        example("0x2", diagonal=0),
+    ],
+    doc="""The lower triangle of matrices, zeros above.""",
+)
+
+_triu = declare(
+    "triu(input, *, diagonal)",
+    lambda input, *, diagonal: np.triu(input, diagonal),
+    input=lambda xp, g, diagonal: xp.triu(g, diagonal=diagonal),
+    linear="input",
+    batch="leading",
+    examples=[
+        example("3x3", diagonal=0),
+        example("2x3x4", diagonal=1),
+        example("3x2", diagonal=-1),
+        example("0x2", diagonal=0),
+    ],
+    doc="""The upper triangle of matrices, zeros below.""",
+)
+
+
+def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
+    """A copy with the elements in reverse order along `dims`: `flip(x, (0, 1))`, `flip(x, 0, 1)`.
+
+    Source: PyTorch's `flip`.
+
+    >>> import retrograd as rg
+    >>> rg.flip(rg.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    given = integers(places if dims is None else (dims,), "flip", "dims")
+    return _flip(input, dims=normalize_dims(given, input._array.ndim))  # type: ignore[no-any-return]
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """`flip` along dimension 1. Source: PyTorch's `fliplr`.
+
+    >>> import retrograd as rg
+    >>> rg.fliplr(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    if input._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+def flipud(input: Tensor) -> Tensor:
+    """`flip` along dimension 0. Source: PyTorch's `flipud`.
+
+    >>> import retrograd as rg
+    >>> rg.flipud(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    if input._array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """A copy with the elements moved by `shifts` along `dims`, cyclically.
+
+    Without `dims` the tensor is flattened for it. Raises RuntimeError where their numbers differ.
+    Source: PyTorch's `roll`.
+
+    >>> import retrograd as rg
+    >>> rg.roll(rg.tensor([1, 2, 3, 4]), 1)
+    tensor([4, 1, 2, 3])
+    """
+    steps = integers((shifts,), "roll", "shifts")
+    if dims is None or dims == ():
+        if len(steps) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:0")
+        shape = input._array.shape
+        return _roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)  # type: ignore[no-any-return]
+    given = integers((dims,), "roll", "dims")
+    if len(given) != len(steps):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
+        )
+    places = tuple([normalize_dim(dim, input._array.ndim) for dim in given])
+    return _roll(input, shifts=steps, dims=places)  # type: ignore[no-any-return]
+
+
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
+
+    Source: PyTorch's `rot90`.
+
+    >>> import retrograd as rg
+    >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    given = integers((dims,), "rot90", "dims")
+    if len(given) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(given)}")
+    first, second = [normalize_dim(dim, input._array.ndim) for dim in given]
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {given[0]} and dim1 = "
+            f"{given[1]}"
+        )
+    turns = operator.index(k) % 4
+    if turns == 1:
+        return flip(input, second).transpose(first, second)  # type: ignore[no-any-return]
+    if turns == 2:
+        return flip(input, (first, second))
+    if turns == 3:
+        return flip(input, first).transpose(first, second)  # type: ignore[no-any-return]
+    return input.clone()  # type: ignore[no-any-return]
+
+
+def _check_matrix(input: Tensor, name: str) -> None:
+    if input._array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Matrices `(..., M, N)` with zeros above the given diagonal. Source: PyTorch's `tril`.
+
+    >>> import retrograd as rg
+    >>> rg.tril(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 0],
+            [3, 4]])
+    """
+    if out is not None:
+        return write_out(tril, out, (input, diagonal), {})  # type: ignore[no-any-return]
+    _check_matrix(input, "tril")
+    return _tril(input, diagonal=diagonal)  # type: ignore[no-any-return]
+
+
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Matrices `(..., M, N)` with zeros below the given diagonal. Source: PyTorch's `triu`.
+
+    >>> import retrograd as rg
+    >>> rg.triu(rg.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
+    if out is not None:
+        return write_out(triu, out, (input, diagonal), {})  # type: ignore[no-any-return]
+    _check_matrix(input, "triu")
+    return _triu(input, diagonal=diagonal)  # type: ignore[no-any-return]
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None
+) -> Tensor:
+    """The (row, column) places of the lower triangle, shape `(2, K)`, row by row.
+
+    Source: PyTorch's `tril_indices`.
+
+    >>> import retrograd as rg
+    >>> rg.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    places = np.nonzero(np.tri(row, col, offset, dtype=bool))
+    return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None
+) -> Tensor:
+    """The (row, column) places of the upper triangle, shape `(2, K)`, row by row.
+
+    Source: PyTorch's `triu_indices`.
+
+    >>> import retrograd as rg
+    >>> rg.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    places = np.nonzero(~np.tri(row, col, offset - 1, dtype=bool))
+    return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dimension of `input` on a diagonal and zeros elsewhere.
+
+    `dim1` and `dim2` are where the rows and columns lie in the result. Raises RuntimeError where
+    they are the same. Source: PyTorch's `diag_embed`.
+
+    >>> import retrograd as rg
+    >>> rg.diag_embed(rg.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    shape = input._array.shape
+    if not shape:
+        raise IndexError("diag_embed() expects a tensor of at least 1 dimension, got 0-d")
+    ndim = len(shape) + 1
+    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    size = shape[-1] + abs(offset)
+    sizes = list(shape[:-1])
+    for place in sorted((first, second)):
+        sizes.insert(place, size)
+    return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))  # type: ignore[no-any-return]
+
+
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A matrix with the vector `input` on a diagonal; of a matrix, a copy of that diagonal.
+
+    Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `diag`.
+
+    >>> import retrograd as rg
+    >>> rg.diag(rg.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    if out is not None:
+        return write_out(diag, out, (input, diagonal), {})  # type: ignore[no-any-return]
+    ndim = input._array.ndim
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    if ndim == 2:
+        return _diagonal_of(input, diagonal).clone()  # type: ignore[no-any-return]
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements of `input` on a diagonal. Source: PyTorch's `diagflat`.
+
+    >>> import retrograd as rg
+    >>> rg.diagflat(rg.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(input.reshape(-1), offset)
+
+
+def _diagonal_of(input: Tensor, offset: int) -> Any:
+    return diagonal(input, offset)
+
+
+for function in (diag, diag_embed, diagflat, flip, fliplr, flipud, roll, rot90, tril, triu):
+    method(function)
+for function in (tril, triu):
+    method(in_place(function))

@@ -1,0 +1,285 @@
+"""Shapes: the same elements in another shape or as another dtype, and detached aliases.
+
+Everything here is a view where the memory allows it. A record takes resolved parameters (dimensions
+counted from the front, complete shapes), because a view's path is replayed later. The order of
+dimensions is in `permute`, their number and repetition in `expand`, parts of a tensor in
+`basic_views` and `split`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.graph import LEAF
+from ...engine.registry import declare, example
+from ...engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
+from ...engine.views import live_views
+from ..core import batching, structure
+from ..core.dims import integers, normalize_dim, resolve_shape
+from ..creation import memory_format as formats
+
+__all__ = [
+    "clone",
+    "detach",
+    "flatten",
+    "ravel",
+    "reshape",
+    "unflatten",
+]
+
+_reshape = declare(
+    "reshape(input, *, shape)",
+    lambda input, *, shape: input.reshape(shape),
+    input=lambda xp, g, input_shape: xp.reshape(g, shape=input_shape),
+    linear="input",
+    view="maybe",
+    batch=batching.reshape,
+    examples=[
+        example("2x3", shape=(3, 2)),
+        example("2x3x2", shape=(12,)),
+        example("", shape=(1, 1)),
+        example("1", shape=()),
+        example("0x3", shape=(3, 0, 2)),
+    ],
+    node_name="ViewBackward0",
+    doc="""The same elements, in row-major order, in another shape; a view where possible.""",
+)
+
+_view_dtype = declare(
+    "view_dtype(input, *, dtype)",
+    lambda input, *, dtype: input.view(dtype),
+    view=True,
+    batch="leading",
+    examples=[example("2x3:real", dtype=np.dtype(np.int32)), example("", dtype=np.dtype(np.int64))],
+    doc="""The same bytes read as another dtype; not differentiable.""",
+)
+
+_contiguous = declare(
+    "contiguous(input)",
+    lambda input: np.array(input, order="C"),
+    input=lambda xp, g: g,
+    linear="input",
+    batch="leading",
+    examples=[example("2x3")],
+    node_name="CloneBackward0",
+    doc="""A copy in row-major order.""",
+)
+
+
+def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+    """The same elements in row-major order, in `shape`; one size may be -1 and is inferred.
+
+    A view where the memory layout allows, else a copy. Raises RuntimeError where the number of
+    elements differs. Source: PyTorch's `reshape`.
+
+    >>> import retrograd as rg
+    >>> rg.reshape(rg.tensor([1, 2, 3, 4]), (2, -1))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    wanted = integers(sizes if shape is None else (shape,), "reshape")
+    resolved = resolve_shape(wanted, input._array.size)
+    return _reshape(input, shape=resolved)  # type: ignore[no-any-return]
+
+
+def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+    """A view with another shape, as `reshape` but never copying, or of another dtype.
+
+    `x.view(dtype)` reads the same bytes as `dtype`, whose size may differ if the last dimension
+    can be divided accordingly; it has no derivative. Raises RuntimeError where only a copy could
+    have that shape. Source: PyTorch's `Tensor.view`.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2, 3, 4]).view(2, 2).shape, rg.tensor([1.0]).view(rg.int32)
+    (retrograd.Size([2, 2]), tensor([1065353216], dtype=retrograd.int32))
+    """
+    if dtype is None and len(shape) == 1 and shape[0].__class__ is dtypes.dtype:
+        dtype = shape[0]
+    if dtype is not None:
+        return view_dtype(self, dtypes.to_numpy(dtype))
+    array = self._array
+    wanted = integers(shape if size is None else (size,), "view", "size")
+    resolved = resolve_shape(wanted, array.size)
+    if not array.flags.c_contiguous and not np.may_share_memory(array.reshape(resolved), array):
+        raise RuntimeError(
+            f"view size is not compatible with input tensor's size {list(array.shape)} and stride "
+            "(at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
+            "instead."
+        )
+    return _reshape(self, shape=resolved)  # type: ignore[no-any-return]
+
+
+def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """`x.view(dtype)`, with PyTorch's errors for sizes that do not divide."""
+    array = self._array
+    old, new = array.dtype.itemsize, dtype.itemsize
+    if old != new and array.ndim == 0:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {self.dtype} as {dtypes.of_numpy(dtype)} (different "
+            "element sizes)"
+        )
+    if old < new and array.shape[-1] * old % new:
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {new // old} to view {self.dtype} as "
+            f"{dtypes.of_numpy(dtype)} (different element sizes), but got {array.shape[-1]}"
+        )
+    if old != new and array.shape[-1] != 1 and array.strides[-1] != old:
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
+            f"(different element sizes), but got {array.strides[-1] // old}"
+        )
+    return _view_dtype(self, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.view(other.shape)`. Source: PyTorch's `Tensor.view_as`."""
+    return view(self, other._array.shape)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.reshape(other.shape)`. Source: PyTorch's `Tensor.reshape_as`."""
+    return reshape(self, other._array.shape)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` made one; a view where possible.
+
+    A 0-d tensor becomes 1-d. Raises RuntimeError where `start_dim` comes after `end_dim`. Source:
+    PyTorch's `flatten`.
+
+    >>> import retrograd as rg
+    >>> rg.flatten(rg.ones(2, 3, 4), 1).shape
+    retrograd.Size([2, 12])
+    """
+    shape = input._array.shape
+    start, end = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, (1,))
+    if start == end:
+        return input
+    merged = math.prod(shape[start : end + 1])
+    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))  # type: ignore[no-any-return]
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """Dimension `dim` split into `sizes`, of which one may be -1; a view.
+
+    Raises RuntimeError where the sizes do not multiply to the dimension's. Source: PyTorch's
+    `unflatten`.
+
+    >>> import retrograd as rg
+    >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
+    retrograd.Size([3, 2, 2])
+    """
+    shape = input._array.shape
+    place = normalize_dim(dim, len(shape))
+    wanted = integers((sizes,), "unflatten", "sizes")
+    if not wanted:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        resolved = resolve_shape(wanted, shape[place] if shape else 1)
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
+            f"{place} ({shape[place]}) in the input tensor"
+        ) from None
+    return view(input, (*shape[:place], *resolved, *shape[place + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in row-major order in one dimension; a view where possible.
+
+    Source: PyTorch's `ravel`.
+
+    >>> import retrograd as rg
+    >>> rg.ravel(rg.ones(2, 3)).shape
+    retrograd.Size([6])
+    """
+    return reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """`self` if its elements lie in row-major order, else a copy in which they do.
+
+    With `memory_format`, the same for that order: `channels_last` for four dimensions. Raises
+    RuntimeError for other dimensions and for `preserve_format`. Source: `Tensor.contiguous`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(1, 2, 3, 4).contiguous(memory_format=rg.channels_last).stride()
+    (24, 1, 8, 2)
+    """
+    if memory_format is None or memory_format is formats.contiguous_format:
+        return self if self._array.flags.c_contiguous else _contiguous(self)
+    if memory_format is formats.preserve_format:
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator. Leave it out"
+        )
+    return formats.in_format(self, memory_format, "contiguous")
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with its own memory; the cotangent passes through.
+
+    Its elements lie in memory as those of the tensor, or in the order of `memory_format`. Source:
+    PyTorch's `clone`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> rg.clone(x).sum().backward(); x.grad
+    tensor([1., 1.])
+    """
+    if memory_format is None:
+        return structure.clone(input)  # type: ignore[no-any-return]
+    return formats.copied_in(input, memory_format, "clone")
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory and version, without history: writes to either are seen by both.
+
+    A saved value that is written through a detached alias raises in the backward pass. Source:
+    PyTorch's `detach`.
+
+    >>> import retrograd as rg
+    >>> rg.detach(rg.ones(2, requires_grad=True)).requires_grad
+    False
+    """
+    found = alias(input, None)
+    if isinstance(found._array, Interpreted):
+        found._array = found._array.detached()
+    return found
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Drop the tensor's history: it becomes a leaf that needs no gradient.
+
+    Raises RuntimeError for a view, whose history is its base's. Source: `Tensor.detach_`.
+    """
+    if self._view_of is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead: x = x.detach()")
+    if not self._inference:
+        cell_of(self)  # the node may have saved its output, which it would no longer be told of
+    for view in live_views(self):
+        if view._node is not None and view._node.inherited:
+            view._node = None
+        elif view._view_of.origin == "plain":  # type: ignore[union-attr]
+            node_of(view)  # its history, while there is one to derive it from
+    if self._node is not None:
+        self._parked = self._node if self._node.op is LEAF else None
+    self._node = None
+    self._tangents = None
+    if isinstance(self._array, Interpreted):
+        self._array = self._array.detached()
+    return self
+
+
+for function in (
+    clone, contiguous, detach, detach_, flatten, ravel, reshape, reshape_as, unflatten, view,
+    view_as,
+):  # fmt: skip
+    method(function)

@@ -1,0 +1,299 @@
+"""Cutting a tensor into several views by one call: split, chunk, unbind and relatives.
+
+All pieces of a `split`, `chunk` or `unbind` come from one node, so the cotangents of the pieces are
+joined by one copy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.arguments import renamed
+from ..core.dims import normalize_dim
+from .basic_views import basic
+
+__all__ = [
+    "chunk",
+    "dsplit",
+    "hsplit",
+    "split",
+    "split_with_sizes",
+    "tensor_split",
+    "unbind",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "vsplit",
+]
+
+
+def _split(input: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
+    parts, at = [], 0
+    before = (slice(None),) * dim
+    for size in sizes:
+        parts.append(input[(*before, slice(at, at + size))])
+        at += size
+    return tuple(parts)
+
+
+def _unbound(input: Any, *, dim: int) -> Any:
+    rows = np.moveaxis(input, dim, 0)
+    return tuple([rows[i, ...] for i in range(rows.shape[0])])
+
+
+_split_op = declare(
+    "split(input, *, sizes, dim) -> *parts",
+    _split,
+    input=lambda xp, g, dim: xp.cat(*g, dim=dim),
+    linear="input",
+    view=True,
+    examples=[
+        example("5x2", sizes=(2, 3), dim=0),
+        example("2x4", sizes=(1, 0, 3), dim=1),
+        example("3", sizes=(3,), dim=0),
+    ],
+    doc="""Views of consecutive pieces of the given sizes along a dimension.""",
+)
+
+_unbind = declare(
+    "unbind(input, *, dim) -> *parts",
+    _unbound,
+    input=lambda xp, g, dim: xp.stack(*g, dim=dim),
+    linear="input",
+    view=True,
+    examples=[example("3x2", dim=0), example("2x3", dim=1), example("2", dim=0)],
+    doc="""Views of every entry along a dimension, without that dimension.""",
+)
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list.
+
+    The views must not be written in place where a gradient is wanted. Raises RuntimeError for a
+    0-d tensor, a size that is not positive, and sizes that do not add up. Source: `split`.
+
+    >>> import retrograd as rg
+    >>> rg.split(rg.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    shape = tensor._array.shape
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    place = normalize_dim(dim, len(shape))
+    size = shape[place]
+    if isinstance(split_size_or_sections, (tuple, list)):
+        sizes = tuple([operator.index(n) for n in split_size_or_sections])
+        if sum(sizes) != size or min(sizes, default=0) < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
+                f"size at dimension {place}), but got split_sizes={list(sizes)}"
+            )
+    else:
+        sizes = equal_sizes(size, operator.index(split_size_or_sections))
+    return _split_op(tensor, sizes=sizes, dim=place)  # type: ignore[no-any-return]
+
+
+def equal_sizes(size: int, each: int) -> tuple[int, ...]:
+    """The sizes of pieces of `each` entries, the last of which may be smaller."""
+    if each < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={each}")
+    if each == 0 and size:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
+        )
+    if not size:
+        return (0,)
+    whole, rest = divmod(size, each)
+    return (*[each] * whole, rest) if rest else (each,) * whole
+
+
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` with a list of sizes. Source: PyTorch's `split_with_sizes`.
+
+    >>> import retrograd as rg
+    >>> rg.split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
+    """
+    return split(input, list(split_sizes), dim)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
+    """Views of at most `chunks` pieces along `dim`, all of one size but the last.
+
+    Raises RuntimeError for a 0-d tensor and where `chunks` is not positive. Source: `chunk`.
+
+    >>> import retrograd as rg
+    >>> [part.shape[0] for part in rg.chunk(rg.ones(5), 3)]
+    [2, 2, 1]
+    """
+    if names:
+        return renamed(chunk, locals())
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    place = normalize_dim(dim, len(shape))
+    each = -(-shape[place] // chunks)
+    if not each:
+        return _split_op(input, sizes=(0,) * chunks, dim=place)  # type: ignore[no-any-return]
+    return split(input, each, place)
+
+
+def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[Tensor, ...]:
+    """The same pieces, but each as a view made by a call of its own, which may be written."""
+    before = (slice(None),) * normalize_dim(dim, input._array.ndim)
+    edges = itertools.accumulate((p._array.shape[len(before)] for p in parts), initial=0)
+    return tuple(basic(input, index=(*before, slice(a, b))) for a, b in itertools.pairwise(edges))
+
+
+def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` into views that may be written in place where a gradient is wanted.
+
+    Each is a view of its own, so unlike in PyTorch such a write is no risk: gradients are right.
+    Source: PyTorch's `unsafe_split`.
+
+    >>> import retrograd as rg
+    >>> rg.unsafe_split(rg.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return _single_views(tensor, split(tensor.detach(), split_size_or_sections, dim), dim)
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`unsafe_split` with a list of sizes. Source: PyTorch's `unsafe_split_with_sizes`.
+
+    >>> import retrograd as rg
+    >>> rg.unsafe_split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
+    """
+    return unsafe_split(input, list(split_sizes), dim)
+
+
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk` into views that may be written in place, as `unsafe_split`. Source: `unsafe_chunk`.
+
+    >>> import retrograd as rg
+    >>> rg.unsafe_chunk(rg.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    return _single_views(input, chunk(input.detach(), chunks, dim), dim)
+
+
+def tensor_split(
+    input: Tensor, indices_or_sections: Any, dim: int = 0, **names: Any
+) -> tuple[Tensor, ...]:
+    """Views of pieces along `dim`: a number of them, as equal as possible, or cut at indices.
+
+    Unlike those of `split`, each is a view of its own, and may be written in place. Raises
+    RuntimeError for a 0-d tensor and where the number is not positive. Source: PyTorch's
+    `tensor_split`.
+
+    >>> import retrograd as rg
+    >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), 3)]
+    [2, 2, 1]
+    >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), (1, 4))]
+    [1, 3, 1]
+    """
+    if names:
+        return renamed(tensor_split, locals())
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    place = normalize_dim(dim, len(shape))
+    size = shape[place]
+    given = indices_or_sections
+    if isinstance(given, Tensor):
+        given = given._array.tolist()
+    if isinstance(given, (tuple, list)):
+        cuts = [slice(None, operator.index(n)).indices(size)[1] for n in given]
+    else:
+        sections = operator.index(given)
+        if sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+        each, more = divmod(size, sections)
+        cuts = [each * i + min(i, more) for i in range(1, sections)]
+    before = (slice(None),) * place
+    pairs = itertools.pairwise([0, *cuts, size])  # cuts that overlap give empty pieces
+    return tuple([basic(input, index=(*before, slice(a, max(a, b)))) for a, b in pairs])
+
+
+def unbind(input: Tensor, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
+    """Views of every entry along `dim`, without that dimension.
+
+    The views must not be written in place where a gradient is wanted. Source: `unbind`.
+
+    >>> import retrograd as rg
+    >>> rg.unbind(rg.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    if names:
+        return renamed(unbind, locals())
+    shape = input._array.shape
+    if not shape:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    place = normalize_dim(dim, len(shape))
+    return _unbind(input, dim=place) if shape[place] else ()
+
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`.
+
+    >>> import retrograd as rg
+    >>> rg.hsplit(rg.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1],
+            [3]]), tensor([[2],
+            [4]]))
+    """
+    return _even(input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1, "hsplit")
+
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`.
+
+    >>> import retrograd as rg
+    >>> rg.vsplit(rg.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
+    return _even(input, indices_or_sections, 0, 2, "vsplit")
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`.
+
+    >>> import retrograd as rg
+    >>> [part.shape for part in rg.dsplit(rg.zeros(1, 2, 4), [1])]
+    [retrograd.Size([1, 2, 1]), retrograd.Size([1, 2, 3])]
+    """
+    return _even(input, indices_or_sections, 2, 3, "dsplit")
+
+
+def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[Tensor, ...]:
+    """`tensor_split` for at least `least` dimensions, into a number of pieces that divides."""
+    shape = input._array.shape
+    if len(shape) < least:
+        raise RuntimeError(
+            f"{name} requires a tensor with at least {least} dimension"
+            f"{'s' * (least > 1)}, but got a tensor with {len(shape)} dimensions!"
+        )
+    if isinstance(given, int) and (given <= 0 or shape[dim] % given):
+        raise RuntimeError(
+            f"{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{shape[dim]} is not divisible by the split_size {given}!"
+        )
+    return tensor_split(input, given, dim)
+
+
+for function in (
+    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
+    unsafe_split, unsafe_split_with_sizes, vsplit,
+):  # fmt: skip
+    method(function)

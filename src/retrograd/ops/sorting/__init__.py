@@ -1,0 +1,1 @@
+"""Sorting, selecting by rank, and searching."""

@@ -1,0 +1,96 @@
+"""Where and whether: membership, places of nonzero elements, places in a grid. No derivatives."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import as_tensor, write_out
+from ...engine.tensor import Tensor, method, new_tensor
+from ..reduction.sum_prod import legacy
+from .sort import nonzero
+
+__all__ = ["isin", "nonzero_static", "unravel_index"]
+
+
+def isin(
+    elements: Any,
+    test_elements: Any,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Whether each of `elements` is among `test_elements` (is not, if `invert`); booleans.
+
+    One of the two may be a number. `assume_unique` changes nothing. Raises TypeError for two
+    numbers, RuntimeError for complex tensors. Source: PyTorch's `isin`.
+
+    >>> import retrograd as rg
+    >>> rg.isin(rg.tensor([1, 2, 3]), rg.tensor([3, 1]))
+    tensor([ True, False,  True])
+    """
+    if out is not None:
+        return write_out(isin, out, (elements, test_elements), {"invert": invert})  # type: ignore[no-any-return]
+    given = elements if isinstance(elements, Tensor) else test_elements
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            "isin() received an invalid combination of arguments: one of elements and "
+            f"test_elements must be a Tensor, not {type(elements).__name__} and "
+            f"{type(test_elements).__name__}"
+        )
+    x, y = (as_tensor(value, given._array.dtype)._array for value in (elements, test_elements))
+    for array in (x, y):
+        if array.dtype.kind == "c":
+            raise RuntimeError(
+                f"Unsupported input type encountered for isin(): {legacy(array.dtype)}"
+            )
+    return new_tensor(np.asarray(np.isin(*dtypes.promote(x, y), invert=invert)))
+
+
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` indices of `nonzero`, `(size, ndim)`, filled up with `fill_value`.
+
+    Raises RuntimeError for a negative size. Source: PyTorch's `nonzero_static`.
+
+    >>> import retrograd as rg
+    >>> rg.nonzero_static(rg.tensor([0, 5, 7]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero(input)._array[:size]
+    whole = np.full((size, input._array.ndim), fill_value, np.int64)
+    whole[: len(found)] = found
+    return new_tensor(whole)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The index along each dimension of `shape` for places in the flattened tensor.
+
+    Places count modulo the number of elements. Raises TypeError for indices that are no integers,
+    ValueError for negative sizes. Source: PyTorch's `unravel_index`.
+
+    >>> import retrograd as rg
+    >>> rg.unravel_index(rg.tensor([5, 1]), (2, 3))
+    (tensor([1, 0]), tensor([2, 1]))
+    """
+    if not isinstance(indices, Tensor) or indices._array.dtype.kind not in "iu":
+        found = getattr(indices, "dtype", type(indices).__name__)
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {found}")
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    parts, rest = [], indices._array
+    for n in reversed(sizes):
+        parts.append(new_tensor(np.asarray(rest % n if n else rest)))
+        rest = rest // n if n else rest
+    return tuple(reversed(parts))
+
+
+method(nonzero_static)

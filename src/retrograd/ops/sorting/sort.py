@@ -1,0 +1,362 @@
+"""Sorting, the k largest, the k-th smallest, distinct values, and where elements are nonzero.
+
+Sorting is always stable, and NaN counts as the largest value. What gives integers has no
+derivative, nor has `unique`: such results never require grad.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method, new_tensor
+from ..core import return_types
+from ..core.arguments import renamed, write_each
+from ..core.dims import rank, wrap_dim
+from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
+
+__all__ = [
+    "argsort",
+    "argwhere",
+    "kthvalue",
+    "msort",
+    "nonzero",
+    "sort",
+    "topk",
+    "unique",
+    "unique_consecutive",
+]
+
+# -- sorting -------------------------------------------------------------------------------------
+
+
+def ranked(x: Any, axis: int, descending: bool) -> Any:
+    """The indices that sort `x`, equal elements in their order, NaN as the largest."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    backwards = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    return x.shape[axis] - 1 - backwards
+
+
+def _argsort(input: Any, *, dim: int, descending: bool) -> Any:
+    lines = np.atleast_1d(ordered(input, "sort"))
+    return ranked(lines, dim, descending).reshape(input.shape)
+
+
+def _sort(input: Any, *, dim: int, descending: bool) -> Any:
+    order = _argsort(input, dim=dim, descending=descending)
+    if input.ndim == 0:
+        return input.copy(), order
+    return np.take_along_axis(input, order, dim), order
+
+
+def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+    lines = np.atleast_1d(ordered(input, "topk"))
+    n = lines.shape[dim]
+    if 0 < k < n:  # only the k best need sorting
+        parted = np.argpartition(lines, n - k if largest else k - 1, dim)
+        best = parted.take(np.arange(n - k, n) if largest else np.arange(k), dim)
+        best.sort(dim)
+    else:
+        best = np.broadcast_to(
+            np.arange(n).reshape([-1] + [1] * (lines.ndim - 1 - dim)), lines.shape
+        )
+        best = best.take(np.arange(k), dim)
+    if sorted:
+        order = ranked(np.take_along_axis(lines, best, dim), dim, largest)
+        best = np.take_along_axis(best, order, dim)
+    shape = best.shape if input.ndim or k == 0 else ()
+    return np.take_along_axis(lines, best, dim).reshape(shape), best.reshape(shape)
+
+
+def placed_input(xp: Any, g: Any, indices: Any, dim: int, input_shape: tuple[int, ...]) -> Any:
+    """The formula of a selection along `dim` in which no index repeats."""
+    return xp.place_along(g, indices, dim=dim, shape=input_shape)
+
+
+_sort_op = declare(
+    "sort(input, *, dim, descending) -> values, indices",
+    _sort,
+    input=placed_input,
+    nondiff=["indices"],
+    complex=False,
+    examples=[
+        example("3x4", dim=1, descending=False),
+        example("3x4", dim=0, descending=True),
+        example("", dim=0, descending=False),
+        example("2x0", dim=1, descending=True),
+    ],
+)
+
+_argsort_op = declare(
+    "argsort(input, *, dim, descending)",
+    _argsort,
+    complex=False,
+    examples=[example("3x4", dim=1, descending=False), example("", dim=0, descending=True)],
+)
+
+_topk_op = declare(
+    "topk(input, *, k, dim, largest, sorted) -> values, indices",
+    _topk,
+    input=placed_input,
+    nondiff=["indices"],
+    complex=False,
+    examples=[
+        example("3x4", k=2, dim=1, largest=True, sorted=True),
+        example("3x4", k=3, dim=0, largest=False, sorted=True),
+        example("4", k=2, dim=0, largest=True, sorted=False),
+        example("", k=1, dim=0, largest=True, sorted=True),
+    ],
+)
+
+_kthvalue_op = declare(
+    "kthvalue(input, *, k, dim, keepdim) -> values, indices",
+    chosen(lambda x, axis, k: np.argsort(x, axis, kind="stable").take([k - 1], axis), "kthvalue"),
+    input=chosen_input,
+    nondiff=["indices"],
+    complex=False,
+    examples=[
+        example("3x4", k=2, dim=(1,), keepdim=False),
+        example("3x4", k=3, dim=(0,), keepdim=True),
+        example("", k=1, dim=(), keepdim=False),
+    ],
+)
+
+
+def sort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    **names: Any,
+) -> Any:
+    """The elements in order along `dim`, and where each was: a pair (values, indices).
+
+    Always stable, whatever `stable` says; NaN counts as largest. Raises RuntimeError for complex
+    input. Source: PyTorch's `sort`.
+
+    >>> import retrograd as rg
+    >>> rg.sort(rg.tensor([3.0, 1.0, 2.0]), descending=True)
+    retrograd.return_types.sort(
+    values=tensor([3., 2., 1.]),
+    indices=tensor([0, 2, 1]))
+    """
+    if names:
+        return renamed(sort, locals())
+    if out is not None:
+        return write_each(sort, out, input, dim, descending, stable=stable)
+    return return_types.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
+
+
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: Any
+) -> Tensor:
+    """The indices of `sort`. Source: PyTorch's `argsort`.
+
+    >>> import retrograd as rg
+    >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
+    if names:
+        return renamed(argsort, locals())
+    return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)  # type: ignore[no-any-return]
+
+
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The values of `sort` along the first dimension. Source: PyTorch's `msort`.
+
+    >>> import retrograd as rg
+    >>> rg.msort(rg.tensor([3.0, 1.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
+    if out is not None:
+        return write_out(msort, out, (input,), {})  # type: ignore[no-any-return]
+    return sort(input, 0).values  # type: ignore[no-any-return]
+
+
+def topk(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+    **names: Any,
+) -> Any:
+    """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
+
+    In order if `sorted`. Raises RuntimeError for `k` out of range or complex input. Source:
+    PyTorch's `topk`.
+
+    >>> import retrograd as rg
+    >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+    if names:
+        return renamed(topk, locals())
+    if out is not None:
+        return write_each(topk, out, input, k, dim, largest, sorted)
+    at = wrap_dim(input, dim)
+    if not 0 <= k <= (input.shape[at] if input.ndim else 1):
+        raise RuntimeError(
+            f"selected index k out of range: k is {k}, and dimension {at} of the shape "
+            f"{list(input.shape)} has fewer elements"
+        )
+    return return_types.topk(*_topk_op(input, k=k, dim=at, largest=largest, sorted=sorted))
+
+
+def kthvalue(
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
+) -> Any:
+    """The `k`-th smallest element along `dim`, counted from 1: a pair (values, indices).
+
+    Raises RuntimeError for `k` out of range or complex input. Source: PyTorch's `kthvalue`.
+
+    >>> import retrograd as rg
+    >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
+    if names:
+        return renamed(kthvalue, locals())
+    if out is not None:
+        return write_each(kthvalue, out, input, k, dim, keepdim)
+    at = wrap_dim(input, dim)
+    dims = (at,) if input.ndim else ()
+    check_elements(input, dims, "kthvalue")
+    if not 1 <= k <= (input.shape[at] if dims else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
+    return return_types.kthvalue(*_kthvalue_op(input, k=k, dim=dims, keepdim=keepdim))
+
+
+# -- where elements are nonzero, and which differ ------------------------------------------------
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """The indices of the nonzero elements, in C order: int64 (count, ndim).
+
+    With `as_tuple`, one index tensor per dimension, fit for indexing. Source: PyTorch's `nonzero`.
+
+    >>> import retrograd as rg
+    >>> rg.nonzero(rg.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    if out is not None:
+        return write_out(nonzero, out, (input,), {"as_tuple": as_tuple})
+    rank(input)
+    if as_tuple:
+        return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input._array))])
+    return new_tensor(np.argwhere(input._array))
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """`nonzero` under NumPy's name.
+
+    >>> import retrograd as rg
+    >>> rg.argwhere(rg.tensor([0.0, 5.0]))
+    tensor([[1]])
+    """
+    return nonzero(input)  # type: ignore[no-any-return]
+
+
+def _results(values: Any, inverse: Any, counts: Any) -> Any:
+    found = [new_tensor(a) for a in (values, inverse, counts) if a is not None]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or slices along `dim`), always sorted; every NaN is distinct.
+
+    Also, on demand, where each element of the input went and how often each occurred (int64). The
+    results do not require grad: a set has no derivative. Source: PyTorch's `unique`.
+
+    >>> import retrograd as rg
+    >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
+    (tensor([1, 3]), tensor([2, 1]))
+    """
+    array = ordered(input._array, "unique")
+    axis = None if dim is None else wrap_dim(input, dim)
+    values, inverse, counts = np.unique(
+        array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+    )
+    inverse = inverse.reshape(array.shape if axis is None else -1)
+    return _results(values, inverse if return_inverse else None, counts if return_counts else None)
+
+
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The elements (or slices along `dim`) that differ from the one before; results as `unique`.
+
+    Source: PyTorch's `unique_consecutive`.
+
+    >>> import retrograd as rg
+    >>> rg.unique_consecutive(rg.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    array = input._array
+    axis = 0 if dim is None else wrap_dim(input, dim)
+    lines = array.reshape(-1) if dim is None else np.atleast_1d(array)
+    rows = np.moveaxis(lines, axis, 0)
+    rows = rows.reshape(len(rows), lines.size // max(len(rows), 1))
+    new = np.ones(len(rows), bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(1)
+    starts = np.flatnonzero(new)
+    inverse = np.cumsum(new) - 1
+    return _results(
+        lines.take(starts, axis),
+        inverse.reshape(array.shape if dim is None else -1) if return_inverse else None,
+        np.diff(starts, append=len(rows)) if return_counts else None,
+    )
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A new last dimension with 1 at the class that each element names and 0 elsewhere; int64.
+
+    `num_classes` -1 takes the largest class plus one. Raises RuntimeError for what is not int64,
+    for negative classes, and for classes beyond `num_classes`. Source: PyTorch's
+    `nn.functional.one_hot`.
+    """
+    classes = tensor._array
+    if classes.dtype != np.int64:
+        raise RuntimeError(
+            "one_hot is only applicable to index tensor of type LongTensor. Convert it: x.long()"
+        )
+    if classes.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if classes.size and classes.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(classes.max()) + 1
+    elif classes.size and classes.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return new_tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+for function in (
+    sort,
+    argsort,
+    msort,
+    topk,
+    kthvalue,
+    nonzero,
+    argwhere,
+    unique,
+    unique_consecutive,
+):
+    method(function)

@@ -1,0 +1,1 @@
+"""Special functions: error and gamma functions, Bessel's, orthogonal polynomials."""

@@ -1,0 +1,163 @@
+"""Bessel functions of orders 0 and 1, Airy's function and the spherical Bessel function.
+
+PyTorch has no derivatives for most of these. Here the derivative of one order is made of the orders
+next to it, so there are derivatives of every order, at 0 too. All but the scaled i0e and i1e take
+complex numbers. The kernels are SciPy's, but for real `i0` and `spherical_bessel_j0`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...engine.dispatch import write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ...kernels import bessel as kernels
+from ..core.pointwise import attach, floating, only, with_doc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["i0"]
+
+ORDERS = [example("3x4", order=0), example("3", order=1), example("", order=2)]
+
+
+def _family(name: str, kernel: Any, formula: Any, **options: Any) -> Any:
+    """Declare the record of a family of functions, with their order as parameter."""
+    options = {"domain": (0.5, 3.0), "examples": ORDERS, **options}
+    return declare(
+        f"{name}(input, *, order)",
+        floating(lambda input, *, order: kernel(order, input)),
+        input=formula,
+        elementwise=True,
+        inplace=False,
+        **options,
+    )
+
+
+def _slope_of_j(xp: Any, g: Any, input: Any, order: int) -> Any:
+    return g * xp.conj(_difference(xp.bessel_j, input, order))
+
+
+def _slope_of_y(xp: Any, g: Any, input: Any, order: int) -> Any:
+    return g * xp.conj(_difference(xp.bessel_y, input, order))
+
+
+def _slope_of_i(xp: Any, g: Any, input: Any, order: int) -> Any:
+    return g * xp.conj(_mean(xp.bessel_i, input, order))
+
+
+def _slope_of_ie(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
+    return g * (_mean(xp.bessel_ie, input, order) - xp.sgn(input) * out)
+
+
+def _slope_of_k(xp: Any, g: Any, input: Any, order: int) -> Any:
+    return g * xp.conj(-_mean(xp.bessel_k, input, order))
+
+
+def _slope_of_ke(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
+    return g * xp.conj(out - _mean(xp.bessel_ke, input, order))
+
+
+def _slope_of_spherical(xp: Any, g: Any, input: Any, order: int) -> Any:
+    """j_n' = (n j_(n-1) - (n+1) j_(n+1)) / (2n + 1), without a division by x."""
+    slope = xp.spherical_j(input, order=order + 1) * (-(order + 1) / (2 * order + 1))
+    if order:
+        slope = slope + xp.spherical_j(input, order=order - 1) * (order / (2 * order + 1))
+    return g * xp.conj(slope)
+
+
+def _slope_of_airy(xp: Any, g: Any, input: Any, order: int) -> Any:
+    """Ai' for order 0; for order 1, Ai'' = x Ai."""
+    return g * xp.conj(xp.airy(input, order=1) if order == 0 else input * xp.airy(input, order=0))
+
+
+def _difference(function: Any, input: Any, order: int) -> Any:
+    return (function(input, order=order - 1) - function(input, order=order + 1)) * 0.5
+
+
+def _mean(function: Any, input: Any, order: int) -> Any:
+    return (function(input, order=order - 1) + function(input, order=order + 1)) * 0.5
+
+
+_j = _family("bessel_j", kernels.bessel_j, _slope_of_j)
+_y = _family("bessel_y", kernels.bessel_y, _slope_of_y)
+_i = _family("bessel_i", kernels.bessel_i, _slope_of_i)
+_k = _family("bessel_k", kernels.bessel_k, _slope_of_k)
+_ke = _family("bessel_ke", kernels.bessel_ke, _slope_of_ke)
+_spherical = _family("spherical_j", kernels.spherical_j, _slope_of_spherical)
+_airy = _family("airy", kernels.airy, _slope_of_airy, examples=ORDERS[:2])
+
+NOT_ANALYTIC = "exp(-|x|) is not analytic: write i0(x) * exp(-x), which is."
+_ie = _family(
+    "bessel_ie",
+    lambda order, x: only("i0e", "f", lambda x: kernels.bessel_ie(order, x), NOT_ANALYTIC)(x),
+    _slope_of_ie,
+    complex=False,
+)
+
+
+def _named(
+    name: str, family: Any, order: int, about: str, shown: tuple[str, str], module: str = "special."
+) -> Callable[..., Tensor]:
+    """The public function that is one order of a family."""
+
+    def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        if out is not None:
+            return write_out(call, out, (input,), {})  # type: ignore[no-any-return]
+        return family(input, order=order)  # type: ignore[no-any-return]
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = with_doc(
+        f"special.{name}", about, f"{module}{name}(rg.tensor({shown[0]}))", f"tensor({shown[1]})"
+    )
+    return call
+
+
+AT_ONE_AND_TWO = "[1.0, 2.0]"
+FIRST = "The Bessel function of the first kind of order {}: smooth, real or complex."
+SECOND = "The Bessel function of the second kind of order {}: -inf at 0, NaN for negative numbers."
+GROWING = "The modified Bessel function of the first kind of order {}, real or complex."
+SCALED = "exp(-|x|) times the modified Bessel function of the first kind of order {}; real only."
+DECAYING = "The modified Bessel function of the second kind of order {}: inf at 0, NaN below."
+SCALED_DECAYING = "exp(x) times the modified Bessel function of the second kind of order {}."
+
+bessel_j0 = _named("bessel_j0", _j, 0, FIRST.format(0), (AT_ONE_AND_TWO, "[0.7652, 0.2239]"))
+bessel_j1 = _named("bessel_j1", _j, 1, FIRST.format(1), (AT_ONE_AND_TWO, "[0.4401, 0.5767]"))
+bessel_y0 = _named("bessel_y0", _y, 0, SECOND.format(0), (AT_ONE_AND_TWO, "[0.0883, 0.5104]"))
+bessel_y1 = _named("bessel_y1", _y, 1, SECOND.format(1), (AT_ONE_AND_TWO, "[-0.7812, -0.1070]"))
+modified_bessel_i0 = _named(
+    "modified_bessel_i0", _i, 0, GROWING.format(0), (AT_ONE_AND_TWO, "[1.2661, 2.2796]")
+)
+modified_bessel_i1 = _named(
+    "modified_bessel_i1", _i, 1, GROWING.format(1), (AT_ONE_AND_TWO, "[0.5652, 1.5906]")
+)
+modified_bessel_k0 = _named(
+    "modified_bessel_k0", _k, 0, DECAYING.format(0), (AT_ONE_AND_TWO, "[0.4210, 0.1139]")
+)
+modified_bessel_k1 = _named(
+    "modified_bessel_k1", _k, 1, DECAYING.format(1), (AT_ONE_AND_TWO, "[0.6019, 0.1399]")
+)
+scaled_modified_bessel_k0 = _named(
+    "scaled_modified_bessel_k0", _ke, 0, SCALED_DECAYING.format(0),
+    (AT_ONE_AND_TWO, "[1.1445, 0.8416]"),
+)  # fmt: skip
+scaled_modified_bessel_k1 = _named(
+    "scaled_modified_bessel_k1", _ke, 1, SCALED_DECAYING.format(1),
+    (AT_ONE_AND_TWO, "[1.6362, 1.0335]"),
+)  # fmt: skip
+i0 = _named("i0", _i, 0, GROWING.format(0), (AT_ONE_AND_TWO, "[1.2661, 2.2796]"), "")
+i1 = _named("i1", _i, 1, GROWING.format(1), (AT_ONE_AND_TWO, "[0.5652, 1.5906]"))
+i0e = _named("i0e", _ie, 0, SCALED.format(0), (AT_ONE_AND_TWO, "[0.4658, 0.3085]"))
+i1e = _named("i1e", _ie, 1, SCALED.format(1), (AT_ONE_AND_TWO, "[0.2079, 0.2153]"))
+spherical_bessel_j0 = _named(
+    "spherical_bessel_j0", _spherical, 0, "sin(x) / x, 1 at 0, smooth, real or complex.",
+    (AT_ONE_AND_TWO, "[0.8415, 0.4546]"),
+)  # fmt: skip
+airy_ai = _named(
+    "airy_ai", _airy, 0, "Airy's function Ai, which solves y'' = x y and decays; real or complex.",
+    ("[0.0, 1.0]", "[0.3550, 0.1353]"),
+)  # fmt: skip
+
+attach(i0, "i0")

@@ -1,0 +1,157 @@
+"""Products with logarithms that are 0 at 0, entropy, and the inverse of the sigmoid."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import write_out
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ..core.pointwise import PAIRS, attach, floating, unary
+from ..elementwise.clamp_where import clamp
+from .erf_gamma import special
+from .incomplete_gamma import numbers_as_tensors
+
+__all__ = ["logit", "xlogy"]
+
+
+def _zero_product(x: Any, y: Any, log: Any) -> Any:
+    return np.where((x == 0) & ~np.isnan(y), 0, x * log(y)).astype(x.dtype)
+
+
+def _outside(x: Any, y: Any, edge: float) -> Any:
+    """Where x is 0 and log(y - edge) is not finite: there the slope in x counts as 0."""
+    return (x == 0) & (y.real <= edge) & (y.imag == 0)
+
+
+declare(
+    "at_zero_product(input, other, *, edge)",
+    lambda input, other, *, edge: _outside(input, other, edge),
+    elementwise=True,
+    examples=[example("3x4, 3x4", edge=0.0)],
+    doc="""Where `input` is 0 and `other` is not above `edge`; for formulas.""",
+)
+
+_xlogy = declare(
+    "xlogy(input, other)",
+    floating(lambda x, y: _zero_product(x, y, np.log)),
+    input=lambda xp, g, input, other: xp.zero_where(
+        g * xp.conj(xp.log(other)), xp.at_zero_product(input, other, edge=0.0)
+    ),
+    other=lambda xp, g, input, other: g * xp.conj(input / other),
+    elementwise=True,
+    inplace=False,
+    examples=PAIRS,
+    domain=(0.5, 2.0),
+)
+
+_xlog1py = declare(
+    "xlog1py(input, other)",
+    floating(lambda x, y: _zero_product(x, y, np.log1p)),
+    input=lambda xp, g, input, other: xp.zero_where(
+        g * xp.conj(xp.log1p(other)), xp.at_zero_product(input, other, edge=-1.0)
+    ),
+    other=lambda xp, g, input, other: g * xp.conj(input / (other + 1.0)),
+    elementwise=True,
+    inplace=False,
+    examples=PAIRS,
+    domain=(0.5, 2.0),
+    node_name="SpecialXlog1PyBackward0",
+)
+
+
+def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """input * log(other), elementwise, and 0 where `input` is 0 (unless `other` is NaN).
+
+    One of the two may be a number; they broadcast, real or complex. Where `input` is 0 and `other`
+    is not positive the slope in `input` is 0; the slope in `other` is input / other everywhere.
+    Source: PyTorch's `xlogy`.
+
+    >>> import retrograd as rg
+    >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 3.0]))
+    tensor([0.0000, 2.1972])
+    """
+    if out is not None:
+        return write_out(xlogy, out, (input, other), {})  # type: ignore[no-any-return]
+    return _xlogy(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+
+
+def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """input * log(1 + other), elementwise, exact for small `other`; see `xlogy`.
+
+    Source: PyTorch's `special.xlog1py`.
+
+    >>> import retrograd as rg
+    >>> rg.special.xlog1py(rg.tensor([0.0, 2.0]), rg.tensor([-1.0, 3.0]))
+    tensor([0.0000, 2.7726])
+    """
+    if out is not None:
+        return write_out(xlog1py, out, (input, other), {})  # type: ignore[no-any-return]
+    return _xlog1py(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+
+
+def _entr(x: Any) -> Any:
+    value = _zero_product(-x, x, np.log)
+    return value if x.dtype.kind == "c" else np.where(x < 0, x.dtype.type(-np.inf), value)
+
+
+entr = special(
+    "entr",
+    _entr,
+    "-x log(x), 0 at 0 with slope inf, -inf for negative real elements with slope NaN.",
+    ("[0.0, 0.5, 1.0]", "[0.0000, 0.3466, -0.0000]"),
+    slope=lambda xp, input: -1.0 - xp.log(input),
+    domain=(0.5, 3.0),
+)
+
+
+def _logit_array(x: Any) -> Any:
+    """log(x / (1 - x)), near 1/2 as an inverse hyperbolic tangent, which is exact there."""
+    near = np.abs(x - 0.5) < 0.25
+    centre = 2.0 * np.arctanh(2.0 * np.where(near, x, 0.5) - 1.0)
+    return np.where(near, centre, np.log(x / (1.0 - x))).astype(x.dtype)
+
+
+def _logit_slope(xp: Any, input: Any, out: Any) -> Any:
+    """1 / (x (1 - x)) as a sum, whose own slope is infinite at 0 and 1; NaN where the value is."""
+    slope = 1.0 / input + 1.0 / (1.0 - input)
+    return xp.where(xp.isnan(out), xp.zeros_like(slope) + math.nan, slope)
+
+
+_logit = unary(
+    "logit",
+    floating(_logit_array),
+    "The inverse of `sigmoid`.",
+    ("[0.5, 0.25]", "[ 0.0000, -1.0986]"),
+    slope=_logit_slope,
+    inplace=False,
+    domain=(0.1, 0.9),
+)
+
+
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(x / (1 - x)), the inverse of `sigmoid`, elementwise, real or complex.
+
+    With `eps` the elements are clamped to [eps, 1 - eps] first, with slope 0 outside; without,
+    values and slopes are infinite at 0 and 1, and NaN outside [0, 1]. Source: PyTorch's `logit`.
+
+    >>> import retrograd as rg
+    >>> rg.logit(rg.tensor([0.5, 0.25, 1.0]), eps=0.1)
+    tensor([ 0.0000, -1.0986,  2.1972])
+    """
+    if out is not None:
+        return write_out(logit, out, (input, eps), {})  # type: ignore[no-any-return]
+    if eps is None:
+        return _logit(input)  # type: ignore[no-any-return]
+    if input._array.dtype.kind in "iub":
+        input = recorded.cast(input, dtype=dtypes.default_numpy())
+    return _logit(clamp(input, eps, 1 - eps))  # type: ignore[no-any-return]
+
+
+attach(xlogy, "xlogy")
+attach(logit, "logit")

@@ -1,0 +1,142 @@
+"""Incomplete gamma functions, the multivariate log-gamma function and Hurwitz's zeta function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import as_tensor, write_out
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor
+from ...kernels.library import scipy_special
+from ..core.pointwise import attach, binary, promoted, unsupported
+from .erf_gamma import lgamma
+
+__all__ = ["igamma", "igammac", "mvlgamma"]
+
+
+def _refusing(what: str) -> Any:
+    """The formula of an input without derivative: a gradient that is asked for raises."""
+
+    def refuse(xp: Any, g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{what}' is not implemented: it has no closed form. If it is not "
+            "wanted, pass that argument as x.detach()"
+        )
+
+    return refuse
+
+
+def _by_scipy(name: str, kernel: str, integers: bool = False) -> Any:
+    """A forward of two real arrays by SciPy; `integers` counts them as the default dtype."""
+
+    def forward(x: Any, y: Any) -> Any:
+        x, y = promoted(x, y)
+        kind = x.dtype.kind
+        if kind == "c" or (kind in "iub" and not integers):
+            raise unsupported(name, x.dtype, "Convert the inputs to a real floating dtype first.")
+        target = dtypes.default_numpy() if kind in "iub" else x.dtype
+        wide = scipy_special(kernel)(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        return np.asarray(wide, target)
+
+    return forward
+
+
+def _density(xp: Any, input: Any, other: Any) -> Any:
+    """The integrand of the incomplete gamma function, x^(a-1) exp(-x) / gamma(a)."""
+    a = input + xp.zeros_like(other)  # an integer would be taken for the default dtype
+    return xp.exp(xp.xlogy(a - 1.0, other) - other - xp.lgamma(a))
+
+
+INCOMPLETE = [example("3x4:int<5, 3x4"), example("3:int<5, "), example("0:int<5, 0")]
+
+igamma = binary(
+    "igamma",
+    _by_scipy("igamma", "gammainc"),
+    "The lower incomplete gamma function P(input, other), from 0 to 1, of real numbers >= 0. "
+    "The\n    derivative in `input` is not implemented. Needs SciPy.",
+    ("[1.0, 2.0]", "[1.0, 1.0]", "[0.6321, 0.2642]"),
+    input=_refusing("igamma: input"),
+    other=lambda xp, g, input, other: g * _density(xp, input, other),
+    complex=False,
+    examples=INCOMPLETE,
+    domain=(0.5, 4.0),
+)
+
+igammac = binary(
+    "igammac",
+    _by_scipy("igammac", "gammaincc"),
+    "The upper incomplete gamma function Q(input, other) = 1 - P(input, other); see `igamma`.",
+    ("[1.0, 2.0]", "[1.0, 1.0]", "[0.3679, 0.7358]"),
+    input=_refusing("igammac: input"),
+    other=lambda xp, g, input, other: -(g * _density(xp, input, other)),
+    complex=False,
+    examples=INCOMPLETE,
+    domain=(0.5, 4.0),
+)
+
+
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`, elementwise.
+
+    Meant for inputs above (p - 1) / 2. Raises RuntimeError for p < 1. Source: PyTorch's `mvlgamma`,
+    `special.multigammaln`.
+
+    >>> import retrograd as rg
+    >>> rg.mvlgamma(rg.tensor([1.0, 2.0]), 2)
+    tensor([1.1447, 0.4516])
+    """
+    if out is not None:
+        return write_out(mvlgamma, out, (input, p), {})  # type: ignore[no-any-return]
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, but it is {p}")
+    total = lgamma(input)
+    for j in range(1, p):
+        total = total + lgamma(input - 0.5 * j)
+    return total + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore[no-any-return]
+
+
+_zeta = declare(
+    "zeta(input, other)",
+    _by_scipy("zeta", "zeta", integers=True),
+    input=_refusing("zeta"),
+    other=lambda xp, g, input, other: g * (-input * xp.zeta(input + 1.0, other)),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("0:int<3, 0")],  # an example's integers begin with 0 and 1: poles
+    domain=(0.5, 4.0),
+)
+
+
+def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ...; broadcast.
+
+    One of the two may be a number. Real. The gradient goes to `other`; asking for the one of
+    `input` raises NotImplementedError. Needs SciPy. Source: PyTorch's `special.zeta`.
+
+    >>> import retrograd as rg
+    >>> rg.special.zeta(rg.tensor([2.0]), 1.0)
+    tensor([1.6449])
+    """
+    if out is not None:
+        return write_out(zeta, out, (input, other), {})  # type: ignore[no-any-return]
+    return _zeta(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+
+
+def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
+    """Two tensors from a tensor and a number, in either order, or from two tensors."""
+    known = input if isinstance(input, Tensor) else other
+    if not isinstance(known, Tensor):
+        raise TypeError(
+            "expected a Tensor and a Tensor or a number, but got "
+            f"({type(input).__name__}, {type(other).__name__})"
+        )
+    like = known._array.dtype
+    return as_tensor(input, like), as_tensor(other, like)
+
+
+attach(mvlgamma, "mvlgamma")

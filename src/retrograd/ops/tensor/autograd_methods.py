@@ -1,0 +1,131 @@
+"""Methods of a tensor about its gradient: asking for one, keeping it, and hooks."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ...engine.graph import LEAF
+from ...engine.hooks import RemovableHandle, hooks_of
+from ...engine.tensor import Tensor, method, node_of, set_requires_grad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__: list[str] = []
+
+NO_GRADIENT = (
+    "cannot register a hook on a tensor that doesn't require gradient. Ask for one first: "
+    "x.requires_grad_()"
+)
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set `requires_grad` in place and return the tensor.
+
+    Raises RuntimeError for integer dtypes, and for False on a tensor that an op has made.
+    """
+    set_requires_grad(self, requires_grad)
+    return self
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+    """Call `hook(grad)` when a gradient of this tensor is complete; what it returns replaces it.
+
+    Hooks run in the order of registration, each seeing what the one before returned. A hook must
+    not write to its argument. Returns a handle whose `remove()` takes the hook off. Raises
+    RuntimeError where no gradient is wanted.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> x.sum().backward(); x.grad
+    tensor([10., 10.])
+    """
+    if self._node is None:
+        raise RuntimeError(NO_GRADIENT)
+    return hooks_of(node_of(self)).cotangent.add(hook)
+
+
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call `hook(tensor)` whenever a backward pass has added to the `.grad` of this leaf.
+
+    Raises RuntimeError for a tensor that is no leaf, or where no gradient is wanted.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda t: print(t.grad))
+    >>> x.sum().backward()
+    tensor([1., 1.])
+    """
+    if self._node is None:
+        raise RuntimeError(NO_GRADIENT)
+    if self._node.op is not LEAF:
+        raise RuntimeError(
+            "post accumulate grad hooks cannot be registered on non-leaf tensors. Use "
+            "register_hook there."
+        )
+    return hooks_of(self._node).accumulated.add(hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Let backward passes fill `.grad` of this tensor though it is no leaf; of a leaf, no change.
+
+    The gradient is the one that the last tensor hook returned. Raises RuntimeError where no
+    gradient is wanted.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> y = x * 3
+    >>> y.retain_grad(); y.sum().backward(); y.grad
+    tensor([1., 1.])
+    """
+    if self._node is None:
+        raise RuntimeError(
+            "can't retain_grad on Tensor that has requires_grad=False. Ask for a gradient first: "
+            "x.requires_grad_()"
+        )
+    if self._node.op is not LEAF and not retains_grad(self):
+        hooks_of(node_of(self)).retained.append(weakref.ref(self))
+
+
+def retains_grad(self: Tensor) -> bool:
+    """Whether `retain_grad` was called on this tensor, which is no leaf."""
+    hooks = None if self._node is None else self._node.hooks
+    return hooks is not None and any(ref() is self for ref in hooks.retained)
+
+
+def _hook_table(tensor: Tensor, kind: str) -> Any:
+    hooks = None if tensor._node is None else tensor._node.hooks
+    table = None if hooks is None else getattr(hooks, kind)
+    return table if table is not None and table.used else None
+
+
+def _refuse(self: Tensor) -> None:
+    raise RuntimeError("this attribute of a tensor cannot be deleted")
+
+
+def _grad_fn(self: Tensor) -> Any:
+    return self.grad_fn
+
+
+def _nothing(self: Tensor) -> None:
+    return None
+
+
+def _volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
+method(property(retains_grad), "retains_grad")
+method(property(lambda self: _hook_table(self, "cotangent"), None, _refuse), "_backward_hooks")
+method(property(lambda self: _hook_table(self, "accumulated")), "_post_accumulate_grad_hooks")
+method(property(_grad_fn, None, _refuse), "_grad_fn")
+method(property(_nothing), "name")
+method(property(_volatile), "volatile")
+for function in (requires_grad_, register_hook, register_post_accumulate_grad_hook, retain_grad):
+    method(function)

@@ -1,0 +1,178 @@
+"""Changing dtype: `to`, `type` and their short forms, and the questions about promotion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import dtypes
+from ...engine.dispatch import LEGACY
+from ...engine.tensor import Tensor, method
+from ...engine.tensor import device as Device
+from ..core.structure import cast, clone
+from ..creation import from_data
+from ..creation.memory_format import in_format
+
+__all__ = ["can_cast", "result_type"]
+
+
+def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
+    """`t` with the NumPy dtype `target`; `t` itself if it has it, unless `copy`.
+
+    Differentiable between floating and complex dtypes; from complex to real, the real part.
+    """
+    if t.dtype.numpy == target:
+        return clone(t) if copy else t  # type: ignore[no-any-return]
+    if not dtypes.is_differentiable(target):
+        t = t.detach()
+    return cast(t, dtype=target)  # type: ignore[no-any-return]
+
+
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor with another dtype or device: `to(dtype)`, `to(device, dtype)`, `to(other)`.
+
+    Returns the tensor itself where nothing changes, unless `copy`. `memory_format` is the order of
+    the result in memory, by default that of the tensor. Differentiable; complex to real
+    takes the real part. Raises TypeError for what is neither dtype, device nor tensor. Source:
+    PyTorch's `Tensor.to`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2).to(rg.complex128).dtype
+    retrograd.complex128
+    """
+    flags: list[Any] = []
+    for place, value in enumerate(args):
+        if isinstance(value, Tensor) and place == 0:
+            dtype = value.dtype
+        elif isinstance(value, bool):
+            flags.append(value)
+        elif value is None or isinstance(value, (str, Device)):
+            device = value
+        elif isinstance(value, (dtypes.dtype, type)) and place < 2:
+            dtype = value
+        else:
+            raise TypeError(
+                f"to(): argument (position {place + 1}) must be retrograd.dtype, device or Tensor, "
+                f"not {type(value).__name__}"
+            )
+    if len(flags) > 2:
+        raise TypeError(
+            f"to() takes at most 2 flags (non_blocking, copy) but {len(flags)} were given"
+        )
+    from_data.check_device(device)
+    target = self.dtype.numpy if dtype is None else from_data.check_dtype(dtype, "to")
+    found = convert(self, target, flags[1] if len(flags) > 1 else copy)
+    return found if memory_format is None else in_format(found, memory_format, "to")
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the dtype of `other`."""
+    return convert(self, other.dtype.numpy)
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor with another dtype, or, without one, the name of its type.
+
+    >>> import retrograd as rg
+    >>> rg.ones(1).type(), rg.ones(1).type("retrograd.LongTensor")
+    ('retrograd.FloatTensor', tensor([1]))
+    """
+    if dtype is None:
+        return f"retrograd.{LEGACY.get(self.dtype.name, self.dtype.name)}Tensor"
+    if isinstance(dtype, str):
+        for name, legacy in LEGACY.items():
+            if dtype in (f"retrograd.{legacy}Tensor", f"torch.{legacy}Tensor"):
+                return convert(self, dtypes.by_name(name).numpy)
+        raise ValueError(f"invalid type: {dtype!r}")
+    if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
+        dtype = dtype.dtype
+    return convert(self, from_data.check_dtype(dtype, "type"))
+
+
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """Whether promotion rules let values of dtype `from_` be stored as dtype `to`.
+
+    >>> import retrograd as rg
+    >>> rg.can_cast(rg.float64, rg.float32), rg.can_cast(rg.float32, rg.int64)
+    (True, False)
+    """
+    return from_.category <= to.category and not (
+        from_.category == to.category == 1 and from_.is_signed and not to.is_signed
+    )
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype that arithmetic between two tensors or numbers gives.
+
+    >>> import retrograd as rg
+    >>> rg.result_type(rg.tensor([1, 2]), 1.0)
+    retrograd.float32
+    """
+    if not isinstance(tensor1, Tensor):
+        tensor1, tensor2 = tensor2, tensor1
+    if not isinstance(tensor1, Tensor):
+        tensor1 = from_data.tensor(tensor1)
+    x = tensor1._array
+    if isinstance(tensor2, Tensor):
+        return dtypes.of_numpy(dtypes.common(x, tensor2._array))
+    y = dtypes.scalar_array(tensor2, x.dtype)
+    return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
+
+
+SHORT = {
+    "bool": dtypes.boolean,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}
+
+
+def short_form(name: str, target: dtypes.dtype) -> Any:
+    """The method called `name` that converts to `target`."""
+
+    def call(self: Tensor, memory_format: Any = None) -> Tensor:
+        found = convert(self, target.numpy)
+        return found if memory_format is None else in_format(found, memory_format, name)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"The tensor as {target.name}: `to({target})`."
+    return call
+
+
+def bfloat16(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor as bfloat16: `to(retrograd.bfloat16)`.
+
+    Needs the package ml_dtypes (pip install retrograd[bfloat16]); AttributeError without it.
+    """
+    return convert(self, dtypes.by_name("bfloat16").numpy)
+
+
+def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Raises TypeError: no complex dtype of two half floats is supported. Use `cfloat`.
+
+    The one of ml_dtypes is not complex to NumPy: its `real` is the number itself.
+    """
+    raise TypeError(dtypes.NO_COMPLEX32)
+
+
+for name, target in SHORT.items():
+    method(short_form(name, target))
+method(bfloat16)
+method(chalf)
+method(to)
+method(type_as)
+method(type_, "type")

@@ -1,0 +1,426 @@
+"""What a tensor says about itself, and how it leaves for Python and NumPy.
+
+Nothing here is recorded: sizes, strides and flags; numbers, lists and arrays; the questions Python
+asks an object (`len`, `bool`, `float`, iteration). Changes of dtype are in `convert`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes, modes
+from ...engine.tensor import Size, Tensor, device, has_tangent, method
+from ...kernels.memory import address, memory
+from ..creation import memory_format as formats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "get_device",
+    "is_complex",
+    "is_floating_point",
+    "is_inference",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_tensor",
+    "layout",
+    "numel",
+    "strided",
+]
+
+NO_NUMPY = (
+    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
+    "NumPy computes is not recorded, so the gradient would be lost."
+)
+NO_NUMPY_FORWARD = (
+    "Can't call numpy() on Tensor that has a tangent: it is part of a forward derivative. What "
+    "NumPy computes is not recorded, so the derivative would be lost. Compute with functions of "
+    "retrograd or in an autograd.Function with a jvp; for a constant: tensor.detach().numpy()"
+)
+
+
+class layout:  # noqa: N801 (PyTorch's name)
+    """How a tensor lies in memory; `strided` is the only one.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2).layout
+    retrograd.strided
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"retrograd.{self.name}"
+
+
+strided = layout("strided")
+
+
+# -- sizes and memory --------------------------------------------------------------------------
+
+
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of dimension `dim`; IndexError where there is no such dimension."""
+    if dim is None:
+        return Size(self.shape)
+    return self.shape[_place(self, dim)]
+
+
+def _place(t: Tensor, dim: int) -> int:
+    """`dim` from the front; unlike elsewhere, a 0-d tensor has none."""
+    if t.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -t.ndim <= dim < t.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-t.ndim}, {t.ndim - 1}], but "
+            f"got {dim})"
+        )
+    return dim % t.ndim
+
+
+def dim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self.ndim
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import retrograd as rg
+    >>> rg.numel(rg.ones(2, 3))
+    6
+    """
+    return math.prod(check_tensor(input, "numel").shape)
+
+
+def element_size(self: Tensor) -> int:
+    """The bytes of one element."""
+    return int(self.dtype.itemsize)
+
+
+def nbytes(self: Tensor) -> int:
+    """The bytes of all elements."""
+    return numel(self) * element_size(self)
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """The steps in memory, in elements, along each dimension or along `dim`.
+
+    Along a dimension of size 1, in which nobody steps, it is the extent of the next one, as in
+    PyTorch; those of a tensor without elements are as if it were contiguous.
+    """
+    array = self._array
+    found: list[int] = []
+    extent = 1
+    for size, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        unknown = not array.size or (size == 1 and step == 0)
+        found.append(extent if unknown else step // array.itemsize)
+        extent = max(size, 1) * found[-1]
+    found.reverse()
+    return tuple(found) if dim is None else found[_place(self, dim)]
+
+
+def storage_offset(self: Tensor) -> int:
+    """The elements between the start of the memory and the tensor's first element."""
+    array = self._array
+    return (address(array) - address(memory(array))) // array.itemsize  # type: ignore[no-any-return]
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return address(self._array)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in order, without gaps.
+
+    The order is row-major, or that of `memory_format`; RuntimeError for `preserve_format`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 3).t().is_contiguous()
+    False
+    """
+    if memory_format is None:
+        return self._array.flags.c_contiguous  # type: ignore[no-any-return]
+    if memory_format is formats.preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    formats.check_format(memory_format, memory_format.ndim, "is_contiguous")
+    return formats.lies_in(self._array, memory_format)
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both look at the same elements of the same memory in the same way."""
+    x, y = self._array, tensor._array
+    return x.shape == y.shape and x.strides == y.strides and address(x) == address(y)
+
+
+# -- kinds -------------------------------------------------------------------------------------
+
+
+def check_tensor(value: Any, name: str) -> Tensor:
+    """`value`, unless it is no tensor: then TypeError, as from the function called `name`."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor.
+
+    >>> import retrograd as rg
+    >>> rg.is_tensor(rg.ones(1)), rg.is_tensor([1.0])
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a real floating one.
+
+    >>> import retrograd as rg
+    >>> rg.is_floating_point(rg.ones(1)), rg.is_floating_point(rg.tensor(1))
+    (True, False)
+    """
+    return check_tensor(input, "is_floating_point").dtype.is_floating_point
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex.
+
+    >>> import retrograd as rg
+    >>> rg.is_complex(rg.tensor(1j))
+    True
+    """
+    return check_tensor(input, "is_complex").dtype.is_complex
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers.
+
+    >>> import retrograd as rg
+    >>> rg.is_signed(rg.tensor([1])), rg.is_signed(rg.tensor([1], dtype=rg.uint8))
+    (True, False)
+    """
+    return check_tensor(input, "is_signed").dtype.is_signed
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode.
+
+    >>> import retrograd as rg
+    >>> with rg.inference_mode():
+    ...     x = rg.zeros(2)
+    >>> rg.is_inference(x), rg.is_inference(rg.zeros(2))
+    (True, False)
+    """
+    return check_tensor(input, "is_inference")._inference
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the single element is not zero; RuntimeError for any other number of elements.
+
+    >>> import retrograd as rg
+    >>> rg.is_nonzero(rg.tensor([0.5]))
+    True
+    """
+    return bool(check_tensor(input, "is_nonzero"))
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both shapes are equal.
+
+    >>> import retrograd as rg
+    >>> rg.is_same_size(rg.zeros(2, 3), rg.ones(2, 3))
+    True
+    """
+    return check_tensor(input, "is_same_size").shape == other.shape
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the device: -1, which stands for the cpu.
+
+    >>> import retrograd as rg
+    >>> rg.get_device(rg.zeros(2))
+    -1
+    """
+    return -1
+
+
+def cpu(self: Tensor) -> Tensor:
+    """The tensor itself, since its memory is here."""
+    return self
+
+
+def cuda(self: Tensor, spec: Any = None) -> Tensor:
+    """Raise AssertionError: there is no such device."""
+    device("cuda")
+    return self
+
+
+def _never(self: Tensor) -> bool:
+    return False
+
+
+# -- values for Python and NumPy ---------------------------------------------------------------
+
+
+def item(self: Tensor) -> Any:
+    """The single element as a Python number; RuntimeError for any other number of elements.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([2.5]).item()
+    2.5
+    """
+    if self._array.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar. Reduce it "
+            "first (x.sum().item()), or take all of them: x.tolist()"
+        )
+    return self._array.item()
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
+    return self._array.tolist()
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """The elements as a NumPy array on the same memory.
+
+    Raises RuntimeError for a tensor that requires grad, unless `force`, or where nothing is
+    recorded; so too for one that has a tangent in a forward derivative in progress. Writing to the
+    array is not noticed by the version check of saved values.
+
+    >>> import retrograd as rg
+    >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
+    tensor([5., 0.])
+    """
+    if self._node is not None and not force and modes.state.grad and not modes.state.inference:
+        raise RuntimeError(NO_NUMPY)
+    if has_tangent(self) and not force:
+        raise RuntimeError(NO_NUMPY_FORWARD)
+    return self._array.view()
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    array = numpy(self)
+    if copy:
+        return np.array(array, dtype)
+    if copy is False and dtype is not None and np.dtype(dtype) != array.dtype:
+        raise ValueError(f"a copy is needed to convert a tensor of {self.dtype} to {dtype}")
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _single(self: Tensor) -> Any:
+    if self._array.size != 1:
+        raise ValueError(
+            "only one element tensors can be converted to Python scalars, this one has shape "
+            f"{list(self.shape)}. Reduce it first, or take all elements: x.tolist()"
+        )
+    return self._array.item()
+
+
+def _real(self: Tensor, kind: str) -> Any:
+    value = _single(self)
+    if isinstance(value, complex):
+        if value.imag != 0:
+            raise RuntimeError(
+                f"value cannot be converted to type {kind} without overflow: {value} is not real. "
+                "Take x.real or x.abs() first."
+            )
+        return value.real
+    return value
+
+
+def _float(self: Tensor) -> float:
+    return float(_real(self, "double"))
+
+
+def _int(self: Tensor) -> int:
+    return int(_real(self, "int64_t"))
+
+
+def _complex(self: Tensor) -> complex:
+    return complex(_single(self))
+
+
+def _index(self: Tensor) -> int:
+    if self._array.size != 1 or dtypes.category(self._array.dtype) > 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self._array.item())
+
+
+def _bool(self: Tensor) -> bool:
+    if self._array.size != 1:
+        which = "more than one value" if self._array.size else "no values"
+        raise RuntimeError(
+            f"Boolean value of Tensor with {which} is ambiguous. Use x.any() or x.all()."
+        )
+    return bool(self._array)
+
+
+def _len(self: Tensor) -> int:
+    if self.ndim == 0:
+        raise TypeError("len() of a 0-d tensor")
+    return self.shape[0]  # type: ignore[no-any-return]
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, Tensor):
+        element = element._array
+    elif not isinstance(element, (bool, int, float, complex, np.generic)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    return bool((self._array == element).any())
+
+
+METHODS: tuple[Any, ...] = (
+    *(size, dim, element_size, stride, storage_offset, data_ptr, is_contiguous, is_set_to),
+    *(is_complex, is_floating_point, is_signed, is_nonzero, is_same_size),
+    *(get_device, cpu, cuda, item, tolist, numpy),
+)
+for function in METHODS:
+    method(function)
+method(dim, "ndimension")
+method(numel, "numel", "nelement")
+method(_never, "is_shared", "is_pinned", "is_neg", "is_conj", "is_coalesced")
+method(_array, "__array__")
+method(_float, "__float__")
+method(_int, "__int__")
+method(_complex, "__complex__")
+method(_index, "__index__")
+method(_bool, "__bool__")
+method(_len, "__len__")
+method(_iter, "__iter__")
+method(_contains, "__contains__")
+
+FIXED: dict[str, Any] = {
+    "__array_priority__": 1000,
+    "is_cpu": True,
+    "layout": strided,
+    "nbytes": property(nbytes),
+    "itemsize": property(element_size),
+}
+ABSENT = "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu"
+for name in ABSENT.split():
+    FIXED[f"is_{name}"] = False
+for name, value in FIXED.items():
+    method(value, name)

@@ -1,0 +1,147 @@
+"""Copying tensors by Python's own protocols: `copy`, `deepcopy` and `pickle`.
+
+A copy is a leaf: it keeps values, dtype, class, `requires_grad` and the user's attributes, never a
+graph. A deep copy keeps `.grad` too; tensors that share memory, copied together, share it again.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+from ... import modes
+from ...engine.overriding import NO_SUBCLASSES
+from ...engine.subclasses import retyped
+from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
+from ...kernels.memory import memory, moved, root
+
+__all__: list[str] = []
+
+NO_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+    "the moment. This one was made by {node}. Copy its value: x.detach().clone()"
+)
+
+NO_DUAL = (
+    "A Tensor that has a tangent, in a forward derivative in progress, cannot be {done}: the copy "
+    "would be without, and the derivative lost. Write x.clone(), or for a constant: "
+    "x.detach().clone()"
+)
+
+NO_COPY = (
+    "A Tensor that a transform of retrograd.func differentiates cannot be copied by copy.copy: the "
+    "copy would be a leaf, and the derivative lost. Write x.clone(), or for a constant: x.detach()"
+)
+
+HOOK_LOST = (
+    "backward hook {hook} on tensor will not be serialized. If this is expected, you can decorate "
+    "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
+)
+
+INTERNAL = (
+    *("_view_of", "_views", "_outdated", "_room"),
+    *("_inference", "_gradient", "_parked", "_lent"),
+)
+
+
+def attributes(tensor: Tensor) -> dict[str, Any]:
+    """What the user, or a subclass, has stored on the tensor."""
+    found = {key: value for key, value in tensor.__dict__.items() if key not in INTERNAL}
+    for name in slots_of(type(tensor)):
+        if hasattr(tensor, name):
+            found[name] = getattr(tensor, name)
+    return found
+
+
+def slots_of(cls: type[Tensor]) -> list[str]:
+    """The names of the slots that subclasses have added to those of `Tensor`."""
+    added = [vars(kind).get("__slots__", ()) for kind in cls.__mro__ if issubclass(kind, Tensor)]
+    return [name for names in added[:-1] for name in ([names] if isinstance(names, str) else names)]
+
+
+def restore(tensor: Tensor, stored: dict[str, Any]) -> None:
+    """Store on a tensor what `attributes` found on another of its class."""
+    slots = slots_of(type(tensor))
+    for name, value in stored.items():
+        if name in slots:
+            setattr(tensor, name, value)
+        else:
+            tensor.__dict__[name] = value
+
+
+def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -> Tensor:
+    """A leaf of class `cls` around `array`; how a pickled tensor comes back."""
+    made = new_tensor(array, cls)
+    if requires_grad:
+        set_requires_grad(made, True)
+    restore(made, stored)
+    return made
+
+
+def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    if has_tangent(self):
+        raise RuntimeError(NO_DUAL.format(done="pickled"))
+    for hook in (self._backward_hooks or {}).values():
+        if not getattr(hook, "__torch_unserializable__", False):
+            warnings.warn(HOOK_LOST.format(hook=hook), UserWarning, stacklevel=2)
+    return rebuild, (type(self), self._array, self.requires_grad, attributes(self))
+
+
+def _copy(self: Tensor) -> Tensor:
+    """A leaf on the same memory and version; refused where its derivative would be lost."""
+    if modes.state.nested and not self.is_leaf:
+        raise NotImplementedError(NO_COPY)
+    made = rebuild(type(self), self._array.view(), self.requires_grad, attributes(self))
+    if not self._inference:
+        made._inference = False
+        made._cell = cell_of(self)
+    return made
+
+
+def _copied(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an array, in a copy of the memory that it may share with others."""
+    whole = root(array)
+    found = memo.get(id(whole))
+    if found is None:
+        found = memo[id(whole)] = moved(whole, memory(whole).copy())
+    return found if whole is array else moved(array, memory(found))
+
+
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+    """The same memory and history as a tensor of class `cls`.
+
+    Raises TypeError for what is no subclass of Tensor. Source: PyTorch's `Tensor.as_subclass`.
+
+    >>> import retrograd as rg
+    >>> class Mine(rg.Tensor):
+    ...     pass
+    >>> type(rg.ones(2).as_subclass(Mine)).__name__
+    'Mine'
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
+    with modes.Changed(overriding=NO_SUBCLASSES):
+        return retyped(self.view_as(self), cls)
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    found: Tensor | None = memo.get(id(self))
+    if found is not None:
+        return found
+    if not self.is_leaf:
+        raise RuntimeError(NO_LEAF.format(node=self.grad_fn))
+    if has_tangent(self):
+        raise RuntimeError(NO_DUAL.format(done="copied by deepcopy"))
+    array = _copied(self._array, memo)
+    made = memo[id(self)] = rebuild(type(self), array, self.requires_grad, {})
+    restore(made, copy.deepcopy(attributes(self), memo))
+    if self.grad is not None:
+        made._gradient = copy.deepcopy(self.grad, memo)
+    return made
+
+
+method(_reduce_ex, "__reduce_ex__")
+method(_copy, "__copy__")
+method(_deepcopy, "__deepcopy__")
+method(as_subclass)

@@ -1,0 +1,232 @@
+"""How a tensor is shown: `repr`, `str` and `format`, character for character as PyTorch does.
+
+One column width serves all elements of a tensor: `Numbers` finds it, and chooses between integers,
+fixed and scientific notation. Only arrays are looked at here; no graph is touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes, modes
+from ...engine.tensor import Interpreted, Tensor, method
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+options: dict[str, Any] = {**PROFILES["default"], "sci_mode": None}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Choose how tensors are printed; what is not given stays, except `sci_mode`.
+
+    precision: digits after the point; threshold: the number of elements above which a tensor is
+    summarised to its first and last `edgeitems` along each dimension; linewidth: characters per
+    line; profile: "default", "short" or "full"; sci_mode: force scientific notation on or off, None
+    lets the values decide. Raises ValueError for another profile. Source: PyTorch's
+    `set_printoptions`.
+
+    >>> import retrograd as rg
+    >>> rg.set_printoptions(precision=2); print(rg.tensor([1.23456]))
+    tensor([1.23])
+    >>> rg.set_printoptions(profile="default")
+    """
+    if profile is not None:
+        if profile not in PROFILES:
+            raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}")
+        options.update(PROFILES[profile])
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    options.update({name: value for name, value in given.items() if value is not None})
+    options["sci_mode"] = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The present print options, as keyword arguments for `set_printoptions`.
+
+    >>> import retrograd as rg
+    >>> rg.get_printoptions()["precision"]
+    4
+    """
+    return dict(options)
+
+
+@contextlib.contextmanager
+def printoptions(**chosen: Any) -> Iterator[None]:
+    """Print options for the length of a `with` block; arguments as for `set_printoptions`.
+
+    >>> import retrograd as rg
+    >>> with rg.printoptions(precision=1):
+    ...     print(rg.tensor([0.25]))
+    tensor([0.2])
+    """
+    before = get_printoptions()
+    try:
+        set_printoptions(**chosen)
+        yield
+    finally:
+        set_printoptions(**before)
+
+
+class Numbers:
+    """The notation and the common width of the real numbers in one array."""
+
+    def __init__(self, array: Any) -> None:
+        self.floating = array.dtype.kind in "fV"
+        self.width = 1
+        if not self.floating:
+            self.form = "{}"
+            self.width = max([1, *(len(str(value)) for value in array.ravel().tolist())])
+            return
+        self.form, tail = "{:.0f}", 1
+        values = array[np.isfinite(array) & (array != 0)].astype(np.float64)
+        if values.size == 0:
+            return
+        sizes = np.abs(values)
+        small, large = float(sizes.min()), float(sizes.max())
+        scientific = options["sci_mode"]
+        if scientific is None:
+            scientific = large / small > 1000 or large > 1e8 or small < 1e-4
+        if scientific or (values != np.ceil(values)).any():
+            self.form, tail = f"{{:.{options['precision']}{'e' if scientific else 'f'}}}", 0
+        self.width = max(len(self.form.format(value)) + tail for value in values.tolist())
+
+    def show(self, value: Any) -> str:
+        """`value` in this notation, right-aligned."""
+        text = self.form.format(value)
+        if self.form == "{:.0f}" and math.isfinite(value):
+            text += "."
+        return text.rjust(self.width)
+
+
+class ComplexNumbers:
+    """The notation of complex numbers: that of the real parts, and that of the imaginary ones."""
+
+    def __init__(self, array: Any) -> None:
+        self.real, self.imag = Numbers(array.real), Numbers(array.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def show(self, value: Any) -> str:
+        """`value` as its real part, a sign, and its imaginary part with a "j"."""
+        imag = self.imag.show(value.imag).lstrip()
+        return self.real.show(value.real) + ("" if imag[0] in "+-" else "+") + imag + "j"
+
+
+def edges(array: Any) -> Any:
+    """The elements that a summary shows: the first and last few along each dimension."""
+    keep = options["edgeitems"]
+    for axis, size in enumerate(array.shape):
+        if size > 2 * keep:
+            array = np.take(array, [*range(keep), *range(size - keep, size)], axis)
+    return array
+
+
+def layout(array: Any, indent: int, summarize: bool, numbers: Any) -> str:
+    """The elements of `array` between brackets, `indent` columns into the line."""
+    if array.ndim == 0:
+        return str(numbers.show(array.item()))
+    keep = options["edgeitems"]
+    cut = summarize and array.shape[0] > 2 * keep
+    parts = [array[:keep], array[array.shape[0] - keep :]] if cut else [array]
+    if array.ndim == 1:
+        per_line = max(1, (options["linewidth"] - indent) // (numbers.width + 2))
+        groups = [[numbers.show(value) for value in part.tolist()] for part in parts]
+        shown: list[str] = [*groups[0], " ...", *groups[1]] if cut else groups[0]
+        lines = [", ".join(shown[at : at + per_line]) for at in range(0, len(shown), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    groups = [[layout(row, indent + 1, summarize, numbers) for row in part] for part in parts]
+    shown = [*groups[0], "...", *groups[1]] if cut else groups[0]
+    gap = "," + "\n" * int(array.ndim - 1) + " " * (indent + 1)
+    return "[" + gap.join(shown) + "]"
+
+
+def elements(array: Any, indent: int) -> str:
+    """All that stands between the name and what follows the elements."""
+    if array.size == 0:
+        return "[]"
+    summarize = array.size > options["threshold"]
+    if summarize and options["edgeitems"] == 0:
+        return "[...]"
+    looked_at = edges(array) if summarize else array
+    kind = ComplexNumbers if array.dtype.kind == "c" else Numbers
+    return layout(array, indent, summarize, kind(looked_at))
+
+
+def notes(tensor: Tensor) -> Iterator[str]:
+    """What is said after the elements: size of an empty tensor, unusual dtype, history."""
+    array, default = tensor._array, dtypes.default_numpy()
+    if array.size == 0:
+        if array.ndim != 1:
+            yield f"size={tuple(array.shape)}"
+        inferred = array.dtype == default
+    else:
+        if options["edgeitems"] == 0:
+            yield f"size={tuple(array.shape)}"
+        inferred = array.dtype in (default, dtypes.complex_of(default), np.int64, np.bool_)
+    if not inferred:
+        yield f"dtype={tensor.dtype}"
+    if tensor._node is not None and tensor._node.op.stale and tensor._node.params:
+        yield "grad_fn=<Invalid>"
+    elif tensor.grad_fn is not None:
+        yield f"grad_fn=<{type(tensor.grad_fn).__name__}>"
+    elif tensor.requires_grad:
+        yield "requires_grad=True"
+    levels = modes.state.levels
+    if levels and tensor._tangents and levels[-1] in tensor._tangents:
+        yield f"tangent={tensor._tangents[levels[-1]]}"
+
+
+def to_text(tensor: Tensor, name: str | None = None) -> str:
+    """The whole representation, opening with `name` (by default "tensor", or a subclass's own)."""
+    if name is None:
+        name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
+    if isinstance(tensor._array, Interpreted):
+        return f"{name}(..., size={tuple(tensor._array.shape)}, dtype={tensor.dtype}, batched)"
+    indent = len(name) + 1
+    text = f"{name}({elements(tensor._array, indent)}"
+    column = len(text) - text.rfind("\n") + 1
+    for note in notes(tensor):
+        if column + len(note) + 2 > options["linewidth"]:
+            text += ",\n" + " " * indent + note
+            column = indent + len(note)
+        else:
+            text += ", " + note
+            column += len(note) + 2
+    return text + ")"
+
+
+def _repr(self: Tensor) -> str:
+    return to_text(self)
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if self._array.ndim == 0:
+        return str(format(self._array.item(), spec))
+    return object.__format__(self, spec)
+
+
+method(_repr, "__repr__")
+method(_format, "__format__")

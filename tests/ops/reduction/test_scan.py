@@ -1,0 +1,122 @@
+"""Cumulative forms: values, ties, stability, and in-place forms."""
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import grad
+from retrograd.engine.namespaces import arrays as xp
+
+NAN, INF = float("nan"), float("inf")
+
+
+def leaf(data):
+    return rg.tensor(data, dtype=rg.float64, requires_grad=True)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 16])
+def test_recur_equals_the_loop(n, reverse):
+    rng = np.random.default_rng(n)
+    x, f = rng.standard_normal((2, n))
+    expected, before = np.zeros(n), 0.0
+    for k in reversed(range(n)) if reverse else range(n):
+        before = expected[k] = x[k] + f[k] * before
+    np.testing.assert_allclose(xp.recur(x, f, dim=0, reverse=reverse), expected, rtol=1e-12)
+
+
+def test_cumprod_has_derivatives_at_zeros():
+    x = leaf([2.0, 0.0, 3.0])
+    (first,) = grad(x.cumprod(0).sum(), x, create_graph=True)
+    np.testing.assert_array_equal(first._array, [1.0, 8.0, 0.0])
+    np.testing.assert_array_equal(grad(first.sum(), x)[0]._array, [4.0, 6.0, 2.0])
+
+
+def test_a_tie_of_cummax_goes_to_the_latest():
+    x = leaf([1.0, 1.0, 2.0, 0.0, 2.0])
+    values, indices = rg.cummax(x, 0)
+    np.testing.assert_array_equal(values._array, [1.0, 1.0, 2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(indices._array, [0, 1, 2, 2, 4])
+    (g,) = grad(values.sum(), x)
+    np.testing.assert_array_equal(g._array, [1.0, 1.0, 2.0, 0.0, 1.0])
+
+
+def test_nan_stays_in_cummax_and_cummin():
+    x = rg.tensor([1.0, NAN, 3.0, NAN, 0.0])
+    for function in (rg.cummax, rg.cummin):
+        values, indices = function(x, 0)
+        np.testing.assert_array_equal(values._array, [1.0, NAN, NAN, NAN, NAN])
+        np.testing.assert_array_equal(indices._array, [0, 1, 1, 3, 3])
+
+
+def test_logcumsumexp_neither_overflows_nor_loses_small_terms():
+    x = leaf([-1000.0, 0.0, 1000.0, 1000.0])
+    out = rg.logcumsumexp(x, 0)
+    expected = [-1000.0, 0.0, 1000.0, 1000.0 + np.log(2.0)]
+    np.testing.assert_allclose(out._array, expected, rtol=1e-15)
+    (g,) = grad(out, x, rg.ones_like(out))
+    np.testing.assert_allclose(g._array, [1.0, 1.0, 1.5, 0.5], rtol=1e-12)
+
+
+def test_logcumsumexp_of_infinities():
+    out = rg.logcumsumexp(rg.tensor([-INF, -INF, 1.0, INF]), 0)
+    np.testing.assert_array_equal(out._array, np.array([-INF, -INF, 1.0, INF], np.float32))
+
+
+def test_the_last_logcumsumexp_is_the_logsumexp_of_complex_numbers():
+    rng = np.random.default_rng(0)
+    x = rg.tensor(rng.standard_normal(6) * 9 + 1j * rng.standard_normal(6))
+    last = rg.logcumsumexp(x, 0)[-1].item()
+    np.testing.assert_allclose(last, rg.logsumexp(x, 0).item(), rtol=1e-12)
+
+
+def test_integers_are_refused_where_pytorch_does():
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        rg.logcumsumexp(rg.tensor([1, 2]), 0)
+    with pytest.raises(RuntimeError, match="order"):
+        rg.cummax(rg.tensor([1j]), 0)
+
+
+def test_zero_dimensional_tensors_are_their_own_cumulative_forms():
+    x = rg.tensor(2.0)
+    for function in (rg.cumsum, rg.cumprod, rg.logcumsumexp):
+        assert function(x, 0).shape == ()
+        assert function(x, -1).item() == 2.0
+
+
+def test_cumsum_writes_in_place():
+    x = rg.tensor([1.0, 2.0, 3.0])
+    assert x.cumsum_(0) is x
+    np.testing.assert_array_equal(x._array, [1.0, 3.0, 6.0])
+
+
+def test_diff_of_order_two_with_ends_joined():
+    x = leaf([1.0, 4.0, 9.0])
+    out = rg.diff(x, 2, prepend=rg.tensor([0.0], dtype=rg.float64))
+    np.testing.assert_array_equal(out._array, [2.0, 2.0])
+    np.testing.assert_array_equal(grad(out.sum(), x)[0]._array, [-1.0, -1.0, 1.0])
+
+
+def test_diff_of_booleans_is_exclusive_or():
+    out = rg.diff(rg.tensor([True, False, False]))
+    np.testing.assert_array_equal(out._array, [True, False])
+
+
+def test_diff_beyond_the_length_is_empty():
+    assert rg.diff(rg.ones(3, 4), n=10).shape == (3, 0)
+
+
+def test_diff_refuses_a_scalar_and_a_negative_order():
+    with pytest.raises(RuntimeError, match="at least one-dimensional"):
+        rg.diff(rg.tensor(1.0))
+    with pytest.raises(RuntimeError, match="order must be non-negative but got -1"):
+        rg.diff(rg.ones(3), -1)
+
+
+def test_trapezoid_with_sample_points_along_any_dim():
+    y = rg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    x = rg.tensor([0.0, 1.0, 3.0])
+    np.testing.assert_array_equal(rg.trapezoid(y, x, dim=0)._array, [10.0, 13.0])
+    np.testing.assert_array_equal(
+        rg.cumulative_trapezoid(y, x, dim=0)._array, [[2.0, 3.0], [10.0, 13.0]]
+    )

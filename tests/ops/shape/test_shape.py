@@ -1,0 +1,174 @@
+"""Shapes, views, joining, rearranging and padding: PyTorch's results, errors and corner cases."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+spec = importlib.util.spec_from_file_location(
+    "shape_cases", Path(__file__).parents[2] / "data" / "make_shape_index.py"
+)
+cases = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cases)
+
+# Conjugates are new arrays here, where PyTorch sets a flag.
+COPIED = {"c.H", "c.mH", "L.adjoint(c)"}
+
+
+@pytest.mark.parametrize(("case", "want"), cases.references("shape"), ids=lambda v: str(v)[:40])
+def test_call_gives_pytorchs_values_gradients_and_errors(case, want):
+    cases.check(rg, case, want, COPIED)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda x: x.reshape(2, 5), RuntimeError,
+         r"shape '\[2, 5\]' is invalid for input of size 12"),
+        (lambda x: x.reshape(-1, -1), RuntimeError, "only one dimension can be inferred"),
+        (lambda x: x.transpose(0, 5), IndexError,
+         r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)"),
+        (lambda x: x.t().view(12), RuntimeError,
+         "view size is not compatible with input tensor's size"),
+        (lambda x: x.expand(3, 8), RuntimeError,
+         r"The expanded size of the tensor \(8\) must match the existing size \(4\)"),
+        (lambda x: x.split([1, 1]), RuntimeError, "split_with_sizes expects split_sizes to sum"),
+        (lambda x: x.split(0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
+        (lambda x: x.permute(0, 0), RuntimeError, "duplicate dims are not allowed"),
+        (lambda x: x[None].t(), RuntimeError, r"t\(\) expects a tensor with <= 2 dimensions"),
+        (lambda x: rg.cat([]), ValueError, "expected a non-empty list of Tensors"),
+        (lambda x: rg.cat([x, x[:, :2]]), RuntimeError,
+         "Sizes of tensors must match except in dimension 0. Expected size 4 but got size 2"),
+        (lambda x: rg.cat([x, 1.0]), TypeError, "expected Tensor as element 1"),
+        (lambda x: rg.stack([x, x[0]]), RuntimeError, "stack expects each tensor to be equal size"),
+        (lambda x: x.movedim((0, 1), 0), RuntimeError, "same number of dims"),
+        (lambda x: x[:, 0].view(rg.complex64), RuntimeError, r"self.size\(-1\) must be divisible"),
+        (lambda x: x.unflatten(0, ()), RuntimeError, "sizes must be non-empty"),
+        (lambda x: x.reshape("a"), TypeError, "must be tuple of ints"),
+        (lambda x: x.unsqueeze(1.5), TypeError, "argument 'dim' must be int"),
+    ],
+)  # fmt: skip
+def test_errors_have_pytorchs_key_phrases(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(rg.zeros(3, 4))
+
+
+def test_views_share_memory_and_know_their_base():
+    x = rg.zeros(2, 3)
+    view = x.t()[1:].unsqueeze(0)
+    view.fill_(1)
+    assert view._base is x
+    assert x.tolist() == [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    assert not x.t().reshape(6)._is_view()
+
+
+def test_all_pieces_of_a_split_have_one_node():
+    x = rg.zeros(4, 2, requires_grad=True)
+    pieces = x.split([1, 3])
+    assert pieces[0].grad_fn is pieces[1].grad_fn
+    assert pieces[0].grad_fn.name() == "SplitBackward0"
+    assert [piece.output_nr for piece in pieces] == [0, 1]
+    assert x.unbind()[3].grad_fn.name() == "UnbindBackward0"
+
+
+def test_unused_pieces_count_as_zero():
+    x = rg.ones(4, requires_grad=True)
+    a, _, c = x.split([1, 2, 1])
+    (2 * a + 3 * c).sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0, 0.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: x.reshape(12), "ViewBackward0"),
+        (lambda x: x.permute(1, 0), "PermuteBackward0"),
+        (lambda x: x.transpose(0, 1), "TransposeBackward0"),
+        (lambda x: x.t(), "TBackward0"),
+        (lambda x: x.expand(2, 3, 4), "ExpandBackward0"),
+        (lambda x: x.squeeze(), "SqueezeBackward0"),
+        (lambda x: x[None], "UnsqueezeBackward0"),
+        (lambda x: x[0], "SelectBackward0"),
+        (lambda x: x[1:], "SliceBackward0"),
+        (lambda x: x.diagonal(), "DiagonalBackward0"),
+        (lambda x: rg.cat([x, x]), "CatBackward0"),
+        (lambda x: rg.stack([x, x]), "StackBackward0"),
+        (lambda x: x.repeat(2, 1), "RepeatBackward0"),
+        (lambda x: x.t().contiguous(), "CloneBackward0"),
+    ],
+)
+def test_nodes_have_pytorchs_names(make, name):
+    assert make(rg.zeros(3, 4, requires_grad=True)).grad_fn.name() == name
+
+
+def test_contiguous_returns_the_tensor_itself_where_it_can():
+    x = rg.zeros(2, 3)
+    assert x.contiguous() is x
+    assert x.t().contiguous().is_contiguous()
+
+
+def test_view_of_another_dtype_reads_the_same_bytes_without_history():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    bits = x.view(rg.int32)
+    assert bits.tolist() == [0x3F800000, 0x40000000]
+    assert not bits.requires_grad
+    assert rg.zeros(2, 4).view(rg.float64).shape == (2, 2)
+    assert rg.zeros(2, 4).view(rg.uint8).shape == (2, 16)
+
+
+def test_cat_promotes_and_casts_gradients_back():
+    a = rg.tensor([1.0], requires_grad=True)
+    b = rg.tensor([2.0 + 1j], dtype=rg.complex128, requires_grad=True)
+    out = rg.cat([a, b, rg.tensor([3])])
+    assert out.dtype is rg.complex128
+    out.abs().sum().backward()
+    assert a.grad.dtype is rg.float32
+    assert a.grad.tolist() == [1.0]
+
+
+def test_zero_size_pieces_and_repeats_have_gradients():
+    x = rg.ones(2, 3, requires_grad=True)
+    out = rg.cat([x[:0], x.repeat(0, 1), x[:, 3:].reshape(0, 3), x])
+    out.sum().backward()
+    assert x.grad.tolist() == [[1.0] * 3] * 2
+
+
+def test_as_strided_adds_up_where_elements_are_shared():
+    x = rg.ones(4, requires_grad=True)
+    rg.as_strided(x, (3, 2), (1, 1)).sum().backward()
+    assert x.grad.tolist() == [1.0, 2.0, 2.0, 1.0]
+    with pytest.raises(RuntimeError, match="not contiguous"):
+        rg.as_strided(rg.zeros(2, 3).t(), (2,), (1,))
+
+
+def test_unfold_adds_overlapping_windows():
+    x = rg.ones(5, requires_grad=True)
+    x.unfold(0, 3, 1).sum().backward()
+    assert x.grad.tolist() == [1.0, 2.0, 3.0, 2.0, 1.0]
+
+
+def test_detach_of_an_expanded_view_keeps_its_shape():
+    x = rg.ones(1, requires_grad=True)
+    assert np.shares_memory(x.expand(5).detach().numpy(), x.detach().numpy())
+
+
+@pytest.mark.parametrize("cut", ["tensor_split", "hsplit", "vsplit"])
+def test_pieces_of_tensor_split_may_be_written(cut):
+    x = rg.ones(2, 4, requires_grad=True)
+    base = x.clone()
+    first, second = getattr(base, cut)(2)
+    assert first._base is base
+    first.mul_(3)
+    assert second.tolist() == rg.ones(second.shape).tolist()
+    base.sum().backward()
+    assert x.grad.sum() == 4 * 3 + 4
+
+
+def test_block_diag_takes_its_blocks_one_by_one():
+    with pytest.raises(TypeError, match=r"expected Tensor as element 0, but got list.*\*blocks"):
+        rg.block_diag([rg.ones(1)])
