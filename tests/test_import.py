@@ -21,7 +21,8 @@ def test_importing_loads_no_optional_library_and_no_later_family():
     code = "import sys, retrograd; print(*sys.modules)"
     loaded = set(run(code).split())
     assert not loaded & {"scipy", "ml_dtypes", "torch", "sklearn", "matplotlib"}
-    assert not loaded & {"retrograd.nn", "retrograd.func", "retrograd.ops.later"}
+    later = ("nn", "func", "ops.later", "tape", "wirtinger")
+    assert not loaded & {f"retrograd.{name}" for name in later}
     assert not loaded & {f"retrograd.ops.{family}" for family in stubs.METHODS}
 
 
@@ -30,7 +31,13 @@ def test_importing_leaves_the_garbage_collector_as_it_was():
     assert run("import gc; gc.disable(); import retrograd; print(gc.isenabled())") == "False"
 
 
-@pytest.mark.parametrize("name", ["conv2d", "einsum", "det", "i0", "hann_window", "nn", "linalg"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("conv2d", "einsum", "det", "i0", "hann_window", "nn", "linalg", "wirtinger", "tape"),
+        *("GradientTape", "ForwardAccumulator", "custom_gradient", "recompute_grad"),
+    ],
+)
 def test_a_name_that_loads_later_is_there(name):
     assert run(f"import retrograd as rg; print(rg.{name} is rg.{name})") == "True"
     assert run(f"from retrograd import {name}; print({name}.__name__.split('.')[-1])") == name

@@ -20,7 +20,7 @@ LAYERS = [
     ["engine"],
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
-    ["cuda", "func", "serialization", "testing"],
+    ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
     ["utils", "nn", "optim", "amp", "_C", "overrides"],
     ["interop"],
     ["__init__"],

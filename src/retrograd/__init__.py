@@ -55,9 +55,12 @@ from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
     from . import amp, fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
+    from . import wirtinger
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
+    from .tape import ForwardAccumulator, GradientTape, UnconnectedGradients, custom_gradient
+    from .utils.checkpoint import recompute_grad
 
 newaxis = None
 
@@ -65,12 +68,18 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "amp", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
-    *("random", "return_types", "signal", "special", "testing", "types", "utils"),
+    *("random", "return_types", "signal", "special", "tape", "testing", "types", "utils"),
+    "wirtinger",
 )
 FROM = {
+    "ForwardAccumulator": "tape",
     "GradScaler": "amp",
+    "GradientTape": "tape",
+    "UnconnectedGradients": "tape",
     "autocast": "amp",
+    "custom_gradient": "tape",
     "load": "serialization",
+    "recompute_grad": "utils.checkpoint",
     "save": "serialization",
     "to_dlpack": "utils.dlpack",
     "vmap": "func",

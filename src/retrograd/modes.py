@@ -48,9 +48,10 @@ class State(threading.local):
     progress (`engine.forward`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
     has put aside, or None; `batches` the batched calls (`engine.batch`),
     `nested` the number of reverse-mode transforms (`func`), and `given` weak references to the
-    tensors to which a write gave a history in the innermost one; `absorb` lets a cotangent of 0
-    stay 0; `overriding` says whether arguments may take calls over, and `function_modes` are the
-    modes that do (`engine.overriding`).
+    tensors to which a write gave a history in the innermost one; `tapes` are told of every node
+    that the thread records (`tape.recording`); `absorb` lets a cotangent of 0 stay 0; `overriding`
+    says whether arguments may take calls over, and `function_modes` are the modes that do
+    (`engine.overriding`).
     `deviates` and `kind` sum up the rest: whether anything is changed that an op has to know, and
     whether that is only that nothing is recorded.
     """
@@ -73,6 +74,7 @@ class State(threading.local):
     batches: tuple[Any, ...] = ()
     nested: int = 0
     given: Any = None
+    tapes: tuple[Any, ...] = ()
     absorb: bool = False
     overriding: int = 0
     function_modes: tuple[Any, ...] = ()
@@ -114,7 +116,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-DEVIATING = ("inference", "saved_hooks", "anomaly", "watchers", "levels", "batches", "absorb")
+DEVIATING = (
+    "inference",
+    "saved_hooks",
+    "anomaly",
+    "watchers",
+    "levels",
+    "batches",
+    "tapes",
+    "absorb",
+)
 _defaults = vars(State)
 
 

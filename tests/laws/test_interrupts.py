@@ -51,6 +51,22 @@ def decorated_generator(f):
     list(steps())
 
 
+def taped(f):
+    with rg.GradientTape(persistent=True) as tape:
+        tape.watch(X)
+        with tape.stop_recording():
+            f(X)
+        out = f(X)
+        tape.gradient(out, X)
+
+
+def accumulated(f):
+    with rg.ForwardAccumulator(X, X) as forward, rg.GradientTape() as tape:
+        tape.watch(X)
+        out = rg.custom_gradient(lambda x: (f(x), lambda g: g * x))(X)
+        forward.jvp(tape.gradient(out, X))
+
+
 def forward_columns(f):
     how = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
     return functional.hessian(f, X, **how)
@@ -69,6 +85,8 @@ PROGRAMS = {
     "profile": within(rg.autograd.profiler.profile),
     "checkpoint": checkpointed,
     "dual_level": dual,
+    "a tape": taped,
+    "an accumulator and a tape": accumulated,
     "jvp": lambda f: jvp(f, (X,), (X,)),
     "jvp of jvp": lambda f: jvp(lambda x: jvp(f, (x,), (x,))[1], (X,), (X,)),
     "grad": lambda f: grad(f)(X),
@@ -90,6 +108,7 @@ def assert_defaults():
     changed = {name for name in FIELDS if getattr(modes.state, name) != getattr(modes.State, name)}
     assert not changed
     assert modes.special == 0
+    assert not X.requires_grad  # which tapes lend it a leaf for
 
 
 def sines(x):

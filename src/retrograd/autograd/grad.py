@@ -20,7 +20,7 @@ from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["backward", "grad"]
 
@@ -125,7 +125,7 @@ def backward(
         captures = [_node_of(t, index) for index, t in enumerate(wanted)]
         for t in wanted:
             retain_grad(t)
-    _run(
+    run_pass(
         roots, create_graph if retain_graph is None else retain_graph, create_graph, captures, True
     )
 
@@ -185,7 +185,7 @@ def grad(
         )
     captures = [_node_of(t, index) for index, t in enumerate(wanted)]
     roots = _roots(outs, grad_outputs, create_graph, "grad")
-    captured = _run(roots, keep, create_graph, captures, False)
+    captured = run_pass(roots, keep, create_graph, captures, False)
     results: list[Tensor | None] = []
     for index, (t, node) in enumerate(zip(wanted, captures, strict=True)):
         g = captured.get(node)
@@ -202,19 +202,30 @@ def grad(
                     f"The differentiated Tensor at index {index} appears to not have been used in "
                     "the graph. Set allow_unused=True if this is the desired behavior."
                 )
-        if g is not None and not isinstance(g, Tensor):
-            g = np.asarray(g)
-            fresh = g.base is None and g.flags.writeable and g.flags.owndata
-            g = new_tensor(g if fresh and not _is_shared(g, results, outs) else g.copy())
-        results.append(g)
+        results.append(owned(g, results))
     return tuple(results)
 
 
-def _run(
-    roots: Any, retain_graph: bool, create_graph: bool, captures: Any, accumulate: bool
+def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
+    """A cotangent that was captured, as a tensor with memory of its own, apart from `others`."""
+    if g is None or isinstance(g, Tensor):
+        return g
+    g = np.asarray(g)
+    fresh = g.base is None and g.flags.writeable and g.flags.owndata
+    return new_tensor(g if fresh and not _is_shared(g, others) else g.copy())
+
+
+def run_pass(
+    roots: Any,
+    retain_graph: bool,
+    create_graph: bool,
+    captures: Any,
+    accumulate: bool,
+    within: Callable[[Node], bool] | None = None,
 ) -> dict[Node, Any]:
+    """`engine.backward.run`; where the graph was freed, the error says how that came about."""
     try:
-        return engine.run(roots, retain_graph, create_graph, captures, accumulate)
+        return engine.run(roots, retain_graph, create_graph, captures, accumulate, within)
     except SecondBackwardError as error:
         raise told_apart(error, [node for node, _ in roots]) from None
 
@@ -233,7 +244,7 @@ def told_apart(error: SecondBackwardError, roots: Sequence[Node]) -> SecondBackw
     return made
 
 
-def _is_shared(g: Any, results: Any, outs: Any) -> bool:
+def _is_shared(g: Any, results: Any) -> bool:
     return any(r is not None and r._array is g for r in results) or g is ONE.get(g.dtype)
 
 
@@ -333,11 +344,12 @@ def _roots(
             raise RuntimeError(
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
             )
-        roots.append((node_of(t), _cotangent(t, g, index, create_graph)))
+        roots.append((node_of(t), cotangent_of(t, g, index, create_graph)))
     return roots
 
 
-def _cotangent(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
+def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
+    """The cotangent given for the output at `index`, 1 if that is a real scalar; checked."""
     if g is None:
         if t._array.size != 1:
             raise RuntimeError(

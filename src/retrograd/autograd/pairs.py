@@ -15,7 +15,7 @@ import numpy as np
 
 from ..engine.tensor import Tensor
 
-__all__ = ["check_holomorphic", "from_cotangents", "from_tangents"]
+__all__ = ["check_holomorphic", "from_cotangents", "from_tangents", "rounding"]
 
 NOT_HOLOMORPHIC = (
     "{name}: the function is not holomorphic here (the largest entry of ∂f/∂z* is {size:.3g}), so "
@@ -48,9 +48,15 @@ def from_cotangents(one: Tensor, imaginary: Any, x: Tensor) -> Any:
 def check_holomorphic(name: str, pair: Any) -> Tensor:
     """∂f/∂z of a pair; raise unless ∂f/∂z* is 0. A batch shows no values, and passes."""
     a, b = pair
-    if isinstance(a._array, np.ndarray) and a._array.size:
-        largest = float(np.abs(b._array).max())
-        scale = max(largest, float(np.abs(a._array).max()))
-        if largest > ROUNDING * np.finfo(a._array.dtype).eps * scale:
+    if isinstance(a._array, np.ndarray):
+        largest = float(np.abs(b._array).max(initial=0))
+        if largest > rounding(pair):
             raise RuntimeError(NOT_HOLOMORPHIC.format(name=name, size=largest))
     return a  # type: ignore[no-any-return]
+
+
+def rounding(pair: Any) -> float:
+    """What counts as 0 in a pair, beside its largest entry that is a number."""
+    sizes = [np.abs(each._array) for each in pair]
+    largest = max([float(np.nan_to_num(size, nan=0.0).max(initial=0)) for size in sizes])
+    return float(ROUNDING * np.finfo(sizes[0].dtype).eps * largest)

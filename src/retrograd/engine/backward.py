@@ -42,7 +42,7 @@ from .search import last_contributors, needed_for, reachable
 from .tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["run", "run_plain"]
 
@@ -53,14 +53,16 @@ def run(
     roots: Sequence[tuple[Node, Any]],
     retain_graph: bool | None,
     create_graph: bool,
-    captures: Sequence[Node] | None = None,
+    captures: Iterable[Node] | None = None,
     accumulate: bool = True,
+    within: Callable[[Node], bool] | None = None,
 ) -> dict[Node, Any]:
     """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
 
     Cotangents become arrays, or tensors if `create_graph` or in a forward derivative or a batched
     call, whose tangents and batches only tensors carry. With `captures`, only nodes on the way to
-    them run; leaves among them accumulate if `accumulate`, and are captured if not.
+    them run, of those that are `within`; leaves among them accumulate if `accumulate`, and are
+    captured if not.
     """
     ordinary = captures is None and not (create_graph or modes.special)
     if ordinary and len(roots) == 1 and roots[0][0].seq:
@@ -69,7 +71,7 @@ def run(
     on_tensors = create_graph or modes.transforming()
     if on_tensors and modes.state.grad is not create_graph:
         with modes.Changed(grad=create_graph):
-            return run(roots, retain_graph, create_graph, captures, accumulate)
+            return run(roots, retain_graph, create_graph, captures, accumulate, within)
     task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
     with task.calm:
         for node, root in roots:
@@ -79,7 +81,7 @@ def run(
                 task.arrive(node, new_tensor(root) if on_tensors else root._array, False)
     if captures is not None:
         task.wanted = set(captures)
-        task.needed = needed_for(task.wanted, task.grads)
+        task.needed, task.within = needed_for(task.wanted, task.grads, within), within
     return task.complete(None, not ordinary)
 
 
@@ -195,6 +197,7 @@ class Pass:
 
     wanted: Any = ()
     needed: set[Node] | None = None
+    within: Callable[[Node], bool] | None = None  # which nodes run, also of those captured
     undefined = False  # whether a node gave None for an edge: the nodes behind run all the same
     last: dict[Node, list[Node]] | None = None
     node: Any = None  # the one that runs now
@@ -312,6 +315,8 @@ class Pass:
             g = hooks.on_cotangent(g, self)
         if node in self.wanted:
             self.capture(node, g)
+            if self.within is not None and not self.within(node):
+                return
             if not any(edge in self.needed for edge in node.edges):  # type: ignore[operator]
                 if self.accumulate and hooks is not None:  # PyTorch runs it, with nothing to do
                     g = hooks.before_node(g, self)

@@ -47,6 +47,7 @@ __all__ = [
     "VARIADIC",
     "Cell",
     "Kind",
+    "Leaf",
     "Node",
     "leaf_node",
     "new_node",
@@ -208,6 +209,8 @@ class Node:
     layout: Any = None  # (shape, dtype) of each output, where there are several
     trace: str | None = None  # where the forward ran, in anomaly mode
     level: Any = None  # the batched call that recorded the node: `engine.batch`
+    tapes: tuple[Any, ...] = ()  # that were open in the thread that recorded it
+    lent: int = 0  # of a leaf: the tapes that lend it to a tensor which requires no grad: `tape`
     _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `engine.forward`
 
     def name(self) -> str:
@@ -257,6 +260,10 @@ def new_node(kind: Kind, edges: tuple[Node | None, ...]) -> Node:
     node.saved = node.params = ()
     node.hooks = node._cell = None
     node.fits = False
+    if modes.special and modes.state.tapes:
+        node.tapes = modes.state.tapes
+        for tape in node.tapes:
+            tape.see(node)
     return node
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .graph import LEAF, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["last_contributors", "needed_for", "reachable"]
 
@@ -26,11 +26,16 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
     return order
 
 
-def needed_for(inputs: set[Node], roots: Iterable[Node]) -> set[Node]:
-    """Those nodes through which a cotangent gets from `roots` to one of `inputs`."""
+def needed_for(
+    inputs: set[Node], roots: Iterable[Node], within: Callable[[Node], bool] | None = None
+) -> set[Node]:
+    """Those nodes through which a cotangent gets from `roots` to one of `inputs`.
+
+    It gets through no node that is not `within`.
+    """
     needed = set(inputs)
     for node in reversed(reachable(roots)):
-        if any(edge in needed for edge in node.edges):
+        if any(edge in needed for edge in node.edges) and (within is None or within(node)):
             needed.add(node)
     return needed
 

@@ -20,7 +20,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..locks import structure
 from . import native
-from .graph import LEAF, Cell, Node, leaf_node, target
+from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
 from .views import live_views, room_of, sever
@@ -126,6 +126,7 @@ class Tensor:
     _gradient: Tensor | None = None
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
+    _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
 
     def __new__(cls, *data: Any) -> Any:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
@@ -422,10 +423,12 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
                 view._node = None
     elif tensor._node is not None:
         tensor._node.inherited = False
+        keep_lent(tensor)
     elif tensor._parked is not None:
         node, array = tensor._parked, tensor._array
         node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
         tensor._node, tensor._parked = node, None
+        keep_lent(tensor)
         inherit(tensor)
     else:
         if not dtypes.is_differentiable(tensor._array.dtype):
@@ -442,6 +445,13 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
         inherit(tensor)
+
+
+def keep_lent(tensor: Tensor) -> None:
+    """Let the leaf that tapes lend to a tensor be its own, for it is to require grad afterwards."""
+    with structure:
+        if tensor._node is not None and tensor._node is tensor._lent:
+            tensor._node.saved, tensor._lent = Leaf(tensor), None
 
 
 def inherit(base: Tensor) -> None:

@@ -10,8 +10,8 @@ This module knows no operation by name.
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import modes
@@ -44,6 +44,7 @@ __all__ = [
     "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
+    "recompute_grad",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
@@ -130,7 +131,7 @@ def checkpoint(
         if context_fn is not noop_context_fn:
             raise ValueError("debug=True is incompatible with non-default context_fn")
         logs = Log(), Log()
-        context_fn, report = lambda: logs, partial(reported, logs)
+        context_fn, report = lambda: logs, functools.partial(reported, logs)
     if determinism_check not in CHECKS:
         raise ValueError(
             f"determinism_check should be one of {list(CHECKS)}, but got {determinism_check}"
@@ -140,7 +141,7 @@ def checkpoint(
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
     frame = Frame(
-        partial(run_again, function, context, state),
+        functools.partial(run_again, function, context, state),
         Arguments(args, kwargs),
         early_stop if Settings.early_stop is None else Settings.early_stop,
         determinism_check == "default",
@@ -237,7 +238,7 @@ def checkpoint_sequential(
     for start in range(0, size * (segments - 1), size):
         last = start + size
         input = checkpoint(
-            partial(in_turn, functions[start:last]),
+            functools.partial(in_turn, functions[start:last]),
             input,
             use_reentrant=use_reentrant,
             preserve_rng_state=preserve_rng_state,
@@ -250,3 +251,25 @@ def in_turn(functions: list[Callable[[Any], Any]], value: Any) -> Any:
     for function in functions:
         value = function(value)
     return value
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f` under a checkpoint: its backward pass runs it again instead of keeping what it computed.
+
+    `checkpoint(f, ..., use_reentrant=False)` by the name and in the form of TensorFlow, whose
+    documented behaviour it follows. `retrograd.recompute_grad` is this.
+
+    >>> import retrograd as rg
+    >>> block = rg.recompute_grad(lambda x: (x * x).exp())
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with rg.GradientTape() as tape:
+    ...     y = block(x)
+    >>> tape.gradient(y, x)
+    tensor([  5.4366, 218.3926])
+    """
+
+    @functools.wraps(f)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        return checkpoint(functools.partial(f, **kwargs), *args, use_reentrant=False)
+
+    return recomputed

@@ -39,7 +39,10 @@ HOOK_LOST = (
     "the function with @retrograd.utils.hooks.unserializable_hook to suppress this warning"
 )
 
-INTERNAL = ("_view_of", "_views", "_outdated", "_inference", "_gradient", "_parked", "_room")
+INTERNAL = (
+    *("_view_of", "_views", "_outdated", "_room"),
+    *("_inference", "_gradient", "_parked", "_lent"),
+)
 
 
 def attributes(tensor: Tensor) -> dict[str, Any]:
