@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import copyto
+from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import resized, sever
@@ -101,10 +102,14 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
     if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
+    if op.number_first and isinstance(inputs[0], NUMBERS):
+        return op.call(first_number(op, *inputs), inputs[1])
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
+        if value is ABSENT:
+            return by_name(op, inputs, params)
         if not isinstance(value, Tensor) and (value is not None or op.is_binary or not position):
             if op.is_binary and position and isinstance(value, NUMBERS):
                 return beyond(op, inputs[0], value, error)
@@ -112,9 +117,23 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
                 f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
                 f"{type(value).__name__}"
             ) from None
+    if not params.keys() <= set(op.params):
+        return by_name(op, inputs, params)  # which says that there is no such name
     if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
         raise error
     explain(op, inputs, error)
+
+
+def first_number(op: Op, value: Any, other: Any) -> Tensor:
+    """A number before a tensor, as the tensor that arithmetic makes of one after it."""
+    if not isinstance(other, Tensor):  # two numbers, which have their own dtypes
+        return as_tensor(value, np.dtype(np.bool_))
+    like = other._array.dtype
+    if like.kind in "iu" and isinstance(value, INTEGERS) and not holds(like, value):
+        one = np.ones(1, like)
+        if op.forward(one, one).dtype.kind == "f":
+            return as_tensor(float(value), like)
+    return operand(value, like)
 
 
 def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:

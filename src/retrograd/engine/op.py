@@ -57,6 +57,7 @@ from .graph import (
     output_node,
     tick,
 )
+from .naming import otherwise
 from .record import INFERENCE_SAVED, STALE
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor, wrote
@@ -98,6 +99,7 @@ _bump = native.set_up(
     reals=reals,
     add=np.add,
     intercept=overriding.intercept,
+    otherwise=otherwise,
     passed=overriding.PASSED,
     overrides_nothing=overriding.overrides_nothing,
 )
@@ -158,6 +160,7 @@ class Op(Kind):
         inplace: bool | None = None,
         node_name: str | None = None,
         batch: Any = "auto",
+        number_first: bool = False,
         doc: str = "",
     ) -> None:
         self.name, names, self.params, self.output_names = parse_signature(signature)
@@ -173,6 +176,7 @@ class Op(Kind):
         self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
+        self.number_first = number_first
         self.doc = doc
         if slope is not None:
             formulas = {self.inputs[0]: slope_formula(slope)}
@@ -417,6 +421,7 @@ def declare(
     node_name: str | None = None,
     on_reals: Callable[..., Any] | None = None,
     batch: Any = "auto",
+    number_first: bool = False,
     doc: str = "",
     **formulas: Callable[..., Any],
 ) -> Callable[..., Any]:
@@ -428,7 +433,8 @@ def declare(
     exists (by default for elementwise ops). `view` is True when the output shares the input's
     memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
     simpler forward that formulas may use where all values are real; it may return its input.
-    `batch` is the op's rule for many examples at once, None for one at a time.
+    `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
+    that the first of two inputs may be a number, too.
     """
     op = Op(
         signature,
@@ -447,6 +453,7 @@ def declare(
         inplace=inplace,
         node_name=node_name,
         batch=batch,
+        number_first=number_first,
         doc=doc,
     )
     if op.name in OPS:

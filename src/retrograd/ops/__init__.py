@@ -9,7 +9,18 @@ from types import ModuleType
 from typing import Any
 
 from ..engine import overriding
-from . import activation, along, copying, draw, history, operators, saved_names, structure, stubs
+from . import (
+    activation,
+    along,
+    copying,
+    draw,
+    history,
+    operators,
+    orders,
+    saved_names,
+    structure,
+    stubs,
+)
 from .arithmetic import *
 from .complex import *
 from .elementwise import *
