@@ -37,7 +37,7 @@ COMMON = {"append", "copy", "count", "format", "get", "index", "item", "items", 
           "pop", "remove", "size", "sort", "split", "tolist", "update", "values",
           "numpy", "dim", "replace", "lower", "type", "bool", "int", "float", "round", "all",
           "any", "max", "min", "data_ptr", "stride", "element_size", "is_contiguous"}  # fmt: skip
-BEHIND = ("engine.", "ops.outs", "ops.names", "ops.dims", "ops.axes", "ops.returns", "dtypes",
+BEHIND = ("engine.", "ops.outs", "ops.dims", "ops.axes", "ops.returns", "dtypes",
           "backends.", "errors", "modes")  # fmt: skip
 
 REAL_ONLY = {

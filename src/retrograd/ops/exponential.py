@@ -11,7 +11,6 @@ from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from .axes import wrap_dim, wrap_dims
-from .names import renamed
 from .reduce import DIMS, add_up, converted, legacy
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -95,7 +94,6 @@ def logsumexp(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
 
@@ -107,8 +105,6 @@ def logsumexp(
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
-    if names:
-        return renamed(logsumexp, locals())
     if dim is None:
         raise TypeError(
             'logsumexp() missing 1 required positional arguments: "dim". For all elements: '
@@ -126,7 +122,7 @@ def along(input: Tensor, dim: int) -> tuple[int, ...]:
 
 
 def softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Exponentials divided by their sum along `dim`, of the input's shape.
 
@@ -138,15 +134,13 @@ def softmax(
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    if names:
-        return renamed(softmax, locals())
     if out is not None:
         return write_out(softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
     return _softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
 
 
 def log_softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Logarithm of `softmax`, computed without leaving the logarithms; arguments as there.
 
@@ -154,8 +148,6 @@ def log_softmax(
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """
-    if names:
-        return renamed(log_softmax, locals())
     if out is not None:
         return write_out(log_softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
     return _log_softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]

@@ -19,7 +19,6 @@ from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from . import rules
 from .axes import wrap_dim, wrap_dims
-from .names import renamed
 from .structure import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -183,7 +182,6 @@ def sum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Sum of all elements, or over the dimensions `dim` (an int or a tuple of them).
 
@@ -197,8 +195,6 @@ def sum(
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
-    if names:
-        return renamed(sum, locals())
     if dim is None and dtype is None and not keepdim and out is None:
         return _sum(input)  # type: ignore[no-any-return]
     if out is not None:
@@ -217,7 +213,6 @@ def mean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
@@ -229,8 +224,6 @@ def mean(
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
-    if names:
-        return renamed(mean, locals())
     if dim is None and dtype is None and not keepdim and out is None:
         return _mean(input)  # type: ignore[no-any-return]
     if out is not None:
@@ -248,7 +241,6 @@ def nansum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
 
@@ -258,8 +250,6 @@ def nansum(
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
-    if names:
-        return renamed(nansum, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
@@ -274,7 +264,6 @@ def nanmean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 
@@ -284,8 +273,6 @@ def nanmean(
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
-    if names:
-        return renamed(nanmean, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(nanmean, out, (input,), params)  # type: ignore[no-any-return]
@@ -344,7 +331,6 @@ def prod(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Product of all elements, or along one dimension `dim`.
 
@@ -357,8 +343,6 @@ def prod(
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
     """
-    if names:
-        return renamed(prod, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
@@ -397,7 +381,6 @@ def any(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
@@ -407,8 +390,6 @@ def any(
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
-    if names:
-        return renamed(any, locals())
     if out is not None:
         return write_out(any, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -420,7 +401,6 @@ def all(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 
@@ -430,8 +410,6 @@ def all(
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
-    if names:
-        return renamed(all, locals())
     if out is not None:
         return write_out(all, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -442,7 +420,7 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(input, dim)
 
 
-def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
 
     Source: PyTorch's `count_nonzero`.
@@ -451,8 +429,6 @@ def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
-    if names:
-        return renamed(count_nonzero, locals())
     return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,6 @@ from .create import NUMBERS, fill_value, filler
 from .dims import broadcast_shapes, normalize_dim
 from .index import check_range, check_vector, index_put_op
 from .keys import check_bounds
-from .names import renamed
 from .region import basic
 
 __all__ = [
@@ -188,7 +187,6 @@ def take_along_dim(
     dim: int | None = None,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
@@ -199,8 +197,6 @@ def take_along_dim(
     tensor([[2],
             [4]])
     """
-    if names:
-        return renamed(take_along_dim, locals())
     if out is not None:
         return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:

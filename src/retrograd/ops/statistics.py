@@ -18,7 +18,6 @@ from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method, new_tensor
 from .axes import wrap_dim, wrap_dims
-from .names import renamed
 from .pointwise import shared
 from .reduce import DIMS, add_up, converted, count, legacy, mean
 
@@ -146,7 +145,6 @@ def var(
     *,
     correction: float | None = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
 
@@ -158,8 +156,6 @@ def var(
     >>> rg.var(x), rg.var(x, correction=0)
     (tensor(1.), tensor(0.6667))
     """
-    if names:
-        return renamed(var, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
@@ -177,7 +173,6 @@ def std(
     *,
     correction: float | None = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Standard deviation, the square root of `var`; arguments and errors as there.
 
@@ -187,8 +182,6 @@ def std(
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    if names:
-        return renamed(std, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
@@ -205,7 +198,6 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`) with the same arguments.
 
@@ -213,8 +205,6 @@ def var_mean(
     >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    if names:
-        return renamed(var_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     spread = var(input, dim, keepdim=keepdim, correction=correction)
     return spread, mean(input, dim, keepdim)
@@ -227,7 +217,6 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`) with the same arguments.
 
@@ -235,8 +224,6 @@ def std_mean(
     >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    if names:
-        return renamed(std_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     spread = std(input, dim, keepdim=keepdim, correction=correction)
     return spread, mean(input, dim, keepdim)
@@ -313,7 +300,6 @@ def vector_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
 
@@ -327,8 +313,6 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
-    if names:
-        return renamed(vector_norm, locals())
     if out is not None:
         params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(vector_norm, out, (x,), params)  # type: ignore[no-any-return]
