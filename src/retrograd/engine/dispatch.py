@@ -225,6 +225,8 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             "under no_grad()."
         )
     about_to_write(out)
+    if not any(isinstance(t, Tensor) and t._array.dtype.kind in "biu" for t in inputs):
+        check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
         room = resized(out, result._array.shape)
@@ -236,6 +238,16 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     copyto(out._array, result._array, casting="unsafe")
     wrote(out, f"{function.__name__}(out=)")
     return out
+
+
+def check_places(result: Tensor, out: Tensor) -> None:
+    """Raise if a result that counts, or says where values are, goes into an out of other dtype."""
+    if result._array.dtype.kind in "iu" and out._array.dtype != result._array.dtype:
+        names = [dtypes.of_numpy(t._array.dtype).name for t in (result, out)]
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {C_NAMES.get(names[0], names[0])}, but got "
+            f"{C_NAMES.get(names[1], names[1])} instead. Give one of dtype retrograd.{names[0]}"
+        )
 
 
 def about_to_write(target: Tensor) -> None:
@@ -275,6 +287,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             f"type {LEGACY.get(names[1], names[1])}. Convert first: x = x.to(retrograd.{names[0]})"
         )
 
+
+C_NAMES = {"int64": "long int", "int32": "int", "float32": "float", "float64": "double"}
 
 LEGACY = {
     "bool": "Bool",

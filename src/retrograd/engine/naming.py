@@ -1,7 +1,8 @@
 """Arguments by other names and in older orders, which PyTorch takes beside its own.
 
 NOTE [Other names]
-1. NumPy's names stand for PyTorch's: `ALIASES` says which.
+1. NumPy's names stand for PyTorch's, and for what is one argument here those of its several there:
+   `ALIASES` says which.
 2. A function that had its arguments in another order once, as `add(input, alpha, other)`, still
    takes them in that order, with a warning: `ORDERS`, which the families of ops fill.
 3. Nobody looks for either before a call has failed to fit the signature of what was called. So the
@@ -28,6 +29,9 @@ ALIASES = {
     "a": "input",
     "x1": "input",
     "x2": "other",
+    "split_size": "split_size_or_sections",
+    "sections": "indices_or_sections",
+    "indices": "indices_or_sections",
 }
 
 ORDERS: dict[str, tuple[str, ...]] = {}  # older orders, as "input, alpha, other", by function
@@ -50,9 +54,14 @@ def otherwise(
     """
     signature = inspect.signature(function)
     if fits(signature, args, kwargs):
-        check_tensors(function, signature.bind(*args, **kwargs).arguments, error)
+        check_tensors(function, signature, signature.bind(*args, **kwargs).arguments, error)
         return None
-    own = {k if k in signature.parameters else ALIASES.get(k, k): v for k, v in kwargs.items()}
+    own = {}
+    for key, value in kwargs.items():
+        name = ALIASES.get(key, key)
+        own[name if key not in signature.parameters and name in signature.parameters else key] = (
+            value
+        )
     if len(own) < len(kwargs):  # two names of one argument
         return None
     if fits(signature, args, own):
@@ -69,7 +78,7 @@ def otherwise(
                 text = DEPRECATED.format(name=name, order=order, names=", ".join(shown))
                 warnings.warn(text, UserWarning, stacklevel=2)
                 return (given.pop("input"),), given
-    return None
+    return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
 
 
 def fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -86,11 +95,15 @@ def in_order(given: dict[str, Any], names: list[str]) -> bool:
     return all(isinstance(given[n], (int, float, complex)) == (n in NUMBERS) for n in names)
 
 
-def check_tensors(function: Any, arguments: dict[str, Any], error: Exception) -> None:
+def check_tensors(
+    function: Any, signature: inspect.Signature, arguments: dict[str, Any], error: Exception
+) -> None:
     """Raise if the error is that an argument has not what every tensor has."""
-    if isinstance(error, AttributeError) and error.name in OF_TENSORS:
+    parameters = signature.parameters
+    if isinstance(error, AttributeError):
         for place, (name, value) in enumerate(arguments.items(), 1):
-            if value is error.obj:
+            is_meant = error.name in OF_TENSORS or "Tensor" in str(parameters[name].annotation)
+            if value is error.obj and is_meant:
                 raise TypeError(
                     f"{function.__name__}(): argument '{name}' (position {place}) must be Tensor, "
                     f"not {type(value).__name__}"

@@ -22,7 +22,7 @@ from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from . import returns, rules
 from .axes import rank, wrap_dim
-from .outs import write_each
+from .outs import dtype_for, write_each
 from .reduce import converted, legacy
 
 __all__ = [
@@ -227,7 +227,7 @@ def cumsum(
     tensor([1., 3., 6.])
     """
     if out is not None:
-        return write_out(cumsum, out, (input, dim), {"dtype": dtype})  # type: ignore[no-any-return]
+        return write_out(cumsum, out, (input, dim), {"dtype": dtype_for(input, dtype, out)})  # type: ignore[no-any-return]
     at = wrap_dim(input, dim)
     return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)  # type: ignore[no-any-return]
 
@@ -244,7 +244,7 @@ def cumprod(
     tensor([1., 2., 6.])
     """
     if out is not None:
-        return write_out(cumprod, out, (input, dim), {"dtype": dtype})  # type: ignore[no-any-return]
+        return write_out(cumprod, out, (input, dim), {"dtype": dtype_for(input, dtype, out)})  # type: ignore[no-any-return]
     at = wrap_dim(input, dim)
     return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)  # type: ignore[no-any-return]
 

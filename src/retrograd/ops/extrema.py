@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.dispatch import write_out
+from ..engine.dispatch import check_places, write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from . import returns, rules
@@ -261,7 +261,9 @@ def write_pair(name: str, input: Tensor, dims: Any, keepdim: bool, out: Any) -> 
 
     def part(index: int) -> Any:
         def compute(t: Tensor) -> Any:
-            return _along[name](t, dim=dims, keepdim=keepdim)[index]
+            found = _along[name](t, dim=dims, keepdim=keepdim)
+            check_places(found[1], out[1])
+            return found[index]
 
         compute.__name__ = name
         return write_out(compute, out[index], (input,), {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..engine.dispatch import write_out
+from ..engine.dispatch import check_places, write_out
 from ..engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
 
     result.__name__ = name
     return write_out(result, out, (value,), {})  # type: ignore[no-any-return]
+
+
+def dtype_for(input: Tensor, dtype: Any, out: Any) -> Any:
+    """The dtype in which a sum or product is made: that of `out` where none was given."""
+    if dtype is not None or not isinstance(out, Tensor):
+        return dtype
+    return None if input.dtype.is_complex and not out.dtype.is_complex else out.dtype
 
 
 def check_outs(name: str, outs: Any, number: int) -> None:
@@ -44,6 +51,8 @@ def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: 
         nonlocal found
         found = function(*inputs, **params)
         check_outs(first.__name__, outs, len(found))
+        for value, out in zip(found[1:], outs[1:], strict=True):
+            check_places(value, out)
         return found[0]
 
     first.__name__ = function.__name__

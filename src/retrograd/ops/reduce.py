@@ -19,6 +19,7 @@ from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
 from . import rules
 from .axes import wrap_dim, wrap_dims
+from .outs import dtype_for
 from .structure import SMALL
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -198,7 +199,7 @@ def sum(
     if dim is None and dtype is None and not keepdim and out is None:
         return _sum(input)  # type: ignore[no-any-return]
     if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
         return write_out(sum, out, (input,), params)  # type: ignore[no-any-return]
     if dtype is None:
         return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -251,7 +252,7 @@ def nansum(
     tensor(1.)
     """
     if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
         return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
     total = _nansum_dim_op(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
     return converted(total, dtype)  # type: ignore[no-any-return]
@@ -344,7 +345,7 @@ def prod(
     tensor([6., 0., 0.])
     """
     if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
         return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
     if dim is None:
         return converted(_prod(converted(input, dtype)), dtype)  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from ..backends import special as kernels
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
-from .pointwise import SINGLE, floating, holds_complex, only, unary
+from .pointwise import SINGLE, floating, holds_complex, only, unary, unsupported
 from .trigonometry import tanh
 
 __all__: list[str] = []
@@ -226,7 +226,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second.
 
-    Raises RuntimeError where that size is odd. Source: PyTorch's `glu`.
+    Raises RuntimeError where that size is odd, NotImplementedError for integers. Source: PyTorch's
+    `glu`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.glu(rg.tensor([1.0, 0.0]))
@@ -244,5 +245,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}"
         )
+    if input._array.dtype.kind in "biu":
+        raise unsupported("glu", input._array.dtype)
     value, gate = input.chunk(2, dim)
     return value * sigmoid(gate)  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ differentiation. Elements that share a maximum norm share the cotangent evenly.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,19 @@ _std_op = declare(
 )
 
 
+FEW = (
+    "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+    "factor (input numel divided by output numel)."
+)
+
+
+def _check_freedom(name: str, input: Tensor, dims: tuple[int, ...], correction: float) -> None:
+    """Warn where the sum of squares is divided by 0."""
+    shape = input._array.shape
+    if math.prod([shape[d] for d in dims]) <= correction:
+        warnings.warn(FEW.format(name=name), UserWarning, stacklevel=3)
+
+
 def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     """`dim` and the correction; a bool in the place of `dim` is the old `unbiased`."""
     if isinstance(dim, bool):
@@ -160,9 +174,9 @@ def var(
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
         return write_out(var, out, (input,), params)  # type: ignore[no-any-return]
-    return _var_op(  # type: ignore[no-any-return]
-        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
-    )
+    dims = wrap_dims(input, dim)
+    _check_freedom("var", input, dims, correction)
+    return _var_op(input, dim=dims, correction=correction, keepdim=keepdim)  # type: ignore[no-any-return]
 
 
 def std(
@@ -186,9 +200,9 @@ def std(
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
         return write_out(std, out, (input,), params)  # type: ignore[no-any-return]
-    return _std_op(  # type: ignore[no-any-return]
-        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
-    )
+    dims = wrap_dims(input, dim)
+    _check_freedom("std", input, dims, correction)
+    return _std_op(input, dim=dims, correction=correction, keepdim=keepdim)  # type: ignore[no-any-return]
 
 
 def var_mean(
@@ -206,7 +220,9 @@ def var_mean(
     (tensor(1.), tensor(2.))
     """
     dim, correction = _spread_args(dim, unbiased, correction)
-    spread = var(input, dim, keepdim=keepdim, correction=correction)
+    dims = wrap_dims(input, dim)
+    _check_freedom("var_mean", input, dims, correction)
+    spread = _var_op(input, dim=dims, correction=correction, keepdim=keepdim)
     return spread, mean(input, dim, keepdim)
 
 
@@ -225,7 +241,9 @@ def std_mean(
     (tensor(1.), tensor(2.))
     """
     dim, correction = _spread_args(dim, unbiased, correction)
-    spread = std(input, dim, keepdim=keepdim, correction=correction)
+    dims = wrap_dims(input, dim)
+    _check_freedom("std_mean", input, dims, correction)
+    spread = _std_op(input, dim=dims, correction=correction, keepdim=keepdim)
     return spread, mean(input, dim, keepdim)
 
 
@@ -411,6 +429,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))
     tensor(5.)
     """
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"dist(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
+        )
     return vector_norm(recorded.sub(input, other), p)
 
 
