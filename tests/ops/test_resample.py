@@ -92,7 +92,9 @@ def test_an_antialiased_image_feels_a_pixel_only_where_it_has_a_weight(mode, val
     settings = {"size": (4, 4), "mode": mode, "antialias": True}
     found = rg.nn.functional.interpolate(x, **settings)[0, 0]
     expected = rg.nn.functional.interpolate(plain, **settings)[0, 0]
-    near = {"bilinear": 1, "bicubic": 2, "lanczos": 3}[mode]  # so many outputs of each row and column see the first entry
+    near = {"bilinear": 1, "bicubic": 2, "lanczos": 3}[
+        mode
+    ]  # so many outputs of each row and column see the first entry
     assert not found[:near, :near].isfinite().any()
     assert found[near:].equal(expected[near:])
     assert found[:, near:].equal(expected[:, near:])
