@@ -12,6 +12,7 @@ from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor
 from .choice import clamp
+from .elementwise import log1p_array
 from .incomplete import numbers_as_tensors
 from .pointwise import PAIRS, attach, floating, unary
 from .special import special
@@ -51,7 +52,7 @@ _xlogy = declare(
 
 _xlog1py = declare(
     "xlog1py(input, other)",
-    floating(lambda x, y: _zero_product(x, y, np.log1p)),
+    floating(lambda x, y: _zero_product(x, y, log1p_array)),
     input=lambda xp, g, input, other: xp.zero_where(
         g * xp.conj(xp.log1p(other)), xp.at_zero_product(input, other, edge=-1.0)
     ),

@@ -16,6 +16,7 @@ from ..backends import special as kernels
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor
+from .elementwise import log1p_array
 from .pointwise import SINGLE, floating, holds_complex, only, unary, unsupported
 from .trigonometry import tanh
 
@@ -60,7 +61,7 @@ def _softplus_array(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.logaddexp(x, x.dtype.type(0))
     right = x.real > 0
-    return np.where(right, x, 0) + np.log1p(np.exp(np.where(right, -x, x)))
+    return np.where(right, x, 0) + log1p_array(np.exp(np.where(right, -x, x)))
 
 
 _logsigmoid = activation(
