@@ -50,6 +50,13 @@ def test_the_first_tensor_goes_by_four_names(keyword):
     assert X.clone().mul_(x2=Y).equal(X * Y)
 
 
+@pytest.mark.parametrize("name", ["norm", "matrix_norm", "cond", "matrix_rank", "pinv", "eigh"])
+def test_a_matrix_is_an_input_too(name):
+    found, expected = getattr(rg.linalg, name)(input=X), getattr(rg.linalg, name)(X)
+    pairs = zip(found, expected, strict=True) if name == "eigh" else [(found, expected)]
+    assert all(one.equal(other) for one, other in pairs)
+
+
 def test_names_in_a_recorded_call_record_the_same_node():
     x = X.clone().requires_grad_()
     rg.mul(x1=x, x2=Y).sum(axis=0, keepdims=True).sum().backward()

@@ -29,6 +29,7 @@ ALIASES = {
     "a": "input",
     "x1": "input",
     "x2": "other",
+    "input": "A",
     "split_size": "split_size_or_sections",
     "sections": "indices_or_sections",
     "indices": "indices_or_sections",
