@@ -251,7 +251,13 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
         return override;
     }
     Py_DECREF(override);
-    return PyObject_Vectorcall(((Caller *)callable)->python, args, nargsf, kwnames);
+    PyObject *function = ((Caller *)callable)->python;
+    PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
+    if (result == NULL &&
+        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
+        result = call_otherwise(function, args, PyVectorcall_NARGS(nargsf), kwnames);
+    }
+    return result;
 }
 
 static bool

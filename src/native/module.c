@@ -107,6 +107,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&reals, "reals"},
         {&add, "add"},
         {&intercept, "intercept"},
+        {&otherwise, "otherwise"},
         {&passed, "passed"},
         {&overrides_nothing, "overrides_nothing"},
     };

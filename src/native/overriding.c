@@ -2,7 +2,7 @@
 
 #include "shared.h"
 
-static PyObject *intercept, *passed, *overrides_nothing, *text_torch_function;
+static PyObject *intercept, *otherwise, *passed, *overrides_nothing, *text_torch_function;
 static int watched; /* whether a thread is in a mode that sees every call */
 
 static bool
@@ -41,15 +41,12 @@ is_overridden(PyObject *const *args, Py_ssize_t count)
     return false;
 }
 
-/* What an override makes of a call; `passed`, a new reference, where there is none. */
+/* What `function`, one of `engine/`, makes of a call, and of its error if there is one. */
 static PyObject *
-overridden(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+hand_over(PyObject *function, PyObject *callable, PyObject *const *args, Py_ssize_t count,
+          PyObject *kwnames, PyObject *error)
 {
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    if (!watched && !is_overridden(args, count + named)) {
-        return Py_NewRef(passed);
-    }
     PyObject *values = PyTuple_New(count), *options = PyDict_New(), *result = NULL;
     for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
         PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
@@ -60,10 +57,48 @@ overridden(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *k
         }
     }
     if (values != NULL && options != NULL) {
-        result = PyObject_CallFunctionObjArgs(intercept, callable, values, options, NULL);
+        result = PyObject_CallFunctionObjArgs(function, callable, values, options, error, NULL);
     }
     Py_XDECREF(values);
     Py_XDECREF(options);
+    return result;
+}
+
+/* What an override makes of a call; `passed`, a new reference, where there is none. */
+static PyObject *
+overridden(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    if (!watched && !is_overridden(args, count + named)) {
+        return Py_NewRef(passed);
+    }
+    return hand_over(intercept, callable, args, count, kwnames, NULL);
+}
+
+/* Call a function that did not take its arguments again, if it takes them by other names: NOTE
+   [Other names] in `engine/naming.py`. The error is set, and stays so where it does not. */
+static PyObject *
+call_otherwise(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    PyObject *type, *error, *trace, *result = NULL;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    PyObject *again = hand_over(otherwise, function, args, count, kwnames, error);
+    if (again == Py_None) {
+        PyErr_Restore(type, error, trace);
+    }
+    else {
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        PyObject *values, *options;
+        if (again != NULL &&
+            PyArg_ParseTuple(again, "O!O!", &PyTuple_Type, &values, &PyDict_Type, &options)) {
+            result = PyObject_Call(function, values, options);
+        }
+    }
+    Py_XDECREF(again);
     return result;
 }
 

@@ -306,3 +306,16 @@ def test_warnings_that_are_errors_make_no_difference():
     assert fresh("import retrograd as rg; print(rg.tensor([1e38]) * 1e38)", "-W", "error") == (
         "tensor([inf])"
     )
+
+
+def test_numbers_drawn_with_probabilities_and_counts_that_are_none_are_silent(strict):
+    count = rg.tensor([np.inf, np.nan, 3.0], dtype=rg.float64)
+    drawn = rg.binomial(count[1:], rg.tensor([0.5, np.nan], dtype=rg.float64))
+    assert drawn.isnan().all()
+    rg.binomial(rg.tensor([1e38]), rg.tensor([0.0]))
+
+
+def test_frequencies_of_no_spacing_and_lost_degrees_of_freedom_are_silent(strict):
+    assert rg.fft.rfftfreq(4, d=0.0)[1:].isinf().all()
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        assert rg.ones(1).var().isnan()

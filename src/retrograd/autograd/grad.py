@@ -31,6 +31,10 @@ for _one in ONE.values():
 
 
 GRAD_VARIABLES = "`grad_variables` is deprecated. Use `grad_tensors` instead."
+ONLY_INPUTS = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+    "gradient for other parts of the graph, please use retrograd.autograd.backward."
+)
 CREATES_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
     "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
@@ -136,6 +140,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -154,6 +159,8 @@ def grad(
     >>> rg.autograd.grad(dx, x)
     (tensor(12.),)
     """
+    if not only_inputs:
+        warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -166,7 +173,7 @@ def grad(
                 "Mapping types are not supported: pass dict(inputs)."
             )
         found = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph,
-                     allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
+                     True, allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
         return dict(zip(inputs, found, strict=True))
     given = [inputs] if isinstance(inputs, (Tensor, GradientEdge)) else list(inputs)
     outs, wanted = _sequence(outputs), _sequence(given)

@@ -47,7 +47,12 @@ class Engine:
         given = list(tensors), list(grad_tensors)
         if inputs and not accumulate_grad:
             found: tuple[Any, ...] = grad(
-                given[0], list(inputs), given[1], keep_graph, create_graph, allow_unreachable
+                given[0],
+                list(inputs),
+                given[1],
+                keep_graph,
+                create_graph,
+                allow_unused=allow_unreachable,
             )
             return found
         backward(*given, keep_graph, create_graph, inputs=list(inputs) or None)

@@ -10,6 +10,7 @@ This is the hot path: a change here carries the figures of `benchmarks/overhead.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..quiet import QUIET, quieten, restore
 from . import native
 from .dispatch import as_tensor, dispatch, write_out
 from .graph import Node, tick
+from .naming import ABSENT, by_name
 from .op import INFERENCE_SAVED
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
@@ -32,6 +34,15 @@ if TYPE_CHECKING:
 __all__ = ["binary_caller", "caller", "finished", "native_caller"]
 
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
+
+
+def _shown(input: Any, **params: Any) -> None: ...
+
+
+def _shown_pair(input: Any, other: Any, *, out: Any = None) -> None: ...
+
+
+OF_ONE, OF_TWO = inspect.signature(_shown), inspect.signature(_shown_pair)  # as users see them
 
 
 def caller(op: Op) -> Callable[..., Any]:
@@ -61,7 +72,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
     only_shape = facts == (None,)
     plain = UNASKED
 
-    def call(input: Any, **params: Any) -> Any:
+    def call(input: Any = ABSENT, **params: Any) -> Any:
         if input.__class__ not in plain:
             found = intercept(call, (input,), params)
             if found is not PASSED:
@@ -71,7 +82,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             x = input._array
             r = forward(x, **without_out(params)) if params else forward(x)
         except Exception as error:
-            if "out" in params:
+            if "out" in params and input is not ABSENT:
                 return write_out(call, params.pop("out"), (input,), params)
             return dispatch(op, (input,), params, error)
         finally:
@@ -107,6 +118,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         node.fits = exact and edge.dtype is dtype
         return t
 
+    call.__signature__ = OF_ONE  # type: ignore[attr-defined]
     return call
 
 
@@ -129,7 +141,12 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         if both == (True, True, False):
             pair = both  # the commonest case: two tensors that both require grad and are both saved
 
-    def call(input: Any, other: Any, *, out: Any = None) -> Any:  # noqa: PLR0915 (unrolled)
+    def call(  # noqa: PLR0915 (unrolled)
+        input: Any = ABSENT, other: Any = ABSENT, *, out: Any = None, **names: Any
+    ) -> Any:
+        if names:
+            names.setdefault("out", out)
+            return by_name(op, (input, other), names)
         if input.__class__ not in plain or other.__class__ not in plain:
             found = intercept(call, (input, other), {} if out is None else {"out": out})
             if found is not PASSED:
@@ -208,6 +225,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         )
         return t
 
+    call.__signature__ = OF_TWO  # type: ignore[attr-defined]
     return call
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import copyto
+from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import resized, sever
@@ -102,10 +103,14 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
     if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
+    if op.number_first and isinstance(inputs[0], NUMBERS):
+        return op.call(first_number(op, *inputs), inputs[1])
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
+        if value is ABSENT:
+            return by_name(op, inputs, params)
         if not isinstance(value, Tensor) and (value is not None or op.is_binary or not position):
             if op.is_binary and position and isinstance(value, NUMBERS):
                 return beyond(op, inputs[0], value, error)
@@ -113,9 +118,23 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
                 f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
                 f"{type(value).__name__}"
             ) from None
+    if not params.keys() <= set(op.params):
+        return by_name(op, inputs, params)  # which says that there is no such name
     if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):
         raise error
     explain(op, inputs, error)
+
+
+def first_number(op: Op, value: Any, other: Any) -> Tensor:
+    """A number before a tensor, as the tensor that arithmetic makes of one after it."""
+    if not isinstance(other, Tensor):  # two numbers, which have their own dtypes
+        return as_tensor(value, np.dtype(np.bool_))
+    like = other._array.dtype
+    if like.kind in "iu" and isinstance(value, INTEGERS) and not holds(like, value):
+        one = np.ones(1, like)
+        if op.forward(one, one).dtype.kind == "f":
+            return as_tensor(float(value), like)
+    return operand(value, like)
 
 
 def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
@@ -207,6 +226,8 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             "under no_grad()."
         )
     about_to_write(out)
+    if not any(isinstance(t, Tensor) and t._array.dtype.kind in "biu" for t in inputs):
+        check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
         room = resized(out, result._array.shape)
@@ -218,6 +239,16 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
     copyto(out._array, result._array, casting="unsafe")
     wrote(out, f"{function.__name__}(out=)")
     return out
+
+
+def check_places(result: Tensor, out: Tensor) -> None:
+    """Raise if a result that counts, or says where values are, goes into an out of other dtype."""
+    if result._array.dtype.kind in "iu" and out._array.dtype != result._array.dtype:
+        names = [dtypes.of_numpy(t._array.dtype).name for t in (result, out)]
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {C_NAMES.get(names[0], names[0])}, but got "
+            f"{C_NAMES.get(names[1], names[1])} instead. Give one of dtype retrograd.{names[0]}"
+        )
 
 
 def about_to_write(target: Tensor) -> None:
@@ -263,6 +294,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             f"type {LEGACY.get(names[1], names[1])}. Convert first: x = x.to(retrograd.{names[0]})"
         )
 
+
+C_NAMES = {"int64": "long int", "int32": "int", "float32": "float", "float64": "double"}
 
 LEGACY = {
     "bool": "Bool",

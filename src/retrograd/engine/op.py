@@ -115,6 +115,7 @@ class Op(Kind):
         node_name: str | None = None,
         members: Callable[[Op], dict[str, Any]] = no_members,
         batch: Any = "auto",
+        number_first: bool = False,
         doc: str = "",
     ) -> None:
         self.name, names, self.params, self.output_names = parse_signature(signature)
@@ -130,6 +131,7 @@ class Op(Kind):
         self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
+        self.number_first = number_first
         self.doc, self.members = doc, members
         if slope is not None:
             formulas = {self.inputs[0]: slope_formula(slope)}

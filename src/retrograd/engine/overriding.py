@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from .. import modes
 from ..locks import structure
 from . import native
+from .naming import otherwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -204,7 +205,13 @@ def _in_python(function: Any) -> Callable[..., Any]:
             found = intercept(call, args, kwargs)
             if found is not PASSED:
                 return found
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, AttributeError) as error:
+            again = otherwise(function, args, kwargs, error)
+            if again is None:
+                raise
+        return function(*again[0], **again[1])
 
     _wrappers.add(call)
     return call

@@ -18,6 +18,7 @@ from .dispatch import about_to_write, dispatch, known
 from .fitting import fit
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
+from .naming import otherwise
 from .op import ALONE, Example, Op, example
 from .record import STALE
 from .saved import saved_properties
@@ -55,6 +56,7 @@ native.bind(
     reals=reals,
     add=np.add,
     intercept=overriding.intercept,
+    otherwise=otherwise,
     passed=overriding.PASSED,
     overrides_nothing=overriding.overrides_nothing,
 )
@@ -82,6 +84,7 @@ def declare(
     node_name: str | None = None,
     on_reals: Callable[..., Any] | None = None,
     batch: Any = "auto",
+    number_first: bool = False,
     doc: str = "",
     **formulas: Callable[..., Any],
 ) -> Callable[..., Any]:
@@ -93,7 +96,8 @@ def declare(
     exists (by default for elementwise ops). `view` is True when the output shares the input's
     memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
     simpler forward that formulas may use where all values are real; it may return its input.
-    `batch` is the op's rule for many examples at once, None for one at a time.
+    `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
+    that the first of two inputs may be a number, too.
     """
     op = Op(
         signature,
@@ -114,6 +118,7 @@ def declare(
         node_name=node_name,
         members=saved_properties,
         batch=batch,
+        number_first=number_first,
         doc=doc,
     )
     if op.name in OPS:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine import overriding
 from . import stubs
-from .compat import saved_names
+from .compat import argument_orders, saved_names
 from .core import structure
 from .random import inplace
 from .tensor import autograd_methods, operators, pickling

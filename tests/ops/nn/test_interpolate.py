@@ -1,5 +1,7 @@
 """Interpolation, attention and sampled softmax: what the reference calls do not cover."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,35 @@ def image(*shape):
 def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_an_antialiased_image_feels_a_pixel_only_where_it_has_a_weight(mode, value):
+    plain = rg.arange(64.0).reshape(1, 1, 8, 8)
+    x = plain.clone()
+    x[0, 0, 0, 0] = value
+    settings = {"size": (4, 4), "mode": mode, "antialias": True}
+    found = rg.nn.functional.interpolate(x, **settings)[0, 0]
+    expected = rg.nn.functional.interpolate(plain, **settings)[0, 0]
+    near = {"bilinear": 1, "bicubic": 2, "lanczos": 3}[
+        mode
+    ]  # so many outputs of each row and column see the first entry
+    assert not found[:near, :near].isfinite().any()
+    assert found[near:].equal(expected[near:])
+    assert found[:, near:].equal(expected[:, near:])
+
+
+def test_a_cotangent_reaches_only_the_pixels_that_have_a_weight():
+    x = rg.ones(1, 1, 1, 8, requires_grad=True)
+    y = rg.nn.functional.interpolate(x, size=(1, 4), mode="bilinear", antialias=True)
+    y.backward(rg.tensor([math.inf, 0.0, 0.0, 0.0]).reshape(1, 1, 1, 4))
+    assert x.grad.flatten().tolist() == [math.inf] * 3 + [0.0] * 5
+
+
+def test_an_infinite_part_of_a_complex_image_leaves_the_other_part_alone():
+    x = rg.ones(1, 1, 1, 8, dtype=rg.complex64)
+    x.real[..., 0] = math.inf
+    y = rg.nn.functional.interpolate(x, size=(1, 4), mode="bilinear", antialias=True)
+    assert y.imag.tolist() == [[[[0.0] * 4]]]
+    assert y.real.flatten().tolist() == [math.inf, 1.0, 1.0, 1.0]

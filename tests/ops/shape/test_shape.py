@@ -172,3 +172,38 @@ def test_pieces_of_tensor_split_may_be_written(cut):
 def test_block_diag_takes_its_blocks_one_by_one():
     with pytest.raises(TypeError, match=r"expected Tensor as element 0, but got list.*\*blocks"):
         rg.block_diag([rg.ones(1)])
+
+
+EMPTY, WIDE = rg.zeros(0, 3), rg.zeros(2, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),  # of PyTorch
+    [
+        (EMPTY, (3, 1)),
+        (EMPTY.t(), (1, 3)),
+        (EMPTY.t()[None], (3, 1, 3)),
+        (EMPTY[:, ::2], (3, 2)),
+        (EMPTY[:, 0], (3,)),
+        (EMPTY.select(1, 0), (3,)),
+        (EMPTY.unbind(1)[0], (3,)),
+        (EMPTY.expand(2, 0, 3), (0, 3, 1)),
+        (rg.zeros(3, 0).t(), (1, 1)),
+        (rg.zeros(4, 0).split(2)[1], (1, 1)),
+        (WIDE.transpose(0, 1), (3, 3, 1)),
+        (WIDE.transpose(0, 2), (1, 3, 3)),
+        (WIDE.permute(2, 0, 1), (1, 3, 3)),
+        (rg.zeros(3, 4)[:, 0:0], (4, 1)),
+        (rg.zeros(3, 4).t()[0:0], (1, 4)),
+        (rg.zeros(3, 4)[1:1, ::2], (4, 2)),
+        (rg.zeros(3, 4).diagonal(4), (5,)),
+        (rg.zeros(3, 1).expand(3, 4)[0:0], (1, 0)),
+        (rg.zeros(2, 3, 4)[0:0].permute(2, 1, 0), (1, 4, 12)),
+        (rg.zeros(3, 4)[:, None], (4, 4, 1)),
+        (rg.zeros(3, 4).t()[:, :, None], (1, 4, 1)),
+        (rg.zeros(5)[::2][None], (6, 2)),
+        (rg.view_as_complex(rg.zeros(0, 2)), (1,)),
+    ],
+)
+def test_views_without_elements_have_the_strides_of_views_of_some(view, expected):
+    assert view.stride() == expected

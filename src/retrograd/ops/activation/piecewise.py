@@ -23,7 +23,7 @@ from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex, unsupported
+from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
 from ..elementwise.complex import by_parts
 from ..elementwise.trigonometry import tanh
 from ..random.factories import rand_like
@@ -118,7 +118,7 @@ def _relu_array(x: Any) -> Any:
     if kind in "fiuV":
         return np.maximum(x, 0)
     if kind == "b":
-        raise unsupported("relu", x.dtype)
+        raise RuntimeError("Boolean inputs not supported for relu. Convert first: x.float()")
     out = np.empty(x.shape, x.dtype)
     out.real, out.imag = np.maximum(x.real, 0), np.maximum(x.imag, 0)
     return out
@@ -137,7 +137,7 @@ _relu = declare(
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(0, x), elementwise, on each part of a complex number; slope 0 at 0.
 
-    Raises NotImplementedError for bool tensors. Source: PyTorch's `relu`.
+    Raises RuntimeError for bool tensors. Source: PyTorch's `relu`.
 
     >>> import retrograd as rg
     >>> rg.relu(rg.tensor([-1.0, 2.0]))
@@ -147,13 +147,15 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _clip_array(input: Any, *, min_val: float, max_val: float) -> Any:
+    if input.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh. Convert first: x.float()")
     return np.clip(input, min_val, max_val).astype(input.dtype, copy=False)
 
 
 _hardtanh = activation(
     "hardtanh(input, *, min_val, max_val)",
     _clip_array,
-    "fiu",
+    "fiub",
     piecewise=True,
     input=lambda xp, g, input, min_val, max_val: xp.zero_where(
         g, ~((input > min_val) & (input < max_val))

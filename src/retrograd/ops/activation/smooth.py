@@ -16,7 +16,8 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import special as kernels
-from ..core.pointwise import SINGLE, floating, holds_complex, only, unary
+from ..core.pointwise import SINGLE, floating, holds_complex, only, unary, unsupported
+from ..elementwise.exp_log import log1p_array
 from ..elementwise.trigonometry import tanh
 
 __all__: list[str] = []
@@ -60,7 +61,7 @@ def _softplus_array(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.logaddexp(x, x.dtype.type(0))
     right = x.real > 0
-    return np.where(right, x, 0) + np.log1p(np.exp(np.where(right, -x, x)))
+    return np.where(right, x, 0) + log1p_array(np.exp(np.where(right, -x, x)))
 
 
 _logsigmoid = activation(
@@ -226,7 +227,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second.
 
-    Raises RuntimeError where that size is odd. Source: PyTorch's `glu`.
+    Raises RuntimeError where that size is odd, NotImplementedError for integers. Source: PyTorch's
+    `glu`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.glu(rg.tensor([1.0, 0.0]))
@@ -244,5 +246,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}"
         )
+    if input._array.dtype.kind in "biu":
+        raise unsupported("glu", input._array.dtype)
     value, gate = input.chunk(2, dim)
     return value * sigmoid(gate)  # type: ignore[no-any-return]

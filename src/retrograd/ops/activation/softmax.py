@@ -11,7 +11,6 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ..core.arguments import renamed
 from ..core.dims import wrap_dim, wrap_dims
 from ..reduction.sum_prod import DIMS, add_up, converted, legacy
 
@@ -96,7 +95,6 @@ def logsumexp(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
 
@@ -108,8 +106,6 @@ def logsumexp(
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
-    if names:
-        return renamed(logsumexp, locals())
     if dim is None:
         raise TypeError(
             'logsumexp() missing 1 required positional arguments: "dim". For all elements: '
@@ -127,7 +123,7 @@ def along(input: Tensor, dim: int) -> tuple[int, ...]:
 
 
 def softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Exponentials divided by their sum along `dim`, of the input's shape.
 
@@ -139,15 +135,13 @@ def softmax(
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    if names:
-        return renamed(softmax, locals())
     if out is not None:
         return write_out(softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
     return _softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
 
 
 def log_softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, **names: Any
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Logarithm of `softmax`, computed without leaving the logarithms; arguments as there.
 
@@ -155,8 +149,6 @@ def log_softmax(
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """
-    if names:
-        return renamed(log_softmax, locals())
     if out is not None:
         return write_out(log_softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
     return _log_softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]

@@ -1,46 +1,16 @@
-"""Arguments beside a function's own: NumPy's names for them, and `out=`.
-
-1. PyTorch takes `axis` for `dim`, `keepdims`, `x2`. A function that does so collects unexpected
-   keywords in `**names` and, if there are any, calls itself again with the names that it knows
-   (`renamed`). So a call with PyTorch's own names pays for nothing but an empty dictionary.
-2. `write_value` and `write_each` serve `out=` where the result is at hand, or there are several.
-"""
+"""`out=` for functions whose result is at hand, or that have several results."""
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ...engine.dispatch import write_out
+from ...engine.dispatch import check_places, write_out
 from ...engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__: list[str] = []
-
-R = TypeVar("R")
-
-ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
-
-
-def renamed(function: Callable[..., R], given: dict[str, Any]) -> R:
-    """Call `function` again, with NumPy's names replaced; `given` are its locals on entry.
-
-    Raises TypeError for a keyword that is no such name, and for an argument given twice.
-    """
-    arguments = dict(given)
-    for name, value in arguments.pop("names").items():
-        own = ALIASES.get(name)
-        if own not in arguments:
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{name}'")
-        if arguments[own] is not inspect.signature(function).parameters[own].default:
-            raise TypeError(
-                f"{function.__name__}() got multiple values for argument '{own}': '{name}' is "
-                "another name for it"
-            )
-        arguments[own] = value
-    return function(**arguments)
 
 
 def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
@@ -51,6 +21,13 @@ def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
 
     result.__name__ = name
     return write_out(result, out, (value,), {})  # type: ignore[no-any-return]
+
+
+def dtype_for(input: Tensor, dtype: Any, out: Any) -> Any:
+    """The dtype in which a sum or product is made: that of `out` where none was given."""
+    if dtype is not None or not isinstance(out, Tensor):
+        return dtype
+    return None if input.dtype.is_complex and not out.dtype.is_complex else out.dtype
 
 
 def check_outs(name: str, outs: Any, number: int) -> None:
@@ -74,6 +51,8 @@ def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: 
         nonlocal found
         found = function(*inputs, **params)
         check_outs(first.__name__, outs, len(found))
+        for value, out in zip(found[1:], outs[1:], strict=True):
+            check_places(value, out)
         return found[0]
 
     first.__name__ = function.__name__

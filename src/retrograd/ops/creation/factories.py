@@ -70,11 +70,19 @@ def sized(given: Any, size: Any, name: str) -> tuple[int, ...]:
 
 
 def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> Any:
-    """`make(shape, target)`; OutOfMemoryError where the memory cannot be had."""
+    """`make(shape, target)`; OutOfMemoryError where the memory cannot be had.
+
+    RuntimeError where the number of its bytes has more than 63 bits.
+    """
+    needed = math.prod(shape) * target.itemsize
+    if needed >= 2**63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)}: no memory holds "
+            f"{needed} bytes"
+        )
     try:
         return make(shape, target)
     except (MemoryError, ValueError):
-        needed = math.prod(shape) * target.itemsize
         raise OutOfMemoryError(
             f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
             f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
@@ -248,7 +256,9 @@ def eye(
         if value.__index__() < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
     target = target_of(dtype, out, dtypes.default_numpy(), "eye")
-    return deliver(np.eye(n, m, dtype=target), requires_grad, out, eye)
+    shape = (n.__index__(), (n if m is None else m).__index__())
+    array = allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
+    return deliver(array, requires_grad, out, eye)
 
 
 def number(value: Any, function: str, name: str) -> Any:
@@ -327,9 +337,17 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
         for bound in (first, last, by):
             if not -(2**63) <= bound < 2**63:
                 raise RuntimeError(dtypes.OVERFLOW.format(dtype="int64", value=bound))
-        return np.arange(first, last, by, dtype=np.int64).astype(target, copy=False)
-    size = math.ceil((last - first) / by)
-    return (first + by * np.arange(size, dtype=np.float64)).astype(target)
+        size = max(0, -((first - last) // by))
+
+        def make(shape: Any, target: Any) -> Any:
+            return np.arange(first, last, by, dtype=np.int64).astype(target, copy=False)
+    else:
+        size = math.ceil((last - first) / by)
+
+        def make(shape: Any, target: Any) -> Any:
+            return (first + by * np.arange(size, dtype=np.float64)).astype(target)
+
+    return allocate(make, (size,), target)
 
 
 def between(start: Any, end: Any, steps: Any, name: str) -> Any:
@@ -346,8 +364,12 @@ def between(start: Any, end: Any, steps: Any, name: str) -> Any:
     first, last = number(start, name, "start"), number(end, name, "end")
     if steps <= 1:
         return np.full(steps, first, np.result_type(type(first), np.float64))
-    by, index = (last - first) / (steps - 1), np.arange(steps)
-    return np.where(index < steps // 2, first + by * index, last - by * (steps - 1 - index))
+
+    def make(shape: tuple[int, ...], target: Any) -> Any:
+        by, index = (last - first) / (steps - 1), np.arange(*shape)
+        return np.where(index < steps // 2, first + by * index, last - by * (steps - 1 - index))
+
+    return allocate(make, (steps,), np.dtype(np.float64))
 
 
 def spacing_dtype(start: Any, end: Any, dtype: Any, out: Any, name: str) -> Any:

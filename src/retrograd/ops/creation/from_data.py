@@ -409,11 +409,17 @@ def frombuffer(
 
 
 def fill_value(value: Any, target: np.dtype[Any] | None) -> Any:
-    """A number as a 0-d array, of its own dtype if `target` is None; RuntimeError on overflow."""
+    """A number as a 0-d array, of its own dtype if `target` is None.
+
+    Raises RuntimeError for a number that the dtype does not hold, OverflowError for an integer that
+    64 bits do not hold, where the dtype is one of integers.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if target is None:
         target = natural_dtype(value)
+    if target.kind in "iu" and isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError(f"int too big to convert: {value} does not fit into 64 bits")
     kind = target.kind
     most = 2**64 if target == np.uint64 else 2**63
     wide = kind in "iu" and isinstance(value, int) and not -(2**63) <= value < most

@@ -40,6 +40,7 @@ mul = declare(
     other=lambda xp, g, input: g * xp.conj(input),
     linear="input | other",
     elementwise=True,
+    number_first=True,
     examples=PAIRS,
     doc="""Product, elementwise.
 
@@ -60,6 +61,7 @@ _add = declare(
     other=lambda xp, g: g,
     linear="input, other",
     elementwise=True,
+    number_first=True,
     examples=PAIRS,
 )
 
@@ -71,6 +73,7 @@ _sub = declare(
     other=lambda xp, g: -g,
     linear="input, other",
     elementwise=True,
+    number_first=True,
     examples=PAIRS,
 )
 
@@ -88,6 +91,7 @@ _div = declare(
     input=lambda xp, g, other: g / xp.conj(other),
     other=lambda xp, g, input, other: -g * xp.conj((input / other) / other),
     elementwise=True,
+    number_first=True,
     examples=PAIRS,
     domain=(0.5, 2.0),
 )
@@ -118,6 +122,7 @@ _floor_div = declare(
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: xp.zeros_like(g),
     elementwise=True,
+    number_first=True,
     complex=False,
     examples=PAIRS,
     domain=(0.5, 4.0),
@@ -129,6 +134,7 @@ _trunc_div = declare(
     input=lambda xp, g: xp.zeros_like(g),
     other=lambda xp, g: xp.zeros_like(g),
     elementwise=True,
+    number_first=True,
     complex=False,
     examples=PAIRS,
     domain=(0.5, 4.0),

@@ -212,6 +212,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise RuntimeError(NO_BOUND)
     tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
     for bound in (min, max):
+        if isinstance(bound, complex):
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {bound}. A bound is "
+                "real; that of a complex tensor holds for both of its parts"
+            )
         if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if tensors and any(isinstance(t, Tensor) and holds_complex(t) for t in (input, min, max)):

@@ -457,7 +457,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"Tensor must have a last dimension of size 2, but its shape is {list(array.shape)}"
         )
-    if array.strides[-1] != array.itemsize:
+    if array.size and array.strides[-1] != array.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1: call contiguous()")
     if any(stride % (2 * array.itemsize) for stride in array.strides[:-1]):
         raise RuntimeError(

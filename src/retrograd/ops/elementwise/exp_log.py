@@ -103,9 +103,23 @@ log10 = unary(
     domain=(0.5, 3.0),
 )
 
+
+def log1p_array(x: Any) -> Any:
+    """log(1 + x); where a complex x is small, NumPy's loses as many digits as x has zeros."""
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    re, im = x.real, x.imag
+    out = np.array(x)
+    out.real += 1
+    out = np.asarray(np.log(out))
+    small = np.abs(x) < 0.5
+    out.real = np.where(small, np.log1p(re * (re + 2) + im * im) / 2, out.real)
+    return out
+
+
 log1p = unary(
     "log1p",
-    floating(np.log1p),
+    floating(log1p_array),
     "log(1 + x), exact for small x.",
     ("[0.0, 1.0]", "[0.0000, 0.6931]"),
     input=lambda xp, g, input: g / (xp.conj(input) + 1.0),
@@ -150,7 +164,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
         return np.logaddexp(x, y)
     swap = x.real < y.real
     high, low = np.where(swap, y, x), np.where(swap, x, y)
-    return high + np.log1p(np.exp(low - high))
+    return high + log1p_array(np.exp(low - high))
 
 
 def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:

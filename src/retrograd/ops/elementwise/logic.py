@@ -65,6 +65,7 @@ def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> A
         only(name, kinds, function),
         elementwise=True,
         complex=False,
+        number_first=True,
         examples=BITS,
         doc=doc,
     )

@@ -194,6 +194,7 @@ remainder = binary(
     input=lambda xp, g: g,
     other=lambda xp, g, input, other: -(g * xp.floor_div(input, other)),
     complex=False,
+    number_first=True,
     domain=(1.1, 1.9),
     node_name="RemainderBackward1",
 )
@@ -221,6 +222,8 @@ def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Ten
     >>> rg.floor_divide(rg.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """
+    if not isinstance(input, Tensor):
+        input = operand(input, other._array.dtype)
     other = operand(other, input._array.dtype)
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "c" in kinds or kinds == {"b"}:

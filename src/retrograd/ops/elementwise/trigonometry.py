@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ..core.pointwise import SINGLE, binary, floating, only, unary
+from ..core.pointwise import SINGLE, binary, floating, holds_complex, only, unary
 
 __all__ = [
     "acos",
@@ -66,13 +66,31 @@ tan = unary(
     domain=(-1.2, 1.2),
 )
 
+
+def _asin_slope(x: Any) -> Any:
+    if x.dtype.kind == "c":  # the product of its factors may overflow, that of their roots does not
+        return 1.0 / (np.sqrt(1.0 - x) * np.sqrt(1.0 + x))
+    return 1.0 / np.sqrt((1.0 - x) * (1.0 + x))
+
+
+declare(
+    "asin_slope(input)",
+    floating(_asin_slope),
+    slope=lambda xp, input, out: input * out * out * out,
+    elementwise=True,
+    inplace=False,
+    examples=SINGLE,
+    domain=(-0.8, 0.8),
+    doc="""1 / sqrt(1 - input^2) from its factors: near 1 and -1 the square loses all digits.""",
+)
+
 asin = arcsin = unary(
     "asin",
     floating(np.arcsin),
     "Inverse sine; slope inf at 1 and -1, NaN beyond for real input.",
     ("[0.0, 1.0]", "[0.0000, 1.5708]"),
     ["arcsin"],
-    slope=lambda xp, input: xp.rsqrt(1.0 - input * input),
+    slope=lambda xp, input: xp.asin_slope(input),
     domain=(-0.8, 0.8),
 )
 
@@ -82,9 +100,17 @@ acos = arccos = unary(
     "Inverse cosine; slope -inf at 1 and -1, NaN beyond for real input.",
     ("[0.0, 1.0]", "[1.5708, 0.0000]"),
     ["arccos"],
-    slope=lambda xp, input: -xp.rsqrt(1.0 - input * input),
+    slope=lambda xp, input: -xp.asin_slope(input),
     domain=(-0.8, 0.8),
 )
+
+
+def _atan_input(xp: Any, g: Any, input: Any) -> Any:
+    """g / (1 + input^2), from its factors where they are complex, as those may be near 0."""
+    if holds_complex(input):
+        return g / xp.conj(input - 1j) / xp.conj(input + 1j)
+    return g / (input * input + 1.0)
+
 
 atan = arctan = unary(
     "atan",
@@ -92,7 +118,7 @@ atan = arctan = unary(
     "Inverse tangent.",
     ("[0.0, 1.0]", "[0.0000, 0.7854]"),
     ["arctan"],
-    input=lambda xp, g, input: g / xp.conj(input * input + 1.0),
+    input=_atan_input,
     domain=(-0.8, 0.8),
 )
 
@@ -121,13 +147,20 @@ tanh = unary(
     domain=(-1.2, 1.2),
 )
 
+
+def _asinh_slope(xp: Any, input: Any) -> Any:
+    if holds_complex(input):
+        return xp.asin_slope(input * 1j)
+    return xp.rsqrt(input * input + 1.0)
+
+
 asinh = arcsinh = unary(
     "asinh",
     floating(np.arcsinh),
     "Inverse hyperbolic sine.",
     ("[0.0, 1.0]", "[0.0000, 0.8814]"),
     ["arcsinh"],
-    slope=lambda xp, input: xp.rsqrt(input * input + 1.0),
+    slope=_asinh_slope,
     domain=(-0.8, 0.8),
 )
 
@@ -148,7 +181,7 @@ atanh = arctanh = unary(
     "Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond for real input.",
     ("[0.0, 0.5]", "[0.0000, 0.5493]"),
     ["arctanh"],
-    input=lambda xp, g, input: g / xp.conj(1.0 - input * input),
+    input=lambda xp, g, input: g / xp.conj(1.0 - input) / xp.conj(1.0 + input),
     domain=(-0.8, 0.8),
 )
 
@@ -215,7 +248,8 @@ def _sinc_order(x: Any, order: int) -> Any:
     """The derivative of this order of sin(u) / u at u = pi x, by its series or by recurrence.
 
     f_n(u) = (sin(u + n pi/2) - n f_(n-1)(u)) / u loses digits for |u| below n, where the series
-    f_n(u) = sum of (-1)^k (2k)! / ((2k - n)! (2k + 1)!) u^(2k - n) loses none.
+    f_n(u) = sum of (-1)^k (2k)! / ((2k - n)! (2k + 1)!) u^(2k - n) loses none. What is far is
+    counted from the nearest integer before it is multiplied by pi, lest the zeros be missed.
     """
     u = x * math.pi
     near = np.abs(u) < order + 1
@@ -226,10 +260,20 @@ def _sinc_order(x: Any, order: int) -> Any:
         weight = (-1.0) ** k * math.perm(2 * k, order) / math.factorial(2 * k + 1)
         series = series * (v * v) + weight
     series = series * v ** (2 * first - order)
-    value = np.sin(far) / far
+    whole = np.rint(x.real)
+    sign = np.where(np.fmod(whole, 2) == 0, 1, -1).astype(whole.dtype)
+    value = sign * _sine(x - whole, 0) / far
     for n in range(1, order + 1):
-        value = (np.sin(far + n * (math.pi / 2)) - n * value) / far
+        value = (sign * _sine(x - whole, n) - n * value) / far
     return np.where(near, series, value)
+
+
+def _sine(x: Any, order: int) -> Any:
+    """The derivative of this order of sin(u) at u = pi x, where -1/2 <= x.real <= 1/2."""
+    if order % 2:  # the cosine, as the sine of what is missing to a right angle
+        x = 0.5 - np.where(x.real < 0, -x, x)
+    value = np.sin(x * math.pi)
+    return value if order % 4 < 2 else -value
 
 
 def _sinc_derivative(x: Any, *, order: int) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.tensor import Tensor, new_tensor
+from ...quiet import Quiet
 from ..creation.from_data import check_device, finish
 from .records import complex_transform, from_half, place_of, to_half
 
@@ -300,7 +301,8 @@ def fftfreq(
     >>> rg.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    steps = np.arange(_points(n))
+    n, d = _points(n, "fftfreq"), _spacing(d, "fftfreq")
+    steps = np.arange(n)
     steps -= n * (steps >= (n + 1) // 2)
     return _frequencies(steps, n * d, out, dtype, (device, requires_grad))
 
@@ -320,20 +322,36 @@ def rfftfreq(
     >>> rg.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _frequencies(np.arange(_points(n) // 2 + 1), n * d, out, dtype, (device, requires_grad))
+    n, d = _points(n, "rfftfreq"), _spacing(d, "rfftfreq")
+    return _frequencies(np.arange(n // 2 + 1), n * d, out, dtype, (device, requires_grad))
 
 
-def _points(n: int) -> int:
+def _spacing(d: Any, name: str) -> float:
+    """The distance of samples as a number; a 0-d tensor without history is one, too."""
+    if isinstance(d, Tensor) and d._node is None and not d._array.ndim:
+        d = d.item()
+    if not isinstance(d, (int, float)):
+        raise TypeError(f"fft_{name}(): argument 'd' must be float, not {type(d).__name__}")
+    return float(d)
+
+
+def _points(n: Any, name: str) -> int:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(
+            f"fft_{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}"
+        )
+    n = n.__index__()
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    return n
+    return n  # type: ignore[no-any-return]
 
 
 def _frequencies(steps: Any, span: float, out: Any, dtype: Any, made: tuple[Any, bool]) -> Tensor:
     device, requires_grad = made
     check_device(device)
     wanted = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
-    array = (steps * (1.0 / span if steps.size else 1.0)).astype(wanted)
+    with Quiet():  # a spacing of 0 gives infinite frequencies
+        array = (steps * (1.0 / np.float64(span) if steps.size else 1.0)).astype(wanted)
     if out is not None:
         return write_out(new_tensor, out, (array,), {})  # type: ignore[no-any-return]
     return finish(array, requires_grad)

@@ -12,7 +12,6 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from ..core import batching_index
-from ..core.arguments import renamed
 from ..core.dims import broadcast_shapes, normalize_dim
 from ..creation.from_data import NUMBERS, fill_value, filler
 from ..shape.basic_views import basic
@@ -189,7 +188,6 @@ def take_along_dim(
     dim: int | None = None,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
@@ -200,8 +198,6 @@ def take_along_dim(
     tensor([[2],
             [4]])
     """
-    if names:
-        return renamed(take_along_dim, locals())
     if out is not None:
         return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:

@@ -55,6 +55,8 @@ def contract(
     both = [label for label in a_labels if label in b_labels]
     batch = [label for label in both if label in keep]
     inner = [label for label in both if label not in keep]
+    if inner and all(n == 1 for label, n in zip(a_labels, a.shape, strict=True) if label in inner):
+        return contract(*dropped(a, a_labels, inner), *dropped(b, b_labels, inner), keep)
     left = [label for label in a_labels if label not in both]
     right = [label for label in b_labels if label not in both]
     labels = [*batch, *left, *right]
@@ -73,6 +75,14 @@ def contract(
     b = grouped(arranged(b, b_labels, [*batch, *inner, *right]), len(batch), len(inner), len(right))
     product = matmul(a, b)
     return (product if tuple(product.shape) == tuple(shape) else product.reshape(shape)), labels
+
+
+def dropped(
+    t: Tensor, labels: Sequence[Label], gone: Collection[Label]
+) -> tuple[Tensor, list[Label]]:
+    """`t` without its dimensions of size 1 called `gone`: nothing is summed, so dtypes promote."""
+    left = [(label, n) for label, n in zip(labels, t.shape, strict=True) if label not in gone]
+    return t.reshape([n for _, n in left]), [label for label, _ in left]
 
 
 def padded(t: Tensor, ndim: int) -> Tensor:
@@ -99,7 +109,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
 
     `dims` is a number n (the last n of `a` with the first n of `b`, in order) or a pair of lists of
     dimensions. The result has the other dimensions of `a`, then those of `b`. Raises RuntimeError
-    where sizes differ. Source: PyTorch's `tensordot`.
+    where sizes or dtypes differ. Source: PyTorch's `tensordot`.
 
     >>> import retrograd as rg
     >>> rg.tensordot(rg.ones(2, 3, 4), rg.ones(4, 3), dims=([1, 2], [1, 0]))
@@ -107,6 +117,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
     """
     if out is not None:
         return write_out(tensordot, out, (a, b), {"dims": dims})  # type: ignore[no-any-return]
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"tensordot(): both inputs should have same dtype, but have {a.dtype} and {b.dtype}. "
+            "Convert one of them first, such as a.to(b.dtype)"
+        )
     first, second = paired_dims(a, b, dims)
     a_labels: list[Label] = list(range(a.ndim))
     b_labels: list[Label] = list(range(a.ndim, a.ndim + b.ndim))

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, new_tensor
-from .elementwise import reduced, reduction_of, squared_distance
+from ..creation.from_data import filler
+from .elementwise import check_tensors, reduced, reduction_of, squared_distance
 
 __all__ = ["gaussian_nll_loss", "kl_div", "poisson_nll_loss"]
 
@@ -66,6 +67,7 @@ def poisson_nll_loss(
     tensor(1.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("poisson_nll_loss", input=input, target=target)
     rate, log_rate = (input.exp(), input) if log_input else (input, (input + eps).log())
     loss = rate - target * log_rate
     if full:
@@ -106,6 +108,8 @@ def gaussian_nll_loss(
         elif sizes[:-1] != found[:-1] or found[-1:] != (1,):
             raise ValueError("var is of incorrect size")
     reduction = reduction_of(reduction)
+    if not isinstance(target, Tensor):
+        target = filler(target, input._array.dtype)
     if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.

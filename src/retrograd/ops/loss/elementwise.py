@@ -408,6 +408,7 @@ def soft_margin_loss(
     tensor(0.6931)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("soft_margin_loss", input=input, target=target)
     product = -target * input
     zeros = new_tensor(np.zeros_like(product._array))
     return reduced(_bce_with_logits(product, zeros), reduction)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...engine.tensor import Tensor
 from ..core.dims import broadcast_shapes
-from .elementwise import reduced, reduction_of
+from .elementwise import check_tensors, reduced, reduction_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,7 @@ def hinge_embedding_loss(
     tensor(0.5000)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    check_tensors("hinge_embedding_loss", input=input, target=target)
     apart = (margin - input).clamp_min(0.0).where(target != 1, 0.0)
     return reduced(apart + input.where(target != -1, 0.0), reduction)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from .adaptive_pool import adaptive_avg_pool
 
@@ -157,8 +158,8 @@ def interpolate(
         return adaptive_avg_pool("interpolate", len(sizes), input, sizes)
     for dim, (n, scale) in enumerate(zip(sizes, scales, strict=True), 2):
         if antialias:
-            weights = _smoothing(shape[dim], n, scale, mode, bool(align_corners))
-            input = _mixed(input, dim, weights)
+            matrix = _smoothing(shape[dim], n, scale, mode, bool(align_corners))
+            input = banded(input, dim=dim, matrix=matrix)
         else:
             places = _places(shape[dim], n, scale, mode, bool(align_corners))
             input = _read(input, dim, places)
@@ -248,10 +249,37 @@ def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, A
     return tuple([math.floor(n * f) for n, f in zip(shape, values, strict=True)]), values
 
 
-def _mixed(input: Tensor, dim: int, weights: Any) -> Tensor:
-    """`input` with the matrix `weights`, (output entries, input entries), applied along `dim`."""
-    matrix = new_tensor(weights.astype(dtypes.real_of(input._array.dtype)))
-    return (input.transpose(dim, -1) @ matrix.transpose(0, 1)).transpose(dim, -1)  # type: ignore[no-any-return]
+def _banded(input: Any, *, dim: int, matrix: Any) -> Any:
+    kind = input.dtype
+    if kind.kind == "c":  # an infinite part would make NaN of the other one
+        parts = [_banded(part, dim=dim, matrix=matrix) for part in (input.real, input.imag)]
+        out = np.empty(parts[0].shape, kind)
+        out.real, out.imag = parts
+        return out
+    wide = np.moveaxis(input if kind.itemsize > 2 else input.astype(np.float32), dim, 0)
+    out = np.zeros((len(matrix), *wide.shape[1:]), wide.dtype)
+    present = matrix != 0
+    first, count = present.argmax(1), matrix.shape[1] - present[:, ::-1].argmax(1)
+    for step in range((count - first).max(initial=0)):
+        tap = np.minimum(first + step, matrix.shape[1] - 1)
+        rows = np.flatnonzero((first + step < count) & present[np.arange(len(tap)), tap])
+        weights = matrix[rows, tap[rows]].astype(wide.dtype)
+        out[rows] += wide[tap[rows]] * weights.reshape(-1, *[1] * (wide.ndim - 1))
+    return np.moveaxis(out, 0, dim).astype(kind, copy=False)
+
+
+banded = declare(
+    "banded(input, *, dim, matrix)",
+    _banded,
+    input=lambda xp, g, dim, matrix: xp.banded(g, dim=dim, matrix=matrix.T),
+    linear="input",
+    examples=[
+        example("3x4", dim=1, matrix=np.array([[0.5, 0.25, 0, 0], [0, 0.5, 0, 2.0]])),
+        example("2x3", dim=0, matrix=np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])),
+    ],
+    doc="""A matrix whose entries lie in a band, applied along a dimension; its zeros touch nothing:
+    an infinite value is seen only where it has a weight.""",
+)
 
 
 def _smoothing(found: int, n: int, scale: float | None, mode: str, align_corners: bool) -> Any:

@@ -14,6 +14,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ..core.pointwise import legacy_name
 from .normalization_records import native_batch_norm, native_layer_norm
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
             continue
         if dtypes.real_of(t._array.dtype) != width:
             raise RuntimeError(
-                f"mixed dtype (CPU): expect parameter to have scalar type of {input.dtype}, but got"
-                f" {t.dtype}"
+                "mixed dtype (CPU): expect parameter to have scalar type of "
+                f"{legacy_name(input._array.dtype)}, but got {legacy_name(t._array.dtype)}"
             )
 
 
@@ -157,7 +158,7 @@ def batch_norm(
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     _check_channels(channels, running_mean=running_mean, running_var=running_var,
                     weight=weight, bias=bias)  # fmt: skip
-    _check_width(input, weight, bias)
+    _check_width(input, weight, bias, running_mean, running_var)
     if not training:
         return _with_running(input, running_mean, running_var, weight, bias, eps)
     dim = (0, *range(2, len(shape)))

@@ -9,6 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import LEGACY, check_broadcast
 from ...engine.tensor import Tensor, new_tensor
+from ...quiet import Quiet
 from ..tensor.inspection import check_tensor
 from .factories import declare_drawn
 from .generator import Generator, chosen
@@ -37,10 +38,12 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
                 f"{LEGACY.get(found, found)}"
             )
     check_broadcast(count._array.shape, prob._array.shape, "binomial")
-    trials, p = np.broadcast_arrays(count._array.astype(np.float64), prob._array.astype(np.float64))
-    known = ~(np.isnan(trials) | np.isnan(p))
-    whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
-    chance = np.where(known, np.clip(p, 0, 1), 0)
-    values = chosen(generator, "binomial").call("binomial", whole, chance)
-    array = np.where(known, values, np.nan).astype(count._array.dtype)
+    with Quiet():
+        counts, chances = count._array.astype(np.float64), prob._array.astype(np.float64)
+        trials, p = np.broadcast_arrays(counts, chances)
+        known = ~(np.isnan(trials) | np.isnan(p))
+        whole = np.where(known, np.clip(trials, 0, 2.0**62), 0).astype(np.int64)
+        chance = np.where(known, np.clip(p, 0, 1), 0)
+        values = chosen(generator, "binomial").call("binomial", whole, chance)
+        array = np.where(known, values, np.nan).astype(count._array.dtype)
     return _drawn(count.expand(array.shape), new_tensor(array))  # type: ignore[no-any-return]

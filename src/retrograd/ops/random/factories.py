@@ -16,6 +16,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..creation.factories import deliver, shape_of, sized, target_of
 from ..creation.from_data import check_device
+from ..creation.memory_format import in_format
 from ..tensor.inspection import check_tensor
 from .generator import (
     Generator,
@@ -246,6 +247,12 @@ def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
     return {"size": tuple(input.shape), "dtype": input.dtype if dtype is None else dtype}
 
 
+def _finished(made: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
+    if memory_format is not None:
+        made = in_format(made, memory_format, "rand_like")
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
 def rand_like(
     input: Tensor,
     *,
@@ -253,6 +260,7 @@ def rand_like(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """`rand` with the shape and, unless one is given, the dtype of `input`.
 
@@ -262,7 +270,8 @@ def rand_like(
     (retrograd.Size([2, 3]), True)
     """
     like = _like(input, dtype, "rand_like")
-    return rand(generator=generator, device=device, requires_grad=requires_grad, **like)
+    made = rand(generator=generator, device=device, **like)
+    return _finished(made, requires_grad, memory_format)
 
 
 def randn_like(
@@ -272,6 +281,7 @@ def randn_like(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """`randn` with the shape and, unless one is given, the dtype of `input`.
 
@@ -281,7 +291,8 @@ def randn_like(
     (retrograd.Size([2, 3]), retrograd.float64)
     """
     like = _like(input, dtype, "randn_like")
-    return randn(generator=generator, device=device, requires_grad=requires_grad, **like)
+    made = randn(generator=generator, device=device, **like)
+    return _finished(made, requires_grad, memory_format)
 
 
 def randint_like(
@@ -293,6 +304,7 @@ def randint_like(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """`randint([low,] high)` with the shape and, unless one is given, the dtype of `input`.
 
@@ -302,15 +314,8 @@ def randint_like(
     (retrograd.Size([2, 3]), True)
     """
     like = _like(input, dtype, "randint_like")
-    return randint(
-        *bounds,
-        low=low,
-        high=high,
-        generator=generator,
-        device=device,
-        requires_grad=requires_grad,
-        **like,
-    )
+    made = randint(*bounds, low=low, high=high, generator=generator, device=device, **like)
+    return _finished(made, requires_grad, memory_format)
 
 
 def check_std(std: Any) -> None:

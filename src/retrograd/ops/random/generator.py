@@ -52,7 +52,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self._device = make_device(device)
+        self._device = make_device("cpu" if device is None else device)
         self._lock = new_lock()
         self._seed = FIRST_SEED
         self._stream: Any = None

@@ -9,7 +9,6 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core import batching
-from ..core.arguments import renamed
 from ..core.dims import wrap_dim
 from .extrema import check_elements, ordered
 
@@ -59,7 +58,6 @@ def argmax(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The index of the first largest element, in C order or along `dim`; int64.
 
@@ -71,8 +69,6 @@ def argmax(
     >>> rg.argmax(x), rg.argmax(x, dim=0)
     (tensor(1), tensor([1, 0]))
     """
-    if names:
-        return renamed(argmax, locals())
     return _arg("argmax", input, dim, keepdim, out)  # type: ignore[no-any-return]
 
 
@@ -82,7 +78,6 @@ def argmin(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The index of the first smallest element, in C order or along `dim`; like `argmax`.
 
@@ -90,8 +85,6 @@ def argmin(
     >>> rg.argmin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
     tensor([0, 1])
     """
-    if names:
-        return renamed(argmin, locals())
     return _arg("argmin", input, dim, keepdim, out)  # type: ignore[no-any-return]
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
+from ...engine.dispatch import check_places, write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core import batching, return_types
-from ..core.arguments import check_outs, renamed, write_each
+from ..core.arguments import check_outs, write_each
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from ..indexing.take_along import pick
@@ -262,7 +262,9 @@ def write_pair(name: str, input: Tensor, dims: Any, keepdim: bool, out: Any) -> 
 
     def part(index: int) -> Any:
         def compute(t: Tensor) -> Any:
-            return _along[name](t, dim=dims, keepdim=keepdim)[index]
+            found = _along[name](t, dim=dims, keepdim=keepdim)
+            check_places(found[1], out[1])
+            return found[index]
 
         compute.__name__ = name
         return write_out(compute, out[index], (input,), {})
@@ -289,7 +291,6 @@ def max(
     *,
     other: Tensor | None = None,
     out: Any = None,
-    **names: Any,
 ) -> Any:
     """The largest element; along `dim` a pair (values, indices); of two tensors `maximum`.
 
@@ -302,8 +303,6 @@ def max(
     >>> rg.max(x), rg.max(x, 0).indices
     (tensor(5.), tensor([1, 0]))
     """
-    if names:
-        return renamed(max, locals())
     return _max_or_min("max", recorded.maximum, input, dim, keepdim, other, out)
 
 
@@ -314,7 +313,6 @@ def min(
     *,
     other: Tensor | None = None,
     out: Any = None,
-    **names: Any,
 ) -> Any:
     """The smallest element; along `dim` a pair (values, indices); of two tensors `minimum`.
 
@@ -324,8 +322,6 @@ def min(
     >>> rg.min(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
     tensor([1., 2.])
     """
-    if names:
-        return renamed(min, locals())
     return _max_or_min("min", recorded.minimum, input, dim, keepdim, other, out)
 
 
@@ -344,7 +340,6 @@ def amax(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The largest elements over `dim` (an int, a tuple, or all); equal ones share the cotangent.
 
@@ -354,8 +349,6 @@ def amax(
     >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([3., 5.])
     """
-    if names:
-        return renamed(amax, locals())
     return _amax_or_amin("amax", input, dim, keepdim, out)  # type: ignore[no-any-return]
 
 
@@ -365,7 +358,6 @@ def amin(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The smallest elements over `dim`; like `amax`.
 
@@ -373,13 +365,11 @@ def amin(
     >>> rg.amin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
-    if names:
-        return renamed(amin, locals())
     return _amax_or_amin("amin", input, dim, keepdim, out)  # type: ignore[no-any-return]
 
 
 def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None, **names: Any
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
 ) -> Any:
     """The pair (`amin`, `amax`) over everything or one dimension, with the names min and max.
 
@@ -389,8 +379,6 @@ def aminmax(
     >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
     tensor(3.)
     """
-    if names:
-        return renamed(aminmax, locals())
     if out is not None:
         return write_each(aminmax, out, input, dim=dim, keepdim=keepdim)
     if dim is not None:
@@ -412,9 +400,7 @@ def refuse_out(name: str, out: Any) -> None:
         )
 
 
-def median(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
-) -> Any:
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median, the lower one of an even number; along `dim` a pair (values, indices).
 
     NaN if an element is NaN. Over everything, elements that equal the median share the cotangent;
@@ -425,8 +411,6 @@ def median(
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
-    if names:
-        return renamed(median, locals())
     if dim is not None:
         return _pair("median", input, dim, keepdim, out)
     refuse_out("median", out)
@@ -434,7 +418,7 @@ def median(
 
 
 def nanmedian(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None, **names: Any
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Any:
     """`median` of the elements that are not NaN.
 
@@ -442,17 +426,13 @@ def nanmedian(
     >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
-    if names:
-        return renamed(nanmedian, locals())
     if dim is not None:
         return _pair("nanmedian", input, dim, keepdim, out)
     refuse_out("nanmedian", out)
     return _full["nanmedian"](input)
 
 
-def mode(
-    input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
-) -> Any:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The commonest element along `dim`, the smallest of several: a pair (values, indices).
 
     The index is that of its last occurrence, which gets the cotangent. Source: PyTorch's `mode`.
@@ -463,8 +443,6 @@ def mode(
     values=tensor(1),
     indices=tensor(4))
     """
-    if names:
-        return renamed(mode, locals())
     return _pair("mode", input, dim, keepdim, out)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, method, new_tensor
-from ..core.arguments import renamed
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
 from ..sorting.sort import sort
@@ -32,7 +31,6 @@ def quantile(
     *,
     interpolation: str = "linear",
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The `q`-quantiles of all elements or along `dim`, for `q` from 0 to 1: rank q * (n - 1).
 
@@ -46,8 +44,6 @@ def quantile(
     >>> rg.quantile(rg.tensor([0.0, 10.0, 20.0]), rg.tensor([0.25, 0.5]))
     tensor([ 5., 10.])
     """
-    if names:
-        return renamed(quantile, locals())
     if out is not None:
         params = {"interpolation": interpolation}
         return write_out(quantile, out, (input, q, dim, keepdim), params)  # type: ignore[no-any-return]
@@ -62,7 +58,6 @@ def nanquantile(
     *,
     interpolation: str = "linear",
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`quantile` of the elements that are not NaN; NaN where there are no others.
 
@@ -72,8 +67,6 @@ def nanquantile(
     >>> rg.nanquantile(rg.tensor([0.0, float("nan"), 20.0]), 0.5)
     tensor(10.)
     """
-    if names:
-        return renamed(nanquantile, locals())
     if out is not None:
         params = {"interpolation": interpolation}
         return write_out(nanquantile, out, (input, q, dim, keepdim), params)  # type: ignore[no-any-return]

@@ -22,7 +22,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core import batching, return_types
-from ..core.arguments import renamed, write_each
+from ..core.arguments import dtype_for, write_each
 from ..core.dims import rank, wrap_dim
 from .sum_prod import converted, legacy
 
@@ -216,7 +216,7 @@ _logcumsumexp_op = declare(
 
 
 def cumsum(
-    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **names: Any
+    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """Sums of the elements up to each one along `dim`, of the input's shape.
 
@@ -227,16 +227,14 @@ def cumsum(
     >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
-    if names:
-        return renamed(cumsum, locals())
     if out is not None:
-        return write_out(cumsum, out, (input, dim), {"dtype": dtype})  # type: ignore[no-any-return]
+        return write_out(cumsum, out, (input, dim), {"dtype": dtype_for(input, dtype, out)})  # type: ignore[no-any-return]
     at = wrap_dim(input, dim)
     return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)  # type: ignore[no-any-return]
 
 
 def cumprod(
-    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **names: Any
+    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """Products of the elements up to each one along `dim`, of the input's shape; like `cumsum`.
 
@@ -246,17 +244,13 @@ def cumprod(
     >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
-    if names:
-        return renamed(cumprod, locals())
     if out is not None:
-        return write_out(cumprod, out, (input, dim), {"dtype": dtype})  # type: ignore[no-any-return]
+        return write_out(cumprod, out, (input, dim), {"dtype": dtype_for(input, dtype, out)})  # type: ignore[no-any-return]
     at = wrap_dim(input, dim)
     return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)  # type: ignore[no-any-return]
 
 
-def logcumsumexp(
-    input: Tensor, dim: Any = None, *, out: Tensor | None = None, **names: Any
-) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 
     Real, or complex with the principal imaginary part. Raises NotImplementedError for integers.
@@ -266,8 +260,6 @@ def logcumsumexp(
     >>> rg.logcumsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
-    if names:
-        return renamed(logcumsumexp, locals())
     if out is not None:
         return write_out(logcumsumexp, out, (input, dim), {})  # type: ignore[no-any-return]
     return _logcumsumexp_op(input, dim=wrap_dim(input, dim))  # type: ignore[no-any-return]
@@ -307,7 +299,7 @@ _running = {
 }
 
 
-def cummax(input: Tensor, dim: Any = None, *, out: Any = None, **names: Any) -> Any:
+def cummax(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where: a pair (values, indices).
 
     Of equal elements the latest is named, and gets the cotangent; NaN counts as largest. Raises
@@ -317,22 +309,18 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None, **names: Any) -> 
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])
     """
-    if names:
-        return renamed(cummax, locals())
     if out is not None:
         return write_each(cummax, out, input, dim)
     return return_types.cummax(*_running["cummax"](input, dim=wrap_dim(input, dim)))
 
 
-def cummin(input: Tensor, dim: Any = None, *, out: Any = None, **names: Any) -> Any:
+def cummin(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
     """The smallest element up to each one along `dim`, and where; like `cummax`.
 
     >>> import retrograd as rg
     >>> rg.cummin(rg.tensor([2.0, 3.0, 1.0]), 0).indices
     tensor([0, 0, 2])
     """
-    if names:
-        return renamed(cummin, locals())
     if out is not None:
         return write_each(cummin, out, input, dim)
     return return_types.cummin(*_running["cummin"](input, dim=wrap_dim(input, dim)))
@@ -355,7 +343,6 @@ def diff(
     append: Tensor | None = None,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Differences of neighbours along `dim`, taken `n` times; each time one element fewer.
 
@@ -366,8 +353,6 @@ def diff(
     >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
-    if names:
-        return renamed(diff, locals())
     if out is not None:
         params = {"prepend": prepend, "append": append}
         return write_out(diff, out, (input, n, dim), params)  # type: ignore[no-any-return]
@@ -401,9 +386,7 @@ def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, int]:
     return (after + before) * (right - left) / 2, at
 
 
-def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1, **names: Any
-) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Integral along `dim` by the trapezoidal rule, with sample points `x` or spacing `dx` (1).
 
     `x` has the shape of `y`, or one dimension. Source: PyTorch's `trapezoid`.
@@ -412,14 +395,12 @@ def trapezoid(
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)
     """
-    if names:
-        return renamed(trapezoid, locals())
     areas, at = strips(y, x, dx, dim)
     return areas.sum(at)  # type: ignore[no-any-return]
 
 
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1, **names: Any
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
     """The integrals up to each sample but the first; arguments as for `trapezoid`.
 
@@ -427,8 +408,6 @@ def cumulative_trapezoid(
     >>> rg.cumulative_trapezoid(rg.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    if names:
-        return renamed(cumulative_trapezoid, locals())
     areas, at = strips(y, x, dx, dim)
     return cumsum(areas, at)
 

@@ -19,7 +19,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels import sums
 from ..core import batching
-from ..core.arguments import renamed
+from ..core.arguments import dtype_for
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.structure import SMALL
 
@@ -184,7 +184,6 @@ def sum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Sum of all elements, or over the dimensions `dim` (an int or a tuple of them).
 
@@ -198,12 +197,10 @@ def sum(
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
-    if names:
-        return renamed(sum, locals())
     if dim is None and dtype is None and not keepdim and out is None:
         return _sum(input)  # type: ignore[no-any-return]
     if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
         return write_out(sum, out, (input,), params)  # type: ignore[no-any-return]
     if dtype is None:
         return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -218,7 +215,6 @@ def mean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
@@ -230,8 +226,6 @@ def mean(
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
-    if names:
-        return renamed(mean, locals())
     if dim is None and dtype is None and not keepdim and out is None:
         return _mean(input)  # type: ignore[no-any-return]
     if out is not None:
@@ -249,7 +243,6 @@ def nansum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
 
@@ -259,10 +252,8 @@ def nansum(
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
-    if names:
-        return renamed(nansum, locals())
     if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
         return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
     total = _nansum_dim_op(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
     return converted(total, dtype)  # type: ignore[no-any-return]
@@ -275,7 +266,6 @@ def nanmean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 
@@ -285,8 +275,6 @@ def nanmean(
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
-    if names:
-        return renamed(nanmean, locals())
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(nanmean, out, (input,), params)  # type: ignore[no-any-return]
@@ -345,7 +333,6 @@ def prod(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Product of all elements, or along one dimension `dim`.
 
@@ -358,10 +345,8 @@ def prod(
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
     """
-    if names:
-        return renamed(prod, locals())
     if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
+        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
         return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
     if dim is None:
         return converted(_prod(converted(input, dtype)), dtype)  # type: ignore[no-any-return]
@@ -398,7 +383,6 @@ def any(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
@@ -408,8 +392,6 @@ def any(
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
-    if names:
-        return renamed(any, locals())
     if out is not None:
         return write_out(any, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -421,7 +403,6 @@ def all(
     keepdim: bool = False,
     *,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 
@@ -431,8 +412,6 @@ def all(
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
-    if names:
-        return renamed(all, locals())
     if out is not None:
         return write_out(all, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
@@ -443,7 +422,7 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(input, dim)
 
 
-def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
 
     Source: PyTorch's `count_nonzero`.
@@ -452,8 +431,6 @@ def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
-    if names:
-        return renamed(count_nonzero, locals())
     return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
 
 

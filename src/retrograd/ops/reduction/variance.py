@@ -7,6 +7,7 @@ its own derivatives, since `div_or_zero` is closed under differentiation.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ..core.arguments import renamed
 from ..core.dims import wrap_dims
 from .sum_prod import DIMS, add_up, count, legacy, mean
 
@@ -105,6 +105,19 @@ _std_op = declare(
 )
 
 
+FEW = (
+    "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+    "factor (input numel divided by output numel)."
+)
+
+
+def _check_freedom(name: str, input: Tensor, dims: tuple[int, ...], correction: float) -> None:
+    """Warn where the sum of squares is divided by 0."""
+    shape = input._array.shape
+    if math.prod([shape[d] for d in dims]) <= correction:
+        warnings.warn(FEW.format(name=name), UserWarning, stacklevel=3)
+
+
 def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     """`dim` and the correction; a bool in the place of `dim` is the old `unbiased`."""
     if isinstance(dim, bool):
@@ -122,7 +135,6 @@ def var(
     *,
     correction: float | None = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
 
@@ -134,15 +146,13 @@ def var(
     >>> rg.var(x), rg.var(x, correction=0)
     (tensor(1.), tensor(0.6667))
     """
-    if names:
-        return renamed(var, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
         return write_out(var, out, (input,), params)  # type: ignore[no-any-return]
-    return _var_op(  # type: ignore[no-any-return]
-        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
-    )
+    dims = wrap_dims(input, dim)
+    _check_freedom("var", input, dims, correction)
+    return _var_op(input, dim=dims, correction=correction, keepdim=keepdim)  # type: ignore[no-any-return]
 
 
 def std(
@@ -153,7 +163,6 @@ def std(
     *,
     correction: float | None = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Standard deviation, the square root of `var`; arguments and errors as there.
 
@@ -163,15 +172,13 @@ def std(
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    if names:
-        return renamed(std, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     if out is not None:
         params = {"dim": dim, "keepdim": keepdim, "correction": correction}
         return write_out(std, out, (input,), params)  # type: ignore[no-any-return]
-    return _std_op(  # type: ignore[no-any-return]
-        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
-    )
+    dims = wrap_dims(input, dim)
+    _check_freedom("std", input, dims, correction)
+    return _std_op(input, dim=dims, correction=correction, keepdim=keepdim)  # type: ignore[no-any-return]
 
 
 def var_mean(
@@ -181,7 +188,6 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`) with the same arguments.
 
@@ -189,10 +195,10 @@ def var_mean(
     >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    if names:
-        return renamed(var_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
-    spread = var(input, dim, keepdim=keepdim, correction=correction)
+    dims = wrap_dims(input, dim)
+    _check_freedom("var_mean", input, dims, correction)
+    spread = _var_op(input, dim=dims, correction=correction, keepdim=keepdim)
     return spread, mean(input, dim, keepdim)
 
 
@@ -203,7 +209,6 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`) with the same arguments.
 
@@ -211,10 +216,10 @@ def std_mean(
     >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    if names:
-        return renamed(std_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
-    spread = std(input, dim, keepdim=keepdim, correction=correction)
+    dims = wrap_dims(input, dim)
+    _check_freedom("std_mean", input, dims, correction)
+    spread = _std_op(input, dim=dims, correction=correction, keepdim=keepdim)
     return spread, mean(input, dim, keepdim)
 
 

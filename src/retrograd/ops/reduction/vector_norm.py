@@ -18,7 +18,6 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
-from ..core.arguments import renamed
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from .sum_prod import add_up, converted, legacy
@@ -115,7 +114,6 @@ def vector_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
 
@@ -129,8 +127,6 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
-    if names:
-        return renamed(vector_norm, locals())
     if out is not None:
         params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
         return write_out(vector_norm, out, (x,), params)  # type: ignore[no-any-return]
@@ -229,6 +225,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))
     tensor(5.)
     """
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"dist(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
+        )
     return vector_norm(recorded.sub(input, other), p)
 
 

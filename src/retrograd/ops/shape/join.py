@@ -13,7 +13,6 @@ from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core import batching
-from ..core.arguments import renamed
 from ..core.dims import integers, normalize_dim
 from ..indexing.index import index_select
 from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
@@ -122,7 +121,7 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     return found
 
 
-def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors one after another along `dim`; all other sizes must agree.
 
     Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
@@ -132,8 +131,6 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) 
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if names:
-        return renamed(cat, locals())
     if out is not None:
         return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "cat")
@@ -169,31 +166,27 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
             )
 
 
-def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """`cat` under another name. Source: PyTorch's `concat`.
 
     >>> import retrograd as rg
     >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if names:
-        return renamed(concat, locals())
     return cat(tensors, dim, out=out)
 
 
-def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
 
     >>> import retrograd as rg
     >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if names:
-        return renamed(concatenate, locals())
     return cat(tensors, dim, out=out)
 
 
-def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors, all of one shape, along a new dimension at place `dim` of the result.
 
     Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
@@ -203,8 +196,6 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any
     tensor([[1, 3],
             [2, 4]])
     """
-    if names:
-        return renamed(stack, locals())
     if out is not None:
         return write_out(stack, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "stack")
@@ -349,7 +340,6 @@ def repeat_interleave(
     dim: int | None = None,
     *,
     output_size: int | None = None,
-    **names: Any,
 ) -> Tensor:
     """Each entry along `dim` several times in a row; of the flattened tensor where `dim` is None.
 
@@ -360,8 +350,6 @@ def repeat_interleave(
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
-    if names:
-        return renamed(repeat_interleave, locals())
     if repeats is None:
         counts = input._array
         return new_tensor(np.repeat(np.arange(counts.size), counts))

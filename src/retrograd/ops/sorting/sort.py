@@ -14,7 +14,7 @@ from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core import return_types
-from ..core.arguments import renamed, write_each
+from ..core.arguments import write_each
 from ..core.dims import rank, wrap_dim
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
@@ -133,7 +133,6 @@ def sort(
     *,
     stable: bool | None = None,
     out: Any = None,
-    **names: Any,
 ) -> Any:
     """The elements in order along `dim`, and where each was: a pair (values, indices).
 
@@ -146,24 +145,18 @@ def sort(
     values=tensor([3., 2., 1.]),
     indices=tensor([0, 2, 1]))
     """
-    if names:
-        return renamed(sort, locals())
     if out is not None:
         return write_each(sort, out, input, dim, descending, stable=stable)
     return return_types.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
 
 
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: Any
-) -> Tensor:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices of `sort`. Source: PyTorch's `argsort`.
 
     >>> import retrograd as rg
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
-    if names:
-        return renamed(argsort, locals())
     return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)  # type: ignore[no-any-return]
 
 
@@ -187,7 +180,6 @@ def topk(
     sorted: bool = True,
     *,
     out: Any = None,
-    **names: Any,
 ) -> Any:
     """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
 
@@ -198,8 +190,6 @@ def topk(
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
-    if names:
-        return renamed(topk, locals())
     if out is not None:
         return write_each(topk, out, input, k, dim, largest, sorted)
     at = wrap_dim(input, dim)
@@ -212,7 +202,7 @@ def topk(
 
 
 def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
     """The `k`-th smallest element along `dim`, counted from 1: a pair (values, indices).
 
@@ -222,8 +212,6 @@ def kthvalue(
     >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-    if names:
-        return renamed(kthvalue, locals())
     if out is not None:
         return write_each(kthvalue, out, input, k, dim, keepdim)
     at = wrap_dim(input, dim)

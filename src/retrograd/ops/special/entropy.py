@@ -14,6 +14,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.pointwise import PAIRS, attach, floating, unary
 from ..elementwise.clamp_where import clamp
+from ..elementwise.exp_log import log1p_array
 from .erf_gamma import special
 from .incomplete_gamma import numbers_as_tensors
 
@@ -52,7 +53,7 @@ _xlogy = declare(
 
 _xlog1py = declare(
     "xlog1py(input, other)",
-    floating(lambda x, y: _zero_product(x, y, np.log1p)),
+    floating(lambda x, y: _zero_product(x, y, log1p_array)),
     input=lambda xp, g, input, other: xp.zero_where(
         g * xp.conj(xp.log1p(other)), xp.at_zero_product(input, other, edge=-1.0)
     ),

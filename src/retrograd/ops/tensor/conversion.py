@@ -35,6 +35,7 @@ def to(
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: Any = None,
+    tensor: Tensor | None = None,
 ) -> Tensor:
     """The tensor with another dtype or device: `to(dtype)`, `to(device, dtype)`, `to(other)`.
 
@@ -48,6 +49,8 @@ def to(
     retrograd.complex128
     """
     flags: list[Any] = []
+    if tensor is not None:
+        args = (tensor, *args)
     for place, value in enumerate(args):
         if isinstance(value, Tensor) and place == 0:
             dtype = value.dtype

@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.tensor import Size, Tensor, device, has_tangent, method
 from ...kernels.memory import address, memory
+from ...kernels.memory import strided as view_of
 from ..creation import memory_format as formats
 
 if TYPE_CHECKING:
@@ -115,17 +116,29 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """The steps in memory, in elements, along each dimension or along `dim`.
 
     Along a dimension of size 1, in which nobody steps, it is the extent of the next one, as in
-    PyTorch; those of a tensor without elements are as if it were contiguous.
+    PyTorch. Those of a tensor without elements are as if it were contiguous, or a view of such.
     """
     array = self._array
+    if not array.size and not any(array.strides) and self._view_of is not None:
+        base = self._view_of.base._array
+        array = view_of(base, base.shape, [base.itemsize * n for n in steps(base)])
+        for op, params, output in self._view_of.path:
+            made = op.forward(array, **params)
+            array = made if output is None else made[output]
+    found = steps(array)
+    return found if dim is None else found[_place(self, dim)]
+
+
+def steps(array: Any) -> tuple[int, ...]:
+    """The strides of an array in elements, where NumPy gives 0 for those that nobody needs."""
     found: list[int] = []
     extent = 1
+    bare = not array.size and not any(array.strides)
     for size, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
-        unknown = not array.size or (size == 1 and step == 0)
+        unknown = bare or (size == 1 and step == 0)
         found.append(extent if unknown else step // array.itemsize)
         extent = max(size, 1) * found[-1]
-    found.reverse()
-    return tuple(found) if dim is None else found[_place(self, dim)]
+    return tuple(reversed(found))
 
 
 def storage_offset(self: Tensor) -> int:

@@ -1,0 +1,132 @@
+"""Arguments by other names and in older orders, which PyTorch takes beside its own.
+
+NOTE [Other names]
+1. NumPy's names stand for PyTorch's, and for what is one argument here those of its several there:
+   `ALIASES` says which.
+2. A function that had its arguments in another order once, as `add(input, alpha, other)`, still
+   takes them in that order, with a warning: `ORDERS`, which the families of ops fill.
+3. Nobody looks for either before a call has failed to fit the signature of what was called. So the
+   usual calls pay nothing; and a function that has begun to run is never run again.
+4. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
+
+This module knows no tensor and no op.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+__all__ = ["ABSENT", "ALIASES", "ORDERS", "by_name", "otherwise"]
+
+ABSENT: Any = object()  # an input that the caller of an op was not given by position
+
+ALIASES = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "x1": "input",
+    "x2": "other",
+    "input": "A",
+    "split_size": "split_size_or_sections",
+    "sections": "indices_or_sections",
+    "indices": "indices_or_sections",
+}
+
+ORDERS: dict[str, tuple[str, ...]] = {}  # older orders, as "input, alpha, other", by function
+NUMBERS = ("alpha", "beta", "value")  # those of their arguments that are no tensors
+
+DEPRECATED = (
+    "This overload of {name} is deprecated: {name}({order}). Write the numbers by name: "
+    "{name}({names})"
+)
+
+OF_TENSORS = {"_array", "_node", "dim", "dtype", "ndim", "numel", "shape", "size"}
+
+
+def otherwise(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call that has failed as the function takes them; None if it took them.
+
+    Raises TypeError where an argument that should be a tensor is the cause of the error.
+    """
+    signature = inspect.signature(function)
+    if fits(signature, args, kwargs):
+        check_tensors(function, signature, signature.bind(*args, **kwargs).arguments, error)
+        return None
+    own = {}
+    for key, value in kwargs.items():
+        name = ALIASES.get(key, key)
+        own[name if key not in signature.parameters and name in signature.parameters else key] = (
+            value
+        )
+    if len(own) < len(kwargs):  # two names of one argument
+        return None
+    if fits(signature, args, own):
+        return args, own
+    for order in ORDERS.get(function.__name__.rstrip("_"), ()):
+        names = order.split(", ")
+        given = dict(zip(names, args, strict=False))
+        if len(args) <= len(names) and given.keys().isdisjoint(own):
+            given |= own
+            if given.keys() >= set(names) and in_order(given, names):
+                shown = [name for name in names if name not in NUMBERS]
+                shown += [f"{name}={given[name]!r}" for name in names if name in NUMBERS]
+                name = function.__name__
+                text = DEPRECATED.format(name=name, order=order, names=", ".join(shown))
+                warnings.warn(text, UserWarning, stacklevel=2)
+                return (given.pop("input"),), given
+    return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
+
+
+def fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function with this signature takes these arguments."""
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def in_order(given: dict[str, Any], names: list[str]) -> bool:
+    """Whether numbers stand where an older order has them, and only there."""
+    return all(isinstance(given[n], (int, float, complex)) == (n in NUMBERS) for n in names)
+
+
+def check_tensors(
+    function: Any, signature: inspect.Signature, arguments: dict[str, Any], error: Exception
+) -> None:
+    """Raise if the error is that an argument has not what every tensor has."""
+    parameters = signature.parameters
+    if isinstance(error, AttributeError):
+        for place, (name, value) in enumerate(arguments.items(), 1):
+            is_meant = error.name in OF_TENSORS or "Tensor" in str(parameters[name].annotation)
+            if value is error.obj and is_meant:
+                raise TypeError(
+                    f"{function.__name__}(): argument '{name}' (position {place}) must be Tensor, "
+                    f"not {type(value).__name__}"
+                ) from None
+
+
+def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """Call an op of one or two inputs, of which those that are ABSENT are among the keywords."""
+    names = ("input", "other")[: len(inputs)]
+    place = dict(zip(names, inputs, strict=True))
+    for name, value in given.items():
+        own = ALIASES.get(name, name)
+        if own not in place and own != "out":
+            raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
+        if place.get(own, ABSENT) is not ABSENT:
+            raise TypeError(f"{op.name}() got multiple values for argument '{own}'")
+        place[own] = value
+    missing = [f"'{name}'" for name in names if place[name] is ABSENT]
+    if missing:
+        plural = "s" if len(missing) > 1 else ""
+        raise TypeError(
+            f"{op.name}() missing {len(missing)} required positional argument{plural}: "
+            f"{' and '.join(missing)}"
+        )
+    return op.call(*[place.pop(name) for name in names], **place)

@@ -1,0 +1,226 @@
+"""What is refused, with PyTorch's type of error and key phrase, and what is not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import retrograd as rg
+
+F = rg.nn.functional
+X = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+V = rg.tensor([1.0, 2.0])
+B = rg.tensor([True, False])
+I = rg.tensor([1, 2])  # noqa: E741
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: rg.clamp(X, 1j), RuntimeError, "value cannot be converted to type double"),
+        (lambda: X.clone().clamp_(max=1j), RuntimeError, "converted to type double without"),
+        (lambda: rg.clamp_min(X, 1j), RuntimeError, "converted to type double without overflow"),
+        (lambda: rg.relu(B), RuntimeError, "Boolean inputs not supported for relu"),
+        (lambda: F.hardtanh(B), RuntimeError, "Bool inputs not supported for hardtanh"),
+        (lambda: F.relu6(B), RuntimeError, "Bool inputs not supported for hardtanh"),
+        (lambda: F.glu(I), NotImplementedError, "\"glu\" not implemented for 'Long'"),
+        (lambda: F.mse_loss(X, 2.0), TypeError, r"'target' \(position 2\) must be Tensor, not fl"),
+        (lambda: F.poisson_nll_loss(X, 1.0), TypeError, r"'target' \(position 2\) must be Tensor"),
+        (lambda: F.soft_margin_loss(X, 1.0), TypeError, r"'target' \(position 2\) must be Tensor"),
+        (lambda: F.hinge_embedding_loss(X, 1.0), TypeError, r"'target' \(position 2\) must be Ten"),
+        (lambda: F.kl_div(X, 1.0), TypeError, r"'target' \(position 2\) must be Tensor, not float"),
+        (lambda: rg.dist(X, 1.0), TypeError, r"'other' \(position 2\) must be Tensor, not float"),
+        (lambda: rg.arange(0, 2**62), RuntimeError, "Storage size calculation overflowed with siz"),
+        (lambda: rg.arange(0.0, 1e30), RuntimeError, "Storage size calculation overflowed"),
+        (lambda: rg.zeros(2**31, 2**33), RuntimeError, "Storage size calculation overflowed"),
+        (lambda: rg.eye(2**40), RuntimeError, "Storage size calculation overflowed with sizes"),
+        (lambda: rg.linspace(0, 1, 2**60), RuntimeError, "Storage size calculation overflowed"),
+        (lambda: rg.full((2,), 2**64), OverflowError, "int too big to convert"),
+        (lambda: I.clone().fill_(2**64), OverflowError, "int too big to convert"),
+        (lambda: rg.full((2,), 2**63), RuntimeError, "value cannot be converted to type int64"),
+        (lambda: rg.full_like(I, -(2**64)), OverflowError, "int too big to convert"),
+        (lambda: F.batch_norm(X, V.double(), V.double()), RuntimeError, "expect parameter to have"),
+        (lambda: F.batch_norm(X, V, V.double()), RuntimeError, "mixed dtype .* type of Float"),
+        (
+            lambda: F.batch_norm(X, V.double(), V.double(), training=True),
+            RuntimeError,
+            "expect parameter to have scalar type of Float, but got Double",
+        ),
+        (lambda: F.batch_norm(X.double(), V, V), RuntimeError, r"mixed dtype \(CPU\)"),
+        (lambda: rg.fft.fftfreq(4, d=V), TypeError, "argument 'd' must be float, not Tensor"),
+        (lambda: rg.fft.rfftfreq(4, d=1j), TypeError, "argument 'd' must be float, not complex"),
+        (
+            lambda: rg.fft.fftfreq(4, d=rg.tensor(1.0, requires_grad=True)),
+            TypeError,
+            "fftfreq.*argument 'd' must be float, not Tensor",
+        ),
+        (lambda: rg.fft.fftfreq(4.5), TypeError, r"'n' \(position 1\) must be int, not float"),
+        (lambda: rg.tensordot(V, V.double(), 0), RuntimeError, "both inputs should have same dtyp"),
+        (
+            lambda: rg.einsum("ij,jk->ik", rg.ones(2, 2), rg.ones(2, 2).double()),
+            RuntimeError,
+            "expected m1 and m2 to have the same dtype",
+        ),
+    ],
+)
+def test_what_pytorch_refuses_is_refused(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_a_huge_size_that_64_bits_hold_is_out_of_memory():
+    with pytest.raises(rg.OutOfMemoryError, match="can't allocate memory: you tried to allocate"):
+        rg.zeros(2**58)
+
+
+def test_numbers_and_statistics_that_are_taken():
+    assert F.gaussian_nll_loss(X, 1.0, X).item() == pytest.approx(0.9076734)
+    half = F.batch_norm(X.half(), V, V)
+    assert half.dtype is rg.float16
+    assert rg.fft.fftfreq(4, d=rg.tensor(2.0)).tolist() == [0.0, 0.125, -0.25, -0.125]
+    assert rg.fft.fftfreq(rg.tensor(4), d=2.0).tolist() == [0.0, 0.125, -0.25, -0.125]
+    assert rg.fft.rfftfreq(4, d=0)[1:].tolist() == [math.inf, math.inf]
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ij,jk->ik", ((2, 1), (1, 3))),
+        ("i,i->", ((1,), (1,))),
+        ("bij,bjk->bik", ((2, 3, 1), (2, 1, 2))),
+    ],
+)
+def test_einsum_promotes_where_nothing_is_summed(equation, shapes):
+    a, b = (rg.rand(*shape) for shape in shapes)
+    found = rg.einsum(equation, a, b.double())
+    assert found.dtype is rg.float64
+    assert found.equal(rg.einsum(equation, a.double(), b.double()))
+
+
+# -- degrees of freedom ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+@pytest.mark.parametrize(("correction", "expected"), [(5, math.inf), (2, math.inf)])
+def test_no_degrees_of_freedom_give_infinity_with_a_warning(name, correction, expected):
+    with pytest.warns(UserWarning, match=rf"{name}\(\): degrees of freedom is <= 0"):
+        found = getattr(rg, name)(V, correction=correction)
+    assert (found[0] if name.endswith("mean") else found).item() == expected
+
+
+def test_one_element_has_no_variance_and_says_so():
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        assert rg.var(rg.ones(1)).isnan()
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        assert rg.ones(2, 0).std(1).isnan().all()
+    assert rg.var(rg.ones(1), correction=0).item() == 0.0
+    assert rg.var(rg.ones(0, 2), 1).shape == (0,)
+
+
+# -- out= ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian", "mode", "cummax", "cummin"])
+@pytest.mark.parametrize("dtype", [rg.float32, rg.int32])
+def test_indices_go_into_int64_alone_and_nothing_is_written_else(name, dtype):
+    values, indices = rg.zeros(2), rg.zeros(2, dtype=dtype)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got"):
+        getattr(rg, name)(X, 0, out=(values, indices))
+    assert (values == 0).all()
+    assert values._version == 0
+
+
+@pytest.mark.parametrize("name", ["sort", "topk", "kthvalue"])
+def test_indices_of_orders_go_into_int64_alone(name):
+    more = () if name == "sort" else (1,)
+    values = rg.zeros(2)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got"):
+        getattr(rg, name)(X, *more, out=(values, rg.zeros(2)))
+    assert (values == 0).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda out: rg.argmax(X, 1, out=out),
+        lambda out: rg.argmin(X, out=out),
+        lambda out: rg.nonzero(X, out=out),
+        lambda out: rg.searchsorted(V, X, out=out),
+        lambda out: rg.bucketize(X, V, out=out),
+        lambda out: rg.multinomial(V, 1, out=out),
+    ],
+)
+def test_places_go_into_int64_alone(call):
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got"):
+        call(rg.zeros(2))
+    assert call(rg.zeros(0, dtype=rg.int64)).dtype is rg.int64
+
+
+def test_sums_and_products_are_made_in_the_dtype_of_out():
+    out = rg.zeros(2, dtype=rg.int64)
+    assert rg.sum(X, 0, out=out).tolist() == [4, 6]
+    assert rg.prod(X, 0, out=out).tolist() == [3, 8]
+    assert rg.cumsum(V, 0, out=out).tolist() == [1, 3]
+    assert rg.cumprod(V, 0, out=out).tolist() == [1, 2]
+    exact = rg.sum(rg.tensor([1.0, 2.0**-30]), 0, out=rg.zeros((), dtype=rg.float64))
+    assert exact.item() == 1.0 + 2.0**-30
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Float"):
+        rg.sum(X + 1j, out=rg.zeros(()))
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def test_pieces_go_by_the_names_of_each_of_their_kinds():
+    for parts in (
+        X.split(split_size=1),
+        X.split(split_size=[1, 1]),
+        rg.tensor_split(X, sections=2),
+        X.tensor_split(indices=(1,)),
+        rg.vsplit(X, sections=2),
+        rg.vsplit(X, indices=(1,)),
+    ):
+        assert [part.tolist() for part in parts] == [[[1.0, 2.0]], [[3.0, 4.0]]]
+    assert X.hsplit(sections=2)[0].tolist() == [[1.0], [3.0]]
+
+
+def test_grad_takes_only_inputs_and_warns_that_it_ignores_it():
+    x = V.clone().requires_grad_()
+    (g,) = rg.autograd.grad((x * 2).sum(), x, None, None, False, True, None)
+    assert g.tolist() == [2.0, 2.0]
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        (g,) = rg.autograd.grad((x * 2).sum(), x, only_inputs=False)
+    assert g.tolist() == [2.0, 2.0]
+
+
+def test_to_takes_a_tensor_by_name_and_copies():
+    assert X.to(tensor=I).dtype is rg.int64
+    copy = X.to(copy=True)
+    assert copy is not X
+    assert copy.data_ptr() != X.data_ptr()
+
+
+def test_drawn_numbers_like_a_tensor_take_a_memory_format():
+    x = rg.zeros(2, 3, 4, 5)
+    for made in (
+        rg.rand_like(x, memory_format=rg.channels_last),
+        rg.randn_like(x, memory_format=rg.channels_last, requires_grad=True),
+        rg.randint_like(x, 3, memory_format=rg.channels_last),
+    ):
+        assert made.is_contiguous(memory_format=rg.channels_last)
+        assert made.is_leaf
+    assert rg.rand_like(x, requires_grad=True).requires_grad
+
+
+def test_a_generator_without_a_device_is_on_the_cpu():
+    assert rg.Generator(None).device == rg.Generator(device=None).device == rg.device("cpu")
+
+
+@pytest.mark.parametrize("mask", [True, rg.tensor(True)])
+def test_a_mask_without_dimensions_assigns_all_or_nothing(mask):
+    x = X.clone()
+    x[mask] = 5.0
+    assert (x == 5).all()
+    x[~mask if isinstance(mask, rg.Tensor) else False] = 7.0
+    assert (x == 5).all()
