@@ -344,8 +344,7 @@ def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
             history is not None and history.op is OUTPUT and history.edges[0] is node
         )
         if tensor is None or not own:
-            if history is None:
-                refuse_inference(tensor)
+            refuse_inference(tensor)
             values.append(tensor)
             histories.append(history)
             continue

@@ -20,7 +20,7 @@ from . import native
 from .dispatch import as_tensor, dispatch, known, write_out
 from .graph import Node, tick
 from .overriding import PASSED, UNASKED, intercept
-from .record import INFERENCE_SAVED, STALE, finish
+from .record import STALE, finish
 from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special or (edge is not None and edge.op is STALE):
+        if special.special or (edge is not None and (edge.op is STALE or special.inference_seen)):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -164,6 +164,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         left = input._node
         if (
             special.special
+            or special.inference_seen
             or (left is not None and left.op is STALE)
             or (right is not None and right.op is STALE)
         ):
@@ -194,10 +195,6 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             keep_input, keep_other, keep_out = keep
             if right is None:
                 other = as_tensor(other, x.dtype)
-                if other._inference and keep_other:
-                    raise RuntimeError(INFERENCE_SAVED)
-            elif left is None and input._inference and keep_input:
-                raise RuntimeError(INFERENCE_SAVED)
             input = input if keep_input else None
             other = other if keep_other else None
             if saves_out:

@@ -81,6 +81,7 @@ _bump = native.set_up(
     view=views.View,
     constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
     modes=vars(modes),
+    inference_seen=modes.inference_seen,
     state=modes.state,
     refused=STALE,
     output_kind=OUTPUT,
