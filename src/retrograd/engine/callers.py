@@ -122,7 +122,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     `dispatch` sees to what is not plain.
     """
     forward, special = op.forward, modes
-    promote, scalar_array = dtypes.promote, dtypes.scalar_array
+    promote, scalar_array = op.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
     nothing, pair = (None,) * len(op.saves), None

@@ -158,6 +158,7 @@ class Op(Kind):
         complex: bool = True,
         inplace: bool | None = None,
         node_name: str | None = None,
+        promote: Callable[..., Any] = dtypes.promote,
         batch: Any = "auto",
         doc: str = "",
     ) -> None:
@@ -171,6 +172,7 @@ class Op(Kind):
         self.slope, self.linear, self.tangent = slope, linear, tangent
         self.elementwise, self.view = elementwise, view
         self.exact = exact or elementwise
+        self.promote = promote
         self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
@@ -417,6 +419,7 @@ def declare(
     inplace: bool | None = None,
     node_name: str | None = None,
     on_reals: Callable[..., Any] | None = None,
+    promote: Callable[..., Any] = dtypes.promote,
     batch: Any = "auto",
     doc: str = "",
     **formulas: Callable[..., Any],
@@ -429,6 +432,7 @@ def declare(
     exists (by default for elementwise ops). `view` is True when the output shares the input's
     memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
     simpler forward that formulas may use where all values are real; it may return its input.
+    `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time.
     """
     op = Op(
@@ -447,6 +451,7 @@ def declare(
         complex=complex,
         inplace=inplace,
         node_name=node_name,
+        promote=promote,
         batch=batch,
         doc=doc,
     )
