@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.memory import in_rows
 from ..engine.dispatch import write_out
 from ..engine.inplace import in_place
 from ..engine.op import declare, example, recorded
@@ -159,7 +160,8 @@ cumprod_before = declare(
 def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = lines(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
-    return unlines(out, dim, input.shape, reverse)
+    out = unlines(out, dim, input.shape, reverse)
+    return out if reverse else in_rows(out)
 
 
 _cumsum_op = declare(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.memory import in_rows
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example, recorded
 from ..engine.tensor import Tensor, method
@@ -63,7 +64,7 @@ _logsumexp_op = declare(
 
 def _softmax(x: Any, *, dim: Any) -> Any:
     out = np.exp(floating(x, "softmax") - top(x, dim))
-    return np.true_divide(out, add_up(out, dim, True))
+    return in_rows(np.true_divide(out, add_up(out, dim, True)))
 
 
 _softmax_op = declare(
@@ -78,7 +79,7 @@ _softmax_op = declare(
 
 def _log_softmax(x: Any, *, dim: Any) -> Any:
     out = floating(x, "log_softmax") - top(x, dim)
-    return out - np.log(add_up(np.exp(out), dim, True))
+    return in_rows(out - np.log(add_up(np.exp(out), dim, True)))
 
 
 _log_softmax_op = declare(

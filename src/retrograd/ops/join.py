@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.memory import in_rows
 from ..engine.dispatch import write_out
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor
@@ -46,10 +47,10 @@ def is_legacy_empty(shape: tuple[int, ...]) -> bool:
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
-        return np.concatenate(tensors, dim)
+        return in_rows(np.concatenate(tensors, dim))
     dtype = dtypes.common(*tensors)
     kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
-    return np.concatenate(kept, dim) if kept else np.zeros(0, dtype)
+    return in_rows(np.concatenate(kept, dim)) if kept else np.zeros(0, dtype)
 
 
 def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:
@@ -84,7 +85,7 @@ def _stack(*tensors: Any, dim: int) -> Any:
         dtype = dtypes.common(*tensors)
         tensors = tuple([x.astype(dtype, copy=False) for x in tensors])
     place = (*[slice(None)] * dim, None)
-    return np.concatenate([x[place] for x in tensors], dim)
+    return in_rows(np.concatenate([x[place] for x in tensors], dim))
 
 
 _stack_op = declare(

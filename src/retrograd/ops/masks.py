@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.memory import in_rows
 from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method, new_tensor
@@ -18,7 +19,7 @@ __all__ = ["masked_fill", "masked_scatter"]
 
 
 def _masked_fill(input: Any, value: Any, mask: Any) -> Any:
-    return np.where(mask, value.astype(input.dtype), input)
+    return in_rows(np.where(mask, value.astype(input.dtype), input))
 
 
 _masked_fill_op = declare(
