@@ -42,6 +42,8 @@ ERRORS = {
     "nested_tensorlist": "empty list",
     "detached in-place": "detached",
     "cannot be saved for backward": "inference saved",
+    "a leaf Variable that requires grad is being used": "leaf written",
+    "Found dtype": "other dtype",
     "input_is_complex == grad_is_complex": "real part",
 }
 KINDS = (RuntimeError, IndexError, TypeError, ValueError, NameError)
