@@ -168,10 +168,19 @@ def transform_looks(program, d):
     return lost and "L.func." in program[d.statement]
 
 
-def hypot_reads_inputs(program, d):
-    """The derivative of `hypot` reads its inputs, PyTorch's the result, written unseen."""
+def reads_others(program, d):
+    """A value was overwritten unseen, and the derivative here reads another one."""
     text = " ".join(program)
-    return d.sort in ("numbers", "facts") and "hypot(" in text and ".data." in text
+    unseen = "hypot(" in text and ".data." in text
+    unseen |= "sgn" in text and "save_on_cpu()" in text
+    return unseen and d.sort in ("numbers", "facts")
+
+
+def view_of_expanded(program, d):
+    """The gradient of a view of an expanded leaf, which was written: PyTorch spreads it out."""
+    text = " ".join(program)
+    alike = d.sort == "numbers" and d.what.endswith(".grad") and d.ours[-1] == d.theirs[-1]
+    return alike and ".expand(" in text and "L.no_grad()" in text
 
 
 def flags(d):
@@ -183,8 +192,10 @@ def flags(d):
 
 
 def flags_of_views(program, d):
-    """What views say when the base comes to require grad, or no longer does."""
-    return bool(flags(d)) and "requires_grad" in " ".join(program)
+    """What views say and get when the base comes to require grad, or no longer does."""
+    lost = d.what.endswith(".grad") and d.theirs is None
+    set_later = any(re.fullmatch(r"(with .*: *)?v\d+\.requires_grad.*", s, re.S) for s in program)
+    return set_later and (lost or bool(flags(d)))
 
 
 def no_graph_of_zeros(program, d):
@@ -216,7 +227,8 @@ RULES = {
     out_dtype: "`out=` of another dtype that can hold the result",
     real_part: "a real value written into a part of a complex tensor",
     transform_looks: "transforms of views of no-grad blocks, in such blocks",
-    hypot_reads_inputs: "`hypot` whose result was changed through `.data`",
+    reads_others: "derivatives of `hypot` and `sgn` after unseen writes",
+    view_of_expanded: "the gradient of a view of an expanded leaf, after a write",
     flags_of_views: "views whose base comes to require grad, or no longer does",
     no_graph_of_zeros: "second derivatives of some piecewise linear layers",
 }
