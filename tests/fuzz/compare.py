@@ -71,10 +71,11 @@ def no_grad_view(program, d):
 def unneeded(program, d):
     """A root that leads to nothing wanted: PyTorch calls its hooks and retains its gradient."""
     asked = "inputs=" in program[d.statement] or "autograd.grad(" in program[d.statement]
-    retained = d.what.endswith(".grad") and d.ours is None
+    retained = d.what.endswith(".grad") and d.ours is None and "retain_grad()" in str(program)
+    retained &= "inputs=" in str(program) or "autograd.grad(" in str(program)
     hooked = d.what == "error" and (d.ours, d.theirs) == (None, "RuntimeError")
     hooked &= "register_hook(" in " ".join(program)
-    return asked and (retained or hooked or (d.what == "notes" and d.ours < d.theirs))
+    return retained or (asked and (hooked or (d.what == "notes" and d.ours < d.theirs)))
 
 
 def saves_less(program, d):
@@ -152,6 +153,11 @@ def view_counts_as_leaf(program, d):
     return "requires_grad" not in made and not re.search(rf"{name}\.requires_grad", str(program))
 
 
+def empty_pairs(program, d):
+    """The backward pass through `view_as_real` of no numbers fails in PyTorch."""
+    return (d.ours, d.theirs) == (None, "RuntimeError no pairs")
+
+
 def out_dtype(program, d):
     """Some functions of PyTorch want an `out` of exactly the dtype that they compute."""
     return (d.ours, d.theirs) == (None, "RuntimeError other dtype") and "out=" in " ".join(program)
@@ -171,9 +177,8 @@ def transform_looks(program, d):
 def reads_others(program, d):
     """A value was overwritten unseen, and the derivative here reads another one."""
     text = " ".join(program)
-    unseen = "hypot(" in text and ".data." in text
-    unseen |= "sgn" in text and "save_on_cpu()" in text
-    return unseen and d.sort in ("numbers", "facts")
+    unseen = ".data." in text or "save_on_cpu()" in text
+    return unseen and ("hypot(" in text or "sgn" in text) and d.sort in ("numbers", "facts")
 
 
 def view_of_expanded(program, d):
@@ -224,6 +229,7 @@ RULES = {
     nothing_arrives: "a node to which only None arrives",
     detached: "`y.detach_()` after `y` was saved",
     view_counts_as_leaf: "a view, written after its base came to have a history",
+    empty_pairs: "`view_as_real` of an empty tensor",
     out_dtype: "`out=` of another dtype that can hold the result",
     real_part: "a real value written into a part of a complex tensor",
     transform_looks: "transforms of views of no-grad blocks, in such blocks",
