@@ -44,6 +44,7 @@ ERRORS = {
     "cannot be saved for backward": "inference saved",
     "a leaf Variable that requires grad is being used": "leaf written",
     "Found dtype": "other dtype",
+    "indexing axis dim should be positive": "no elements",
     "must have a last dimension with stride 1": "no pairs",
     "input_is_complex == grad_is_complex": "real part",
 }
