@@ -146,6 +146,12 @@ def test_masks_alone_have_no_products_to_add():
     assert rg.tensor([1, 2]).addcmul(mask, mask).tolist() == [2, 2]
 
 
+def test_a_product_with_alpha_has_the_dtype_of_the_sum():
+    small = rg.tensor([254], dtype=rg.uint8)
+    assert rg.tensor([-2]).sub_(small, alpha=2).tolist() == [-510]
+    assert rg.tensor([-2]).add(small, alpha=2).tolist() == [506]
+
+
 @pytest.mark.parametrize("function", [rg.add, rg.sub, rg.rsub])
 def test_a_factor_alpha_is_no_saved_value_that_a_pass_frees(function):
     x, y = rg.ones(2, requires_grad=True), rg.ones(2, requires_grad=True)

@@ -13,7 +13,7 @@ from ..engine.inplace import in_place
 from ..engine.op import declare, example
 from ..engine.tensor import Tensor, method
 from .operators import attach_in_place, attach_operator
-from .structure import sum_to
+from .structure import cast, sum_to
 
 __all__ = [
     "add",
@@ -201,7 +201,11 @@ def scaled(input: Any, other: Any, alpha: Any, minus: bool = False) -> Any:
     check_alpha(alpha, dtype)
     if dtype == np.bool_:
         return other & bool(alpha)
-    return _scaled(other, factor=alpha) if isinstance(other, Tensor) else other * alpha
+    if not isinstance(other, Tensor):
+        return other * alpha
+    if other._array.dtype != dtype:  # first of all: the product of small integers would wrap around
+        other = cast(other, dtype=dtype)
+    return _scaled(other, factor=alpha)
 
 
 def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
