@@ -138,8 +138,7 @@ kept(PyObject *input, PyObject *array)
     if (!PyObject_TypeCheck(input, Tensor)) {
         return new_tensor(Py_NewRef(array));
     }
-    bool inference = SLOT(input, of_tensor.node) == Py_None && is_inference(input);
-    return inference ? NULL : Py_NewRef(input);
+    return is_inference(input) ? NULL : Py_NewRef(input);
 }
 
 /* A node with the next number; the references to `edges`, `saved`, `params` and `shape` are taken. */

@@ -36,12 +36,12 @@ enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf; /* NULL until then */
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *about_to_write, *numbers, *freed,
     *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python, *one,
-    *calm, *noted, *finish;
+    *calm, *noted, *finish, *inference_seen;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
     *wrote_all_in_python; /* NOTE [Twins] in native.py */
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
-static PyObject *text_special, *text_inference_seen, *text_is_inference, *text_cells;
+static PyObject *text_special, *text_is_inference, *text_cells;
 static PyObject *text_saved, *text_grad, *text_acquire, *text_release, *text_bump, *text_tensor,
     *text_lock, *text_array, *text_node, *writer;
 

@@ -52,7 +52,7 @@ count_writes(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     bool plain = PyDict_GetItemWithError(modes, text_special) == zero &&
-                 PyDict_GetItemWithError(modes, text_inference_seen) == Py_False;
+                 PyList_GET_SIZE(inference_seen) == 0;
     PyObject *number = tick(), *name, *value;
     PyObject *write = number == NULL ? NULL : PyTuple_Pack(2, number, args[2]);
     int failed = write == NULL ? -1 : 0;

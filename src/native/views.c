@@ -6,7 +6,7 @@
 static int
 is_inference(PyObject *tensor)
 {
-    if (PyDict_GetItemWithError(modes, text_inference_seen) != Py_True) {
+    if (PyList_GET_SIZE(inference_seen) == 0) {
         return false;
     }
     PyObject *found = PyObject_GetAttr(tensor, text_is_inference);

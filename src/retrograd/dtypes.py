@@ -253,7 +253,12 @@ def common(*arrays: Any) -> np.dtype[Any]:
 def promote(x: Any, y: Any) -> tuple[Any, Any]:
     """Two arrays cast to their common dtype."""
     target = common(x, y)
-    return x.astype(target, copy=False), y.astype(target, copy=False)
+    return converted(x, target), converted(y, target)
+
+
+def converted(x: Any, target: np.dtype[Any]) -> Any:
+    """An array in another dtype, in row-major order where it was expanded; itself if it has it."""
+    return x if x.dtype == target else x.astype(target, "C" if 0 in x.strides else "K")
 
 
 _scalars: dict[Any, Any] = {}

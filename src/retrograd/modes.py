@@ -30,7 +30,8 @@ __all__ = ["Changed", "State", "change", "restore", "special", "state", "transfo
 DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
 
 special: int = 0
-inference_seen = False  # whether any thread ever entered inference mode: if not, no tensor is one
+# Not empty once any thread entered inference mode: if it is, no tensor is one. C holds the list.
+inference_seen: list[bool] = []
 _lock = new_lock()
 
 
@@ -131,9 +132,8 @@ _defaults = vars(State)
 
 def change(**fields: Any) -> dict[str, Any]:
     """Set fields of the calling thread's state; return what they were, to be given back later."""
-    global inference_seen
-    if fields.get("inference"):
-        inference_seen = True
+    if fields.get("inference") and not inference_seen:
+        inference_seen.append(True)
     own = state.__dict__  # the calling thread's; reading each field through `state` is slow
     before = {name: own[name] if name in own else _defaults[name] for name in fields}
     try:

@@ -226,6 +226,37 @@ def test_a_view_written_inside_forward_belongs_to_the_function():
     assert f.grad_fn.__class__.__name__ == "FBackward"
 
 
+class Alias(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+@pytest.mark.parametrize("mode", [rg.no_grad, rg.inference_mode])
+def test_a_view_from_a_function_in_a_mode_without_recording_is_like_any_there(mode):
+    x = leaf(1)
+    for source in (x, x * 1):
+        with mode():
+            view = Alias.apply(source)
+        assert view.requires_grad
+        assert view.is_leaf
+        assert view.is_inference() is False
+
+
+def test_where_nothing_is_recorded_nobody_asks_for_a_lost_history():
+    x = leaf(1)
+    with rg.no_grad():
+        view = x[:]
+        view.add_(1)
+        assert Alias.apply(view).tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        Alias.apply(view)
+
+
 def test_a_view_from_a_function_is_lost_when_its_base_is_written():
     class Id(Function):
         @staticmethod

@@ -62,6 +62,36 @@ def test_leaves_made_under_no_grad_may_require_grad():
     assert x.is_leaf
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sin(),
+        lambda x: x * 2 * x,
+        lambda x: x * x,
+        lambda x: rg.nn.functional.linear(x, x),
+        lambda x: x.prod(0),
+        lambda x: Saves.apply(x),
+    ],
+)
+def test_an_inference_tensor_that_requires_grad_is_not_saved(call):
+    """Its writes are not counted: the gradient might be that of other values."""
+    with rg.inference_mode():
+        x = rg.ones(2, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        call(x)
+
+
+class Saves(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
 def test_inference_mode_leaves_nothing_that_could_join_a_graph():
     with rg.inference_mode():
         x = rg.ones(2)

@@ -524,3 +524,19 @@ def test_of_an_empty_batch_nothing_is_known_where_examples_run_by_themselves():
     ):
         choose(rg.ones(0, 2))
     assert vmap(rg.sin)(rg.ones(0, 2)).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        rg.func.grad(lambda x: x),
+        rg.func.jacfwd(lambda x: 3 * x),
+        lambda x: rg.func.vjp(lambda y: 2 * y, x)[1](rg.tensor(1.0))[0],
+        lambda x: rg.tensor(5.0),
+    ],
+)
+def test_no_two_examples_of_a_result_share_memory(function):
+    found = rg.vmap(function)(rg.tensor([1.0, 2.0]))
+    before = found.tolist()
+    found[1:].zero_()
+    assert found.tolist() == [before[0], 0.0]

@@ -7,13 +7,15 @@ with its row of docs/differences.md; what follows an explained difference is not
 
 from __future__ import annotations
 
+import math
+import re
 from typing import NamedTuple
 
 TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}  # of the others, FINE
 FINE = 1e-6
+DIGITS = 1e-3  # of sizes, which have four digits, relative to one
 
-
-SAVES_LESS = ("prod", "take", "gather", "index_copy_")
+SAVES_LESS = ("prod", "take", "gather", "index_copy_", "index_add_")
 
 
 class Difference(NamedTuple):
@@ -58,22 +60,27 @@ def refused_write(program, d):
 def no_grad_view(program, d):
     """A view of a leaf made under no_grad says that it requires grad, but PyTorch gives it none."""
     modes = ("L.no_grad()", "enabled(False)", "L.inference_mode()")
-    silent = any(mode in " ".join(program) for mode in modes)
+    text = " ".join(program)
+    silent = any(mode in text for mode in modes)
     lost = d.what == "error" and (d.ours, d.theirs) == (None, "RuntimeError")
     refused = lost and any(call in program[d.statement] for call in ("backward(", ".grad("))
-    return silent and (refused or (d.what.endswith(".grad") and d.theirs is None))
+    zeros = d.sort == "numbers" and d.theirs[-1] == 0 and "materialize_grads=True" in text
+    return silent and (refused or zeros or (d.what.endswith(".grad") and d.theirs is None))
 
 
 def unneeded(program, d):
     """A root that leads to nothing wanted: PyTorch calls its hooks and retains its gradient."""
     asked = "inputs=" in program[d.statement] or "autograd.grad(" in program[d.statement]
-    retained = d.what.endswith(".grad") and d.ours is None
-    return asked and (retained or (d.what == "notes" and d.ours < d.theirs))
+    retained = d.what.endswith(".grad") and d.ours is None and "retain_grad()" in str(program)
+    retained &= "inputs=" in str(program) or "autograd.grad(" in str(program)
+    hooked = d.what == "error" and (d.ours, d.theirs) == (None, "RuntimeError")
+    hooked &= "register_hook(" in " ".join(program)
+    return retained or (asked and (hooked or (d.what == "notes" and d.ours < d.theirs)))
 
 
 def saves_less(program, d):
     """These derivatives read a shape or less where PyTorch saves a tensor."""
-    found = (d.ours, d.theirs) == (None, "RuntimeError overwritten")
+    found = d.what == "error" and d.theirs == "RuntimeError overwritten"  # ours may fail later on
     less = found and any(f".{name}(" in " ".join(program) for name in SAVES_LESS)
     return less or (d.ours, d.theirs) == (None, "RuntimeError freed")
 
@@ -87,9 +94,17 @@ def gradient_layout(program, d):
 
 def copies_count(program, d):
     """`copy.copy` shares memory, and in Retrograd versions and inference mode as well."""
-    return "copy.copy(" in " ".join(program) and (
-        d.sort == "facts" or (d.ours, d.theirs) == ("RuntimeError overwritten", None)
+    text = " ".join(program)
+    found = (d.ours, d.theirs) if d.what == "error" else None
+    in_mode = found == (None, "RuntimeError") and "L.inference_mode()" in text
+    return "copy.copy(" in text and (
+        d.sort == "facts" or in_mode or found == ("RuntimeError overwritten", None)
     )
+
+
+def inference_leaf(program, d):
+    """Ops on inference tensors that require grad: PyTorch records none, so a gradient is lost."""
+    return (d.ours, d.theirs) == ("RuntimeError inference saved", None)
 
 
 def inference_alias(program, d):
@@ -99,13 +114,105 @@ def inference_alias(program, d):
 
 
 def data_replaced(program, d):
-    """`x.data = y` makes x no view any more, and is a write to x where x was saved."""
-    return d.what == "error" and ".data = " in " ".join(program)
+    """`x.data = y` makes x no view any more, is a write to x, and may give x another dtype."""
+    recast = (d.what == "note" or d.what.endswith(".grad")) and d.sort == "facts"
+    recast = recast and d.ours[-3].split()[0] != d.theirs[-3].split()[0]
+    return (d.what == "error" or recast) and ".data = " in " ".join(program)
 
 
 def no_gradients_to_clip(program, d):
     """PyTorch's clip_grad_value_ fails if there is no gradient."""
     return d.theirs == "RuntimeError empty list"
+
+
+def jacobian_copies(program, d):
+    """What Jacobians and Hessians save are copies, so nothing overwrites them."""
+    calls, text = ("L.func.jacrev(", "L.func.hessian("), " ".join(program)
+    found = (d.ours, d.theirs) == (None, "RuntimeError overwritten")
+    unseen = d.sort == "numbers" and ".data." in text and d.what.endswith(".grad")
+    return (found or unseen) and any(call in text for call in calls)
+
+
+def nothing_arrives(program, d):
+    """A node to which only None arrives: PyTorch reads what it saved all the same."""
+    found = (d.ours, d.theirs) == (None, "RuntimeError overwritten")
+    return found and "Both.apply(" in " ".join(program)
+
+
+def detached(program, d):
+    """PyTorch refuses a saved tensor that was detached in place."""
+    return (d.ours, d.theirs) == (None, "RuntimeError detached")
+
+
+def view_counts_as_leaf(program, d):
+    """PyTorch takes a view for a leaf until somebody asks for its new history."""
+    if (d.ours, d.theirs) != (None, "RuntimeError leaf written"):
+        return False
+    name = re.search(r"v\d+", program[d.statement])[0]
+    made = re.search(rf"\b{name} = .*", "\n".join(program))[0]
+    return "requires_grad" not in made and not re.search(rf"{name}\.requires_grad", str(program))
+
+
+def empty_pairs(program, d):
+    """The backward pass through `view_as_real` of no numbers fails in PyTorch."""
+    return (d.ours, d.theirs) == (None, "RuntimeError no pairs")
+
+
+def index_of_nothing(program, d):
+    """An index into a dimension of size 0 is out of range, as any index is that is too large."""
+    return (d.ours, d.theirs) == ("IndexError", "RuntimeError no elements")
+
+
+def out_dtype(program, d):
+    """Some functions of PyTorch want an `out` of exactly the dtype that they compute."""
+    return (d.ours, d.theirs) == (None, "RuntimeError other dtype") and "out=" in " ".join(program)
+
+
+def real_part(program, d):
+    """A real value written into a part of a complex tensor: PyTorch's backward pass fails."""
+    return (d.ours, d.theirs) == (None, "RuntimeError real part")
+
+
+def transform_looks(program, d):
+    """Transforms look at the history of their arguments, in no-grad blocks, too."""
+    lost = (d.ours, d.theirs) == ("RuntimeError no-grad view", None)
+    return lost and "L.func." in program[d.statement]
+
+
+def reads_others(program, d):
+    """A value was overwritten unseen, and the derivative here reads another one."""
+    text = " ".join(program)
+    unseen = ".data." in text or "save_on_cpu()" in text
+    return unseen and ("hypot(" in text or "sgn" in text) and d.sort in ("numbers", "facts")
+
+
+def view_of_expanded(program, d):
+    """The gradient of a view of an expanded leaf, which was written: PyTorch spreads it out."""
+    text = " ".join(program)
+    alike = d.sort == "numbers" and d.what.endswith(".grad") and d.ours[-1] == d.theirs[-1]
+    return alike and ".expand(" in text and "L.no_grad()" in text
+
+
+def flags(d):
+    """The flags by which two records of one tensor differ, if that is all."""
+    if d.sort != "facts":
+        return None
+    ours, theirs = (set(seen[-3].split()) for seen in (d.ours, d.theirs))
+    return ours ^ theirs if ours ^ theirs <= {"grad", "leaf"} else None
+
+
+def flags_of_views(program, d):
+    """What views say and get when the base comes to require grad, or no longer does."""
+    lost = d.what.endswith(".grad") and d.theirs is None
+    set_later = any(re.fullmatch(r"(with .*: *)?v\d+\.requires_grad.*", s, re.S) for s in program)
+    return set_later and (lost or bool(flags(d)))
+
+
+def no_graph_of_zeros(program, d):
+    """A derivative that is constant has no graph, in PyTorch one of zeros."""
+    text = " ".join(program)
+    found = flags(d) and "grad" in d.theirs[-3].split() and "create_graph=True" in text
+    return bool(found) and "leaky_relu(" in text
 
 
 # What explains a difference, and its row in docs/differences.md.
@@ -119,9 +226,23 @@ RULES = {
     saves_less: "what `prod`, `take`, `gather` and `index_copy` save",
     gradient_layout: "the layout of `.grad` in memory",
     copies_count: "`copy.copy(x)`",
+    inference_leaf: "ops on an inference tensor that requires grad",
     inference_alias: "`detach()` and `data` of inference tensors",
     data_replaced: "`x.data = y`",
     no_gradients_to_clip: "`clip_grad_value_` without gradients",
+    jacobian_copies: "what `jacrev` and `hessian` saved, overwritten afterwards",
+    nothing_arrives: "a node to which only None arrives",
+    detached: "`y.detach_()` after `y` was saved",
+    view_counts_as_leaf: "a view, written after its base came to have a history",
+    empty_pairs: "`view_as_real` of an empty tensor",
+    index_of_nothing: "`index_select` along a dimension of size 0",
+    out_dtype: "`out=` of another dtype that can hold the result",
+    real_part: "a real value written into a part of a complex tensor",
+    transform_looks: "transforms of views of no-grad blocks, in such blocks",
+    reads_others: "derivatives of `hypot` and `sgn` after unseen writes",
+    view_of_expanded: "the gradient of a view of an expanded leaf, after a write",
+    flags_of_views: "views whose base comes to require grad, or no longer does",
+    no_graph_of_zeros: "second derivatives of some piecewise linear layers",
 }
 
 
@@ -138,14 +259,24 @@ def apart(a, b):
 
 
 def agree(a, b, bound, size):
-    """Whether two records do."""
+    """Whether two records do.
+
+    A sum may be off by the unit roundoff, relatively: its elements may all be rounded alike.
+    """
     if a is None or b is None:
         return a is b
     return (
         a[0] == b[0]
-        and abs(a[1] - b[1]) <= bound * max(size, abs(b[1]) / 100)
-        and abs(a[2] - b[2]) <= bound * size
+        and abs(a[1] - b[1]) <= bound * max(size, abs(b[1]) / 20)
+        and abs(a[2] - b[2]) <= max(bound * size, DIGITS * abs(b[2]))
     )
+
+
+def records(outcome):
+    """All records of an outcome, those of notes too."""
+    for _, notes, changes in outcome:
+        yield from (note[1:] for note in notes)
+        yield from filter(None, changes.values())
 
 
 def difference(ours, theirs):
@@ -154,24 +285,25 @@ def difference(ours, theirs):
         return None
     if ours[0] == "crash":
         return Difference(0, "crash", ours[1], None)
-    bound, size, here, there = FINE, 1.0, {}, {}
+    size, here, there = 1.0, {}, {}
+    bound = max([FINE, *(TOLERANCES.get(seen[0].split()[0], FINE) for seen in records(theirs))])
     for n, (mine, other) in enumerate(zip(ours, theirs, strict=False)):
         if apart(mine[0], other[0]):
             return Difference(n, "error", mine[0], other[0])
         here.update(mine[2])
         there.update(other[2])
-        for facts, _, mean in filter(None, other[2].values()):
-            size, bound = max(size, mean), max(bound, TOLERANCES.get(facts.split()[0], FINE))
+        size = max([size, *(mean for _, _, mean in records([other]))])
+        near = bound * max(1.0, math.log(size))  # e^k is off by k times the error of its argument
         if mine[0]:
             mine[1].clear()
             other[1].clear()
         if len(mine[1]) != len(other[1]):
             return Difference(n, "notes", len(mine[1]), len(other[1]))
         for a, b in zip(mine[1], other[1], strict=True):
-            if a[0] != b[0] or not agree(a[1:], b[1:], bound, size):
+            if a[0] != b[0] or not agree(a[1:], b[1:], near, size):
                 return Difference(n, "note", a, b)
         for name in sorted(mine[2].keys() | other[2].keys()):
-            if not agree(here.get(name), there.get(name), bound, size):
+            if not agree(here.get(name), there.get(name), near, size):
                 what = "left" if mine[0] else name
                 return Difference(n, what, here.get(name), there.get(name))
     return None

@@ -13,7 +13,7 @@ def forms(text):
     return [tuple(part.strip() for part in (line + " : ").split(" : ")[:2]) for line in lines]
 
 
-SMOOTH = ["sin", "cos", "tanh", "sigmoid", "neg", "square", "atan", "erf", "exp2", "rad2deg"]
+SMOOTH = ["sin", "cos", "tanh", "sigmoid", "neg", "square", "atan", "erf", "exp2", "deg2rad"]
 KINKED = ["abs", "relu", "sign", "floor", "trunc", "frac", "round", "ceil"]
 HOLOMORPHIC = ["sin", "cos", "neg", "square", "sgn", "tanh"]
 EXACT = ["neg", "square", "abs"]

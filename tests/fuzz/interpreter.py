@@ -26,6 +26,7 @@ import json
 import math
 import sys
 import warnings
+import weakref
 
 from .prelude import needed
 
@@ -39,6 +40,13 @@ ERRORS = {
     "inside a custom Function": "custom view",
     "single memory location": "overlap",
     "nested_tensorlist": "empty list",
+    "detached in-place": "detached",
+    "cannot be saved for backward": "inference saved",
+    "a leaf Variable that requires grad is being used": "leaf written",
+    "Found dtype": "other dtype",
+    "indexing axis dim should be positive": "no elements",
+    "must have a last dimension with stride 1": "no pairs",
+    "input_is_complex == grad_is_complex": "real part",
 }
 KINDS = (RuntimeError, IndexError, TypeError, ValueError, NameError)
 
@@ -96,10 +104,10 @@ class Observer:
         seen = {}
         for name, t in self.tensors():
             version = 0 if t.is_inference() else t._version
-            _, last, writes = self.seen.get(name, (None, version, 0))
-            if self.seen.get(name, [id(t)])[0] != id(t):
+            ref, last, writes = self.seen.get(name, (weakref.ref(t), version, 0))
+            if ref() is not t:
                 last, writes = version, 0
-            seen[name] = id(t), version, writes + (version > last)
+            seen[name] = weakref.ref(t), version, writes + (version > last)
         self.seen = seen
 
     def changes(self):

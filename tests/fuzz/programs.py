@@ -165,7 +165,8 @@ class Maker:
     def data(self, shape, dtype):
         """A tensor of data, as text."""
         if shape == LARGE:
-            return f"(L.arange({math.prod(shape)}) % 7 - 3.5).reshape{shape}.to(L.{dtype})"
+            text = f"(L.arange({math.prod(shape)}) % 7 - 3.5).reshape{shape}"
+            return f"{text}.clone().to(L.{dtype})"
         text = f"L.tensor({self.numbers(shape, dtype)}, dtype=L.{dtype})"
         return text if math.prod(shape) else f"{text}.reshape{shape}"
 
@@ -327,8 +328,8 @@ class Maker:
             text = f"{v.name}.detach().clone().requires_grad_({v.inexact})"
             return self.new(text, v.shape, v.dtype, plain=True, history=v.inexact, leaf=v.inexact)
         memory = v.memory if form == "copy" else None
-        text = f"copy.{form}({v.name})"
-        return self.new(text, v.shape, v.dtype, memory, history=v.history, leaf=v.leaf)
+        what = {"history": v.history, "leaf": v.leaf, "dense": v.dense}
+        return self.new(f"copy.{form}({v.name})", v.shape, v.dtype, memory, **what)
 
     def swap(self):
         """Calls that change what a tensor is."""
@@ -367,6 +368,8 @@ class Maker:
         v = self.var(lambda v: v.inexact and not (v.complex and "Order" in form[0]))
         w = self.var(lambda w: w.shape == v.shape and w.dtype == v.dtype)
         text, shape = self.filled(form, v, w, f=self.formula(v, 2, v.shape))
+        if text.startswith("Double_") and not v.dense:  # it would write elements that are one
+            raise SkipError
         memory = v.memory if text.startswith(("Double_", "Alias", "Same")) else None
         history = v.history or w.history
         return self.new(text, shape, v.dtype, memory, plain=True, history=history)
@@ -422,7 +425,10 @@ class Maker:
         """
         taken = [v.memory for v in self.vars]
         v = self.var(lambda v: v.history and (v.leaf or taken.count(v.memory) == 1))
-        self.say(self.filled(self.pick(forms.HOOKS), v)[0])
+        text, _ = self.filled(self.pick(forms.HOOKS), v)
+        if ".data.sub_(" in text and not v.dense:  # it would write elements that are one
+            raise SkipError
+        self.say(text)
 
     def optimize(self):
         """An optimizer's step, clipping, zeroing."""

@@ -204,8 +204,7 @@ def record(
     with_setup: bool,
 ) -> tuple[Any, ...]:
     """Give the outputs of `forward` their history and save what it asked for."""
-    recording = modes.state.grad and not modes.state.inference
-    recording = recording and any(edge is not None for edge in edges)
+    recording = any(edge is not None for edge in edges)
     saved = ctx.to_save
     check_dirty(cls, ctx, args, outputs, recording)
     if recording and with_setup:
@@ -232,7 +231,7 @@ def record(
     for index, tensor in enumerate(outputs):
         if isinstance(tensor, Tensor):
             history = _history(node, index) if differentiable[index] else None
-            made[index] = with_history(tensor, history, ctx, args, origin)
+            made[index] = with_history(tensor, history, ctx, args, origin, recording)
     if node is not None:
         save(node, saved)
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
@@ -286,15 +285,22 @@ def check_dirty(
 
 
 def with_history(
-    tensor: Tensor, history: Node | None, ctx: FunctionCtx, args: tuple[Any, ...], origin: str
+    tensor: Tensor,
+    history: Node | None,
+    ctx: FunctionCtx,
+    args: tuple[Any, ...],
+    origin: str,
+    recording: bool,
 ) -> Tensor:
     """An output as `apply` returns it: the tensor itself where possible, else an alias of it.
 
     An input that was not written cannot get another history, so a view of it is returned instead.
     """
     given, dirty = _among(tensor, args), _is_dirty(tensor, ctx)
-    if tensor._view_of is not None and not given and tensor.is_leaf:
-        tensor._node = None  # a view made by `forward`, which records nothing
+    if tensor._node is not None and tensor._node.inherited and not given:
+        if not recording:
+            return tensor  # as any view made where nothing is recorded
+        tensor._node = None  # it was made by `forward`, which records nothing
     if history is None:
         if tensor._node is not None:
             return alias(tensor, None)
@@ -340,8 +346,7 @@ def save(node: Any, saved: tuple[Tensor | None, ...]) -> None:
             history is not None and history.op is OUTPUT and history.edges[0] is node
         )
         if tensor is None or not own:
-            if history is None:
-                refuse_inference(tensor)
+            refuse_inference(tensor)
             values.append(tensor)
             histories.append(history)
             continue

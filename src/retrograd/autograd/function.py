@@ -152,7 +152,8 @@ class Function(FunctionCtx):
             return on_batches(cls, args)
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
-        edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)])
+        recording = modes.state.grad and not modes.state.inference
+        edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
         before = modes.change(grad=False, levels=())
         try:
             if with_setup:
@@ -268,8 +269,10 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             outputs = fn(ctx, *args)
         finally:
             modes.restore(before)
+        if not modes.state.grad:
+            return outputs
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)])
-        if not modes.state.grad or all(edge is None for edge in edges):
+        if all(edge is None for edge in edges):
             return outputs
         several = isinstance(outputs, tuple)
         made = [_delayed(t, edges) for t in (outputs if several else (outputs,))]

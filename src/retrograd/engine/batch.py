@@ -310,11 +310,15 @@ def batched(value: Tensor, level: BatchLevel) -> Tensor:
 
 
 def split(tensor: Any, level: BatchLevel) -> Tensor:
-    """What comes out of a batched call, with the batch axis in front; repeated if it has none."""
-    if not level.holds(tensor):
-        return with_axis(tensor, level.size)
+    """What comes out of a batched call, with the batch axis in front.
+
+    What has none is repeated, so that each example has memory of its own.
+    """
     batch = tensor._array
-    return with_axis(batch.value, level.size) if batch.shared else batch.value  # type: ignore[no-any-return]
+    if level.holds(tensor) and not batch.shared:
+        return batch.value  # type: ignore[no-any-return]
+    whole = batch.value if level.holds(tensor) else tensor
+    return recorded.clone(with_axis(whole, level.size))  # type: ignore[no-any-return]
 
 
 def variable(tensor: Tensor) -> Tensor:
@@ -408,7 +412,7 @@ def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> li
         return inputs
     if inputs[0]._array.dtype == inputs[1]._array.dtype:
         return inputs
-    x, y = dtypes.promote(
+    x, y = op.promote(
         *[np.empty((1,) * len(s), t._array.dtype) for t, s in zip(inputs, shapes, strict=True)]
     )
     return [

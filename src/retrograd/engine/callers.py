@@ -21,7 +21,6 @@ from . import native
 from .dispatch import as_tensor, dispatch, write_out
 from .graph import Node, tick
 from .naming import ABSENT, by_name
-from .op import INFERENCE_SAVED
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
 from .tensor import Tensor, as_array, new_tensor
@@ -90,7 +89,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special or (edge is not None and edge.op is STALE):
+        if special.special or (edge is not None and (edge.op is STALE or special.inference_seen)):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -128,7 +127,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     `dispatch` sees to what is not plain.
     """
     forward, special = op.forward, modes
-    promote, scalar_array = dtypes.promote, dtypes.scalar_array
+    promote, scalar_array = op.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
     saves_out = "out" in op.saves
     nothing, pair = (None,) * len(op.saves), None
@@ -175,6 +174,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         left = input._node
         if (
             special.special
+            or special.inference_seen
             or (left is not None and left.op is STALE)
             or (right is not None and right.op is STALE)
         ):
@@ -205,10 +205,6 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             keep_input, keep_other, keep_out = keep
             if right is None:
                 other = as_tensor(other, x.dtype)
-                if other._inference and keep_other:
-                    raise RuntimeError(INFERENCE_SAVED)
-            elif left is None and input._inference and keep_input:
-                raise RuntimeError(INFERENCE_SAVED)
             input = input if keep_input else None
             other = other if keep_other else None
             if saves_out:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import modes
+from .. import dtypes, modes
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
 from .tensor import Tensor, new_tensor
@@ -114,6 +114,7 @@ class Op(Kind):
         inplace: bool | None = None,
         node_name: str | None = None,
         members: Callable[[Op], dict[str, Any]] = no_members,
+        promote: Callable[..., Any] = dtypes.promote,
         batch: Any = "auto",
         number_first: bool = False,
         doc: str = "",
@@ -128,6 +129,7 @@ class Op(Kind):
         self.slope, self.linear, self.tangent = slope, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
+        self.promote = promote
         self.batch = self._batch_rule() if batch == "auto" else batch
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace

@@ -38,6 +38,7 @@ native.bind(
     view=views.View,
     constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
     modes=vars(modes),
+    inference_seen=modes.inference_seen,
     state=modes.state,
     refused=STALE,
     output_kind=OUTPUT,
@@ -83,6 +84,7 @@ def declare(
     inplace: bool | None = None,
     node_name: str | None = None,
     on_reals: Callable[..., Any] | None = None,
+    promote: Callable[..., Any] = dtypes.promote,
     batch: Any = "auto",
     number_first: bool = False,
     doc: str = "",
@@ -96,6 +98,7 @@ def declare(
     exists (by default for elementwise ops). `view` is True when the output shares the input's
     memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
     simpler forward that formulas may use where all values are real; it may return its input.
+    `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
     that the first of two inputs may be a number, too.
     """
@@ -117,6 +120,7 @@ def declare(
         inplace=inplace,
         node_name=node_name,
         members=saved_properties,
+        promote=promote,
         batch=batch,
         number_first=number_first,
         doc=doc,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address", "memory", "moved", "overlaps", "root", "strided"]
+__all__ = ["address", "copied", "in_rows", "memory", "moved", "overlaps", "root", "strided"]
 
 
 class Span:
@@ -100,6 +100,19 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     if not array.flags.writeable:
         view.flags.writeable = False
     return view
+
+
+def copied(array: Any) -> Any:
+    """A copy in the order of memory; in row-major order where `array` was expanded.
+
+    The order of elements that are one says nothing.
+    """
+    return array.copy("C" if 0 in array.strides else "K")
+
+
+def in_rows(array: Any) -> Any:
+    """`array` in row-major order: itself, if it is."""
+    return array if array.flags.c_contiguous else array.copy()
 
 
 def overlaps(array: Any) -> bool:

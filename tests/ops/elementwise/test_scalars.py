@@ -117,6 +117,51 @@ def test_booleans_are_not_subtracted(other):
         -rg.tensor([True])
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, mask: x - mask,
+        lambda x, mask: mask - x,
+        lambda x, mask: mask - 1,
+        lambda x, mask: 1 - mask,
+        lambda x, mask: x.sub_(mask),
+        lambda x, mask: x.sub(mask, alpha=2),
+        lambda x, mask: rg.rsub(mask, x, alpha=2),
+        lambda x, mask: rg.vmap(lambda one: one - (one > 1))(x),
+    ],
+)
+@pytest.mark.parametrize("dtype", [rg.float32, rg.int64])
+def test_a_mask_is_not_subtracted_from_numbers_nor_they_from_it(call, dtype):
+    x, mask = rg.tensor([1, 2], dtype=dtype), rg.tensor([True, False])
+    with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is"):
+        call(x, mask)
+    assert x.tolist() == [1, 2]
+
+
+def test_masks_alone_have_no_products_to_add():
+    mask = rg.tensor([True, False])
+    for call in (mask.addcmul, mask.clone().addcmul_):
+        with pytest.raises(NotImplementedError, match="\"addcmul\" not implemented for 'Bool'"):
+            call(mask, mask)
+    assert rg.tensor([1, 2]).addcmul(mask, mask).tolist() == [2, 2]
+
+
+def test_a_product_with_alpha_has_the_dtype_of_the_sum():
+    small = rg.tensor([254], dtype=rg.uint8)
+    assert rg.tensor([-2]).sub_(small, alpha=2).tolist() == [-510]
+    assert rg.tensor([-2]).add(small, alpha=2).tolist() == [506]
+
+
+@pytest.mark.parametrize("function", [rg.add, rg.sub, rg.rsub])
+def test_a_factor_alpha_is_no_saved_value_that_a_pass_frees(function):
+    x, y = rg.ones(2, requires_grad=True), rg.ones(2, requires_grad=True)
+    total = function(x, y, alpha=3).sum()
+    total.backward()
+    total.backward()
+    signs = {"add": (2.0, 6.0), "sub": (2.0, -6.0), "rsub": (-6.0, 2.0)}
+    assert (x.grad[0].item(), y.grad[0].item()) == signs[function.__name__]
+
+
 def test_ranges_of_integers_end_where_int64_does():
     assert rg.arange(2**63 - 2, 2**63 - 1).tolist() == [2**63 - 2]
     with pytest.raises(RuntimeError, match="cannot be converted to type int64 without overflow"):

@@ -11,6 +11,7 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...kernels.memory import in_rows
 from ..core.dims import wrap_dim, wrap_dims
 from ..reduction.sum_prod import DIMS, add_up, converted, legacy
 
@@ -63,7 +64,7 @@ _logsumexp_op = declare(
 
 def _softmax(x: Any, *, dim: Any) -> Any:
     out = np.exp(floating(x, "softmax") - top(x, dim))
-    return np.true_divide(out, add_up(out, dim, True))
+    return in_rows(np.true_divide(out, add_up(out, dim, True)))
 
 
 _softmax_op = declare(
@@ -78,7 +79,7 @@ _softmax_op = declare(
 
 def _log_softmax(x: Any, *, dim: Any) -> Any:
     out = floating(x, "log_softmax") - top(x, dim)
-    return out - np.log(add_up(np.exp(out), dim, True))
+    return in_rows(out - np.log(add_up(np.exp(out), dim, True)))
 
 
 _log_softmax_op = declare(

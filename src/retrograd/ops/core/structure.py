@@ -12,6 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
+from ...kernels.memory import copied
 from . import batching, batching_index
 
 __all__ = ["blank", "cast", "clone", "expand", "piecewise", "splice", "sum_to", "walk"]
@@ -102,7 +103,7 @@ def _cast(input: Any, *, dtype: Any) -> Any:
     """NumPy warns where it drops imaginary parts."""
     if input.dtype.kind == "c" and dtype.kind not in "cb":
         input = input.real
-    return input.astype(dtype)
+    return input.astype(dtype, "C" if 0 in input.strides else "K")
 
 
 cast = declare(
@@ -117,14 +118,9 @@ cast = declare(
 )
 
 
-def _cloned(input: Any) -> Any:
-    """In row-major order where it was expanded: the order of such elements says nothing."""
-    return input.copy("C" if 0 in input.strides else "K")
-
-
 clone = declare(
     "clone(input)",
-    _cloned,
+    copied,
     input=lambda xp, g: g,
     linear="input",
     elementwise=True,

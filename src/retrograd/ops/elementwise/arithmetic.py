@@ -12,7 +12,7 @@ from ...engine.fitting import expands
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ..core.structure import sum_to
+from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator
 
 __all__ = [
@@ -65,9 +65,27 @@ _add = declare(
     examples=PAIRS,
 )
 
+NO_DIFFERENCE = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. To invert a mask, use the "
+    "`~` or `logical_not()` operator; to compute with its values, convert it first: mask.int()"
+)
+
+
+def check_numbers(x: Any, y: Any) -> None:
+    """Raise RuntimeError for the difference of a boolean array and one of numbers."""
+    if (x.dtype.kind == "b") is not (y.dtype.kind == "b"):
+        raise RuntimeError(NO_DIFFERENCE)
+
+
+def _numbers(x: Any, y: Any) -> tuple[Any, Any]:
+    check_numbers(x, y)
+    return dtypes.promote(x, y)
+
+
 _sub = declare(
     "sub(input, other)",
     np.subtract,
+    promote=_numbers,
     methods=["__sub__"],
     input=lambda xp, g: g,
     other=lambda xp, g: -g,
@@ -157,17 +175,43 @@ neg = declare(
 )
 
 
-def scaled(input: Any, other: Any, alpha: Any) -> Any:
-    """`alpha * other`, to add to `input`; RuntimeError for an `alpha` above the sum's dtype."""
+def _times(input: Any, *, factor: Any) -> Any:
+    return np.multiply(*dtypes.promote(input, operand(factor, input.dtype)._array))
+
+
+_scaled = declare(
+    "scaled(input, *, factor)",
+    _times,
+    input=lambda xp, g, factor: g * factor.conjugate(),
+    linear="input",
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4", factor=2), example("", factor=-0.5)],
+)
+
+
+def scaled(input: Any, other: Any, alpha: Any, minus: bool = False) -> Any:
+    """`alpha * other`, to add to `input`; RuntimeError for an `alpha` above the sum's dtype.
+
+    As in PyTorch, the factor is no saved value: nothing of it is freed.
+    """
     if isinstance(alpha, Tensor):
         alpha = alpha.item()
     like = (input if isinstance(input, Tensor) else other)._array.dtype
     arrays = [
         t._array if isinstance(t, Tensor) else dtypes.scalar_array(t, like) for t in (input, other)
     ]
+    if minus:
+        check_numbers(*arrays)
     dtype = dtypes.common(*arrays)
     check_alpha(alpha, dtype)
-    return other & bool(alpha) if dtype == np.bool_ else other * alpha
+    if dtype == np.bool_:
+        return other & bool(alpha)
+    if not isinstance(other, Tensor):
+        return other * alpha
+    if other._array.dtype != dtype:  # first of all: the product of small integers would wrap around
+        other = cast(other, dtype=dtype)
+    return _scaled(other, factor=alpha)
 
 
 def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
@@ -204,7 +248,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
 
 
 def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """Difference `input - alpha * other`, elementwise; like `add`.
+    """Difference `input - alpha * other`, elementwise; like `add`, but booleans raise.
 
     >>> import retrograd as rg
     >>> rg.sub(rg.tensor([1.0, 2.0]), 1)
@@ -213,7 +257,7 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
     if out is not None:
         return write_out(sub, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
     once = alpha.__class__ is int and alpha == 1
-    return _sub(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
+    return _sub(input, other if once else scaled(input, other, alpha, minus=True))  # type: ignore[no-any-return]
 
 
 def div(
@@ -262,7 +306,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([8., 6.])
     """
-    factor = input if alpha.__class__ is int and alpha == 1 else scaled(other, input, alpha)
+    once = alpha.__class__ is int and alpha == 1
+    factor = input if once else scaled(other, input, alpha, minus=True)
     return _sub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
 
 

@@ -254,6 +254,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
+    if input.dtype.kind == "b":
+        raise unsupported("addcmul", input.dtype)
     dtypes.check_scalar(value, input.dtype)
     product = tensor1 * tensor2
     return input + (product if value == 1 else product * input.dtype.type(value))

@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.memory import in_rows
 from ..shape.basic_views import basic
 from ..shape.expand import broadcast_tensors
 from .index import check_mask, index_put_op
@@ -18,7 +19,7 @@ __all__ = ["masked_fill", "masked_scatter"]
 
 
 def _masked_fill(input: Any, value: Any, mask: Any) -> Any:
-    return np.where(mask, value.astype(input.dtype), input)
+    return in_rows(np.where(mask, value.astype(input.dtype), input))
 
 
 _masked_fill_op = declare(

@@ -21,6 +21,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import dtype_for, write_each
 from ..core.dims import rank, wrap_dim
@@ -159,7 +160,8 @@ cumprod_before = declare(
 def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = lines(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
-    return unlines(out, dim, input.shape, reverse)
+    out = unlines(out, dim, input.shape, reverse)
+    return out if reverse else in_rows(out)
 
 
 _cumsum_op = declare(

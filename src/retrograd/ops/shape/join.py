@@ -12,6 +12,7 @@ from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.memory import in_rows
 from ..core import batching
 from ..core.dims import integers, normalize_dim
 from ..indexing.index import index_select
@@ -45,10 +46,10 @@ def is_legacy_empty(shape: tuple[int, ...]) -> bool:
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
-        return np.concatenate(tensors, dim)
+        return in_rows(np.concatenate(tensors, dim))
     dtype = dtypes.common(*tensors)
     kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
-    return np.concatenate(kept, dim) if kept else np.zeros(0, dtype)
+    return in_rows(np.concatenate(kept, dim)) if kept else np.zeros(0, dtype)
 
 
 def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:
@@ -83,7 +84,7 @@ def _stack(*tensors: Any, dim: int) -> Any:
         dtype = dtypes.common(*tensors)
         tensors = tuple([x.astype(dtype, copy=False) for x in tensors])
     place = (*[slice(None)] * dim, None)
-    return np.concatenate([x[place] for x in tensors], dim)
+    return in_rows(np.concatenate([x[place] for x in tensors], dim))
 
 
 _stack_op = declare(

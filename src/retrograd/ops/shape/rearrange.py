@@ -12,6 +12,7 @@ from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.memory import copied, in_rows
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
 
@@ -32,7 +33,7 @@ __all__ = [
 
 _flip = declare(
     "flip(input, *, dims)",
-    lambda input, *, dims: np.copy(np.flip(input, dims)),
+    lambda input, *, dims: copied(np.flip(input, dims)),
     input=lambda xp, g, dims: xp.flip(g, dims=dims),
     linear="input",
     examples=[
@@ -46,7 +47,7 @@ _flip = declare(
 
 _roll = declare(
     "roll(input, *, shifts, dims)",
-    lambda input, *, shifts, dims: np.roll(input, shifts, dims),
+    lambda input, *, shifts, dims: in_rows(np.roll(input, shifts, dims)),
     input=lambda xp, g, shifts, dims: xp.roll(g, shifts=tuple([-n for n in shifts]), dims=dims),
     linear="input",
     examples=[
@@ -98,7 +99,8 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     tensor([3, 2, 1])
     """
     given = integers(places if dims is None else (dims,), "flip", "dims")
-    return _flip(input, dims=normalize_dims(given, input._array.ndim))  # type: ignore[no-any-return]
+    places = normalize_dims(given, input._array.ndim)
+    return _flip(input, dims=places if input._array.ndim else ())  # type: ignore[no-any-return]
 
 
 def fliplr(input: Tensor) -> Tensor:
