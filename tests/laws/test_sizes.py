@@ -14,7 +14,7 @@ import retrograd.nn.functional as F
 from retrograd import autograd
 from retrograd.backends import convolution, lapack, pooling, special, sums
 from retrograd.engine.tensor import new_tensor
-from retrograd.ops import reduce, structure
+from retrograd.ops import distance, reduce, structure
 from retrograd.optim import rules, sgd
 
 from .samples import like, samples
@@ -33,6 +33,7 @@ THRESHOLDS = [
     (convolution, "BLOCK", 64),
     (pooling, "MANY_TAPS", 1),
     (lapack, "BLOCK", 1),
+    (distance, "BLOCK", 3),
 ]
 LARGEST = 300_000  # elements: beyond every threshold, the 2 MiB of `convolution.BLOCK` included
 

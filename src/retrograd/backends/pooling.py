@@ -116,10 +116,19 @@ def max_pool(
     return values, flat_index(best, size, kernel, stride, padding, dilation)
 
 
+def chosen_place(x: Any, axis: int) -> Any:
+    """Where the first maximum is, or the last NaN, as in `max_pool`; the axis is kept, of size 1."""
+    place, bad = x.argmax(axis, keepdims=True), np.isnan(x)
+    if not bad.any():
+        return place
+    last = x.shape[axis] - 1 - np.flip(bad, axis).argmax(axis, keepdims=True)
+    return np.where(bad.any(axis, keepdims=True), last, place)
+
+
 def whole_max(x: Any, dims: int) -> tuple[Any, Any]:
     """The maximum over all of the last dimensions."""
     rows = x.reshape(*x.shape[:-dims], math.prod(x.shape[-dims:]))
-    index = rows.argmax(-1)[..., None]
+    index = chosen_place(rows, -1)
     values = np.take_along_axis(rows, index, -1)
     shape = (*x.shape[:-dims], *[1] * dims)
     return values.reshape(shape), index.reshape(shape)
@@ -168,7 +177,7 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
     """Maxima over the bins that divide the last dimensions into `out`, and their flat indices.
 
     One dimension after the other, the last first: so the first maximum of a row, in the first row
-    that has it, is the first of the bin.
+    that has it, is the first of the bin; and so the last NaN.
     """
     size = x.shape[-len(out) :]
     values, index, step = x, np.zeros((1,) * x.ndim, np.int64), 1
@@ -179,7 +188,7 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
         at = window.reshape(*window.shape, *(1,) * (-1 - axis))  # narrower: the last one repeats
         index = np.broadcast_to(index, values.shape).take(window, axis) + at * step
         values = values.take(window, axis)
-        first = values.argmax(axis, keepdims=True)
+        first = chosen_place(values, axis)
         values, index = (np.take_along_axis(a, first, axis).squeeze(axis) for a in (values, index))
         step *= size[axis]
     return values, index

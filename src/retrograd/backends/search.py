@@ -54,9 +54,9 @@ def kth(x: Any, axis: int, k: int) -> Any:
 
 
 def first_largest(rows: Any, starts: Any) -> Any:
-    """In which row each column of a bag is largest, the first of several, or NaN: `(bags, columns)`.
+    """In which row each column of a bag is largest, the first of several: `(bags, columns)`.
 
-    Bag i is the rows from `starts[i]` to the next start; none is empty.
+    Bag i is the rows from `starts[i]` to the next start; none is empty. NaN is largest.
     """
     sizes = np.diff(starts, append=len(rows))
     best = np.repeat(np.maximum.reduceat(rows, starts, 0), sizes, 0)

@@ -147,9 +147,10 @@ def cdist(
     real (*, P, R). p: 0 (how many entries differ) to infinity. For p = 2, `compute_mode`
     "use_mm_for_euclid_dist" multiplies matrices, which is fast but loses the digits of distances
     that are small beside the points; "donot_use_mm_for_euclid_dist" subtracts; by default, or with
-    None, more than 25 points in either set are multiplied. Complex numbers are not. Where two points coincide, the
-    derivative is 0. Raises RuntimeError for integers, fewer than two dimensions, other numbers of
-    columns and a negative p, ValueError for another mode. Source: PyTorch's `cdist`.
+    None, more than 25 points in either set are multiplied. Complex numbers never are. Where two
+    points coincide, the derivative is 0. Raises RuntimeError for integers, fewer than two
+    dimensions, other numbers of columns and a negative p, ValueError for another mode. Source:
+    PyTorch's `cdist`.
 
     >>> import retrograd as rg
     >>> rg.cdist(rg.tensor([[0.0, 0.0], [3.0, 0.0]]), rg.tensor([[3.0, 4.0]]))

@@ -67,9 +67,7 @@ def pinv_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
 
     beside = back - product(input, out, back)
     below = back - product(back, out, input)
-    return (
-        product(beside, out, turned) + product(turned, out, below) - product(turned, g, turned)
-    )
+    return product(beside, out, turned) + product(turned, out, below) - product(turned, g, turned)
 
 
 def stacked_pinv(xp: Any, size: int, inputs: Any, batched: Any) -> Any:

@@ -268,9 +268,7 @@ def norm_of(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     return add_up(size**ord, dim, keepdim) ** (1 / ord)
 
 
-def norm_input(
-    xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool
-) -> Any:
+def norm_input(xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool) -> Any:
     if ord == 0:
         return xp.zeros_like(input)
     g = xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
