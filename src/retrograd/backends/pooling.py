@@ -117,7 +117,7 @@ def max_pool(
 
 
 def chosen_place(x: Any, axis: int) -> Any:
-    """Where the first maximum is, or the last NaN, as in `max_pool`; the axis is kept, of size 1."""
+    """Where the first maximum is, or the last NaN as in `max_pool`; keeps the axis, of size 1."""
     place, bad = x.argmax(axis, keepdims=True), np.isnan(x)
     if not bad.any():
         return place
