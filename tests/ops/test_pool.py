@@ -190,6 +190,12 @@ def test_adaptive_mean_does_not_spread_infinity_to_other_bins():
     assert out.tolist() == [[1.0, INF]]
 
 
+def test_no_bins_give_no_means_and_no_gradient():
+    x = leaf([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
+    (g,) = grad(adaptive_avg_pool2d(x, (0, 2)).sum(), x)
+    assert g.tolist() == [[[0.0] * 3] * 2]
+
+
 def test_adaptive_maximum_and_its_indices():
     x = rg.tensor([[1.0, 3.0, 2.0, 0.0, 5.0]])
     out, indices = rg.adaptive_max_pool1d(x, 3, return_indices=True)

@@ -319,9 +319,15 @@ def sums_between(x: Any, start: Any, stop: Any) -> Any:
     return np.add.reduceat(wide, ends, -1)[..., ::2]
 
 
+def shrinking_first(size: Sizes, out: Sizes) -> list[tuple[int, int]]:
+    """(axis, new size) of the last dimensions, in the order that takes the least memory between."""
+    axes = enumerate(out, -len(out))
+    return sorted(axes, key=lambda axis: axis[1] / max(1, size[axis[0]]))
+
+
 def adaptive_avg(x: Any, out: Sizes) -> Any:
     """Means over the bins that divide the last dimensions into `out`."""
-    for axis, count in enumerate(out, -len(out)):
+    for axis, count in shrinking_first(x.shape, out):
         start, stop = bins(x.shape[axis], count)
         total = sums_between(np.moveaxis(x, axis, -1), start, stop)
         x = np.moveaxis(divided(total, stop - start), -1, axis)
@@ -330,7 +336,7 @@ def adaptive_avg(x: Any, out: Sizes) -> Any:
 
 def adaptive_avg_input(g: Any, size: Sizes) -> Any:
     """The adjoint of `adaptive_avg`, whose input has spatial sizes `size`."""
-    for axis, n in enumerate(size, -len(size)):
+    for axis, n in shrinking_first(g.shape, size):
         start, stop = bins(n, g.shape[axis])
         share = divided(np.moveaxis(g, axis, -1), stop - start)
         place = np.arange(n)  # the bins that hold a place are neighbours
