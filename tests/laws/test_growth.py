@@ -30,7 +30,7 @@ from retrograd.ops import distance
 from .samples import Sample, draw
 
 SMALL = 600  # elements of all inputs: beyond what kernels do otherwise for few elements
-LARGEST = 200_000  # elements of inputs and outputs at SMALL: what grows beyond is not tried larger
+LARGEST = 50_000  # elements of inputs and outputs at SMALL: what grows beyond is not tried larger
 MEMORY = 1.3  # by how much the bytes of the peak for each byte of inputs and outputs may grow
 WORK = 0.5  # bytecodes for each further element
 
