@@ -15,6 +15,7 @@ from retrograd import autograd
 from retrograd.engine.tensor import new_tensor
 from retrograd.kernels import convolution, lapack, pooling, special, sums
 from retrograd.ops.core import structure
+from retrograd.ops.linalg import distance
 from retrograd.ops.reduction import sum_prod
 from retrograd.optim import rules
 
@@ -34,6 +35,7 @@ THRESHOLDS = [
     (convolution, "BLOCK", 64),
     (pooling, "MANY_TAPS", 1),
     (lapack, "BLOCK", 1),
+    (distance, "BLOCK", 3),
 ]
 LARGEST = 300_000  # elements: beyond every threshold, the 2 MiB of `convolution.BLOCK` included
 

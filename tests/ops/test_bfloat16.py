@@ -163,3 +163,15 @@ def test_infinities_become_the_largest_numbers_of_bfloat16():
     x = rg.tensor([float("inf"), -float("inf"), float("nan")], dtype=rg.bfloat16)
     most = rg.finfo(rg.bfloat16).max
     assert x.nan_to_num().tolist() == [most, -most, 0.0]
+
+
+def test_missing_numbers_are_sorted_behind_all_others():
+    x = rg.tensor([3.0, float("nan"), 1.0, 2.0, float("nan"), -1.0])
+    few = x.bfloat16()
+    assert few.argsort().tolist() == [5, 2, 3, 0, 1, 4]
+    assert few.argsort(descending=True).tolist() == [1, 4, 0, 3, 2, 5]
+    assert few.kthvalue(4).indices.item() == 0
+    assert few.nanmedian(0).indices.item() == 2
+    assert few.topk(4, largest=False).values.tolist() == [-1.0, 1.0, 2.0, 3.0]
+    assert rg.unique(few)[:4].tolist() == [-1.0, 1.0, 2.0, 3.0]
+    assert rg.searchsorted(few.sort().values, rg.tensor([2.5]).bfloat16()).item() == 3

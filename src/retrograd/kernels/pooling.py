@@ -116,10 +116,19 @@ def max_pool(
     return values, flat_index(best, size, kernel, stride, padding, dilation)
 
 
+def chosen_place(x: Any, axis: int) -> Any:
+    """Where the first maximum is, or the last NaN as in `max_pool`; keeps the axis, of size 1."""
+    place, bad = x.argmax(axis, keepdims=True), np.isnan(x)
+    if not bad.any():
+        return place
+    last = x.shape[axis] - 1 - np.flip(bad, axis).argmax(axis, keepdims=True)
+    return np.where(bad.any(axis, keepdims=True), last, place)
+
+
 def whole_max(x: Any, dims: int) -> tuple[Any, Any]:
     """The maximum over all of the last dimensions."""
     rows = x.reshape(*x.shape[:-dims], math.prod(x.shape[-dims:]))
-    index = rows.argmax(-1)[..., None]
+    index = chosen_place(rows, -1)
     values = np.take_along_axis(rows, index, -1)
     shape = (*x.shape[:-dims], *[1] * dims)
     return values.reshape(shape), index.reshape(shape)
@@ -165,20 +174,23 @@ def flat_index(
 
 
 def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
-    """Maxima over the bins that divide the last dimensions into `out`, and their flat indices."""
-    dims = len(out)
-    size = x.shape[-dims:]
-    values = np.empty((*x.shape[:-dims], *out), x.dtype)
-    index = np.empty(values.shape, np.int64)
-    number = np.arange(math.prod(size)).reshape(size)
-    edges = [bins(n, m) for n, m in zip(size, out, strict=True)]
-    for place in np.ndindex(*out):
-        window = tuple([edges[axis][i] for axis, i in enumerate(place)])
-        part = x[(..., *window)]
-        best, first = whole_max(part, dims)
-        at = (..., *place)
-        values[at] = best.reshape(x.shape[:-dims])
-        index[at] = number[window].reshape(-1)[first.reshape(x.shape[:-dims])]
+    """Maxima over the bins that divide the last dimensions into `out`, and their flat indices.
+
+    One dimension after the other, the last first: so the first maximum of a row, in the first row
+    that has it, is the first of the bin; and so the last NaN.
+    """
+    size = x.shape[-len(out) :]
+    values, index, step = x, np.zeros((1,) * x.ndim, np.int64), 1
+    for axis in range(-1, -len(out) - 1, -1):
+        start, stop = bins(size[axis], out[axis])
+        widest = np.max(stop - start, initial=1)
+        window = np.minimum(start[:, None] + np.arange(widest), stop[:, None] - 1)
+        at = window.reshape(*window.shape, *(1,) * (-1 - axis))  # narrower: the last one repeats
+        index = np.broadcast_to(index, values.shape).take(window, axis) + at * step
+        values = values.take(window, axis)
+        first = chosen_place(values, axis)
+        values, index = (np.take_along_axis(a, first, axis).squeeze(axis) for a in (values, index))
+        step *= size[axis]
     return values, index
 
 
@@ -293,29 +305,41 @@ def avg_pool_input(
     return total[inside]
 
 
-def bins(n: int, count: int) -> list[slice]:
-    """`n` elements in `count` bins of nearly equal size, which overlap where that does not fit."""
-    return [slice(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+def bins(n: int, count: int) -> tuple[Any, Any]:
+    """Where each of `count` bins of `n` elements begins and ends: of nearly equal size, they
+    overlap where that does not fit."""
+    i = np.arange(count)
+    return i * n // count, -(-(i + 1) * n // count)
+
+
+def sums_between(x: Any, start: Any, stop: Any) -> Any:
+    """The sums over the last axis of `x` from each place in `start` to that in `stop`."""
+    ends = np.stack([start, stop], -1).reshape(-1)
+    wide = np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], -1)  # for ends behind all
+    return np.add.reduceat(wide, ends, -1)[..., ::2]
+
+
+def shrinking_first(size: Sizes, out: Sizes) -> list[tuple[int, int]]:
+    """(axis, new size) of the last dimensions, in the order that takes the least memory between."""
+    axes = enumerate(out, -len(out))
+    return sorted(axes, key=lambda axis: axis[1] / max(1, size[axis[0]]))
 
 
 def adaptive_avg(x: Any, out: Sizes) -> Any:
     """Means over the bins that divide the last dimensions into `out`."""
-    for axis, count in enumerate(out, -len(out)):
-        x = np.moveaxis(x, axis, -1)
-        total = np.empty((*x.shape[:-1], count), x.dtype)
-        for i, part in enumerate(bins(x.shape[-1], count)):
-            np.add.reduce(x[..., part], -1, out=total[..., i])
-            total[..., i] /= part.stop - part.start
-        x = np.moveaxis(total, -1, axis)
+    for axis, count in shrinking_first(x.shape, out):
+        start, stop = bins(x.shape[axis], count)
+        total = sums_between(np.moveaxis(x, axis, -1), start, stop)
+        x = np.moveaxis(divided(total, stop - start), -1, axis)
     return x
 
 
 def adaptive_avg_input(g: Any, size: Sizes) -> Any:
     """The adjoint of `adaptive_avg`, whose input has spatial sizes `size`."""
-    for axis, n in enumerate(size, -len(size)):
-        g = np.moveaxis(g, axis, -1)
-        total = np.zeros((*g.shape[:-1], n), g.dtype)
-        for i, part in enumerate(bins(n, g.shape[-1])):
-            total[..., part] += g[..., i : i + 1] / (part.stop - part.start)
-        g = np.moveaxis(total, -1, axis)
+    for axis, n in shrinking_first(g.shape, size):
+        start, stop = bins(n, g.shape[axis])
+        share = divided(np.moveaxis(g, axis, -1), stop - start)
+        place = np.arange(n)  # the bins that hold a place are neighbours
+        first, last = np.searchsorted(stop, place, "right"), np.searchsorted(start, place, "right")
+        g = np.moveaxis(sums_between(share, first, last), -1, axis)
     return g

@@ -190,11 +190,45 @@ def test_adaptive_mean_does_not_spread_infinity_to_other_bins():
     assert out.tolist() == [[1.0, INF]]
 
 
+def test_no_bins_give_no_means_and_no_gradient():
+    x = leaf([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
+    (g,) = grad(adaptive_avg_pool2d(x, (0, 2)).sum(), x)
+    assert g.tolist() == [[[0.0] * 3] * 2]
+
+
 def test_adaptive_maximum_and_its_indices():
     x = rg.tensor([[1.0, 3.0, 2.0, 0.0, 5.0]])
     out, indices = rg.adaptive_max_pool1d(x, 3, return_indices=True)
     assert out.tolist() == [[3.0, 3.0, 5.0]]
     assert indices.tolist() == [[1, 1, 4]]
+
+
+@pytest.mark.parametrize("size", [(3, 4), (2, 9), (7, 3), (5, 1)])
+def test_adaptive_bins_are_pooled_as_if_each_alone(size):
+    x = np.random.default_rng(0).choice([0.0, 1.0, 2.0], (2, 5, 7))
+    largest, index = adaptive_max_pool2d(new_tensor(x), size, return_indices=True)
+    mean = adaptive_avg_pool2d(new_tensor(x), size)
+    number = np.arange(35).reshape(5, 7)
+    for i, j in np.ndindex(size):
+        bin = tuple(
+            slice(at * n // m, -(-(at + 1) * n // m))
+            for at, n, m in zip((i, j), (5, 7), size, strict=True)
+        )
+        part = x[(slice(None), *bin)].reshape(2, -1)
+        first = part.argmax(1)
+        np.testing.assert_array_equal(largest._array[:, i, j], part[[0, 1], first])
+        np.testing.assert_array_equal(index._array[:, i, j], number[bin].reshape(-1)[first])
+        np.testing.assert_allclose(mean._array[:, i, j], part.mean(1), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("size", "places"), [(1, [8]), (2, [3, 1, 6, 8])])
+def test_the_last_nan_is_the_adaptive_maximum(size, places):
+    x = rg.tensor([[[0.0, NAN, 3.0], [NAN, 1.0, 2.0], [NAN, 5.0, NAN]]])
+    out, indices = adaptive_max_pool2d(x, size, return_indices=True)
+    assert out.isnan().all()
+    assert indices.flatten().tolist() == places
+    _, indices = rg.adaptive_max_pool1d(rg.tensor([[NAN, 1.0, NAN, 2.0]]), 1, return_indices=True)
+    assert indices.item() == 2
 
 
 def test_adaptive_maximum_gradient_adds_up_where_bins_overlap():

@@ -158,6 +158,48 @@ def test_small_distances_far_from_the_origin_keep_their_digits():
     )
 
 
+NEAR = "donot_use_mm_for_euclid_dist"
+PRODUCT = "use_mm_for_euclid_dist"
+
+
+@pytest.mark.parametrize("mode", [NEAR, PRODUCT])
+@pytest.mark.parametrize("shapes", [((3, 2), (4, 2)), ((2, 3, 2), (4, 2)), ((3, 2), (2, 4, 2))])
+def test_euclidean_distances_are_the_same_by_differences_and_by_products(shapes, mode):
+    x, y = drawn(*shapes[0]), (drawn(*shapes[1]).detach() * 2 + 1).requires_grad_()
+    expected = (x.unsqueeze(-2) - y.unsqueeze(-3)).norm(2, -1)
+    assert rg.allclose(rg.cdist(x, y, compute_mode=mode), expected, rtol=1e-13)
+    assert gradcheck(lambda x, y: rg.cdist(x, y, compute_mode=mode), (x, y), check_forward_ad=True)
+    assert gradgradcheck(lambda x, y: rg.cdist(x, y, compute_mode=mode), (x, y))
+
+
+@pytest.mark.parametrize(
+    ("count", "mode", "exact"),
+    [
+        (25, None, True),
+        (26, None, False),
+        (26, "use_mm_for_euclid_dist_if_necessary", False),
+        (26, NEAR, True),
+        (1, PRODUCT, False),
+    ],
+)
+def test_products_cost_digits_and_are_taken_where_asked_or_for_many_points(count, mode, exact):
+    x, y = rg.full((1, 1), 1e4), rg.full((count, 1), 1e4 + 0.0625)
+    found = rg.cdist(x, y, compute_mode=mode)
+    assert rg.equal(found, rg.full((1, count), 0.0625)) == exact
+
+
+def test_the_derivative_of_a_distance_by_products_is_zero_where_points_coincide():
+    x = rg.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    (slope,) = rg.autograd.grad(rg.cdist(x, x.detach(), compute_mode=PRODUCT).diagonal().sum(), x)
+    assert rg.equal(slope, rg.zeros(2, 2))
+
+
+def test_missing_numbers_make_the_count_of_differences_nan():
+    found = rg.cdist(rg.tensor([[float("nan"), 1.0], [0.5, 1.0]]), rg.tensor([[0.0, 1.0]]), 0)
+    assert found[0].isnan().all()
+    assert found[1].item() == 1.0
+
+
 def test_distances_of_nothing_are_empty_or_zero():
     assert rg.cdist(rg.ones(0, 2), rg.ones(3, 2)).shape == (0, 3)
     assert rg.equal(rg.cdist(rg.ones(2, 0), rg.ones(3, 0)), rg.zeros(2, 3))

@@ -193,6 +193,15 @@ def test_samples_follow_the_parameters_they_are_given():
     np.testing.assert_allclose(drawn.std(0), [0.5, 3.0], rtol=0.03)
 
 
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_multinomial_sample_is_a_uniform_number_looked_up_in_the_sums_of_weights(shape):
+    weights = rg.tensor([1.0, 0.0, 3.0, 0.5, 0.0]).expand(*shape, 5)
+    drawn = rg.multinomial(weights, 40, True, generator=rg.Generator().manual_seed(1))
+    uniform = rg.rand(*shape, 40, dtype=rg.float64, generator=rg.Generator().manual_seed(1))
+    expected = np.searchsorted([1.0, 1.0, 4.0, 4.5, 4.5], uniform.numpy() * 4.5, "right")
+    np.testing.assert_array_equal(drawn.numpy(), expected)
+
+
 def test_multinomial_follows_the_weights():
     weights = rg.tensor([1.0, 0.0, 3.0])
     counts = np.bincount(rg.multinomial(weights, N, replacement=True).numpy(), minlength=3)

@@ -83,10 +83,9 @@ def embedding_bag(
     counted = np.ones(flat.shape, np.bool_) if skipped is None else flat != skipped
     sizes = np.bincount(bag[counted], minlength=len(ends) - 1)
     largest = np.zeros(bags._array.shape if mode == 2 else sizes.shape, np.int64)
-    for b in range(len(sizes)) if mode == 2 else ():
-        own = flat[(bag == b) & counted]
-        if own.size:
-            largest[b] = own[weight._array[own].argmax(0)]
+    if mode == 2 and flat.size:
+        winner, filled = lookups.winners(weight._array[flat], bag, counted, len(sizes))
+        np.copyto(largest, flat[winner], where=filled)
     return bags, new_tensor(bag), new_tensor(sizes), new_tensor(largest)
 
 

@@ -1,52 +1,133 @@
 """Distances between all pairs of vectors: `cdist` between two sets, `pdist` within one.
 
-The differences are formed as they stand rather than by |a|^2 - 2 a b + |b|^2, which would lose the
-digits of small distances.
+NOTE [Distances]
+1. The P x R x M differences are formed a block of rows at a time, in the forward and in the
+   formulas. So a distance and its gradient take memory for P x R numbers, not for P x R x M.
+2. Between many points Euclidean distances come from |a|^2 - 2 a b + |b|^2, a product of matrices.
+   It loses the digits of distances that are small beside |a|; `compute_mode` decides.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ..core import batching
+from ..reduction.vector_norm import norm_input, norm_of
+from .bilinear import check_dtypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["cdist", "pdist"]
 
-COMPUTE_MODES = (
-    "use_mm_for_euclid_dist_if_necessary",
-    "use_mm_for_euclid_dist",
-    "donot_use_mm_for_euclid_dist",
-)
+NECESSARY = "use_mm_for_euclid_dist_if_necessary"
+COMPUTE_MODES = (NECESSARY, "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+MANY = 25  # points in one set: beyond, a product of matrices is deemed necessary
+BLOCK = 1 << 18  # differences that are formed at once
 
-farthest = declare(
-    "farthest(input)",
-    lambda x: x.max(-1),
-    input=lambda xp, g, input, out: xp.zero_where(g[..., None], input != out[..., None]),
-    complex=False,
-    batch="leading",
-    examples=[example("2x3"), example("4")],
+
+def blocks(out: Any, columns: int) -> Iterator[slice]:
+    """Slices of the rows of `out`, (*, P, R), whose differences in `columns` make up a block."""
+    *lead, count, others = out.shape
+    step = max(1, BLOCK // max(1, math.prod(lead) * others * columns))
+    for start in range(0, count, step):
+        yield slice(start, start + step)
+
+
+def differences(x1: Any, x2: Any, rows: slice) -> Any:
+    """(*, rows, R, M)."""
+    return x1[..., rows, None, :] - x2[..., None, :, :]
+
+
+def _cdist(x1: Any, x2: Any, *, p: float) -> Any:
+    lead = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    dtype = np.result_type(x1, x2).type(0).real.dtype
+    out = np.empty((*lead, x1.shape[-2], x2.shape[-2]), dtype)
+    for rows in blocks(out, x1.shape[-1]):
+        apart = differences(x1, x2, rows)
+        if p == 0:  # how many differ; NaN stays
+            apart = np.minimum(np.ceil(np.abs(apart)), 1)
+        out[..., rows, :] = norm_of(apart, ord=p or 1.0, dim=(apart.ndim - 1,), keepdim=False)
+    return out
+
+
+def _pulled(xp: Any, g: Any, apart: Any, out: Any, p: float) -> Any:
+    """The cotangent of differences. The largest of p = inf, if equal, get the whole of it each."""
+    if p == math.inf:
+        other = xp.abs(apart) != out[..., None]
+        return xp.zero_where(g[..., None] * xp.sgn(apart), other)
+    return norm_input(xp, g, apart, out, p, (len(apart.shape) - 1,), False)
+
+
+def _shares(xp: Any, g: Any, x1: Any, x2: Any, out: Any, p: float, back: int) -> Iterator[Any]:
+    """For each block, the cotangent of its differences summed over a dimension from the end."""
+    for rows in blocks(out, x1.shape[-1]):
+        apart = differences(x1, x2, rows)
+        pulled = _pulled(xp, g[..., rows, :], apart, out[..., rows, :], p)
+        yield xp.sum_dim(pulled, dim=(len(pulled.shape) - back,), keepdim=False)
+
+
+def _cdist_x1(xp: Any, g: Any, x1: Any, x2: Any, out: Any, p: float) -> Any:
+    shares = _shares(xp, g, x1, x2, out, p, 2)
+    return xp.cat(*shares, dim=len(out.shape) - 2) if out.shape[-2] else xp.zeros_like(x1)
+
+
+def _cdist_x2(xp: Any, g: Any, x1: Any, x2: Any, out: Any, p: float) -> Any:
+    return -sum(_shares(xp, g, x1, x2, out, p, 3), xp.zeros_like(x2))
+
+
+_cdist_op = declare(
+    "cdist(x1, x2, *, p)",
+    _cdist,
+    x1=_cdist_x1,
+    x2=_cdist_x2,
+    batch=batching.aligned("cdist"),
+    examples=[example("3x2, 4x2", p=p) for p in (2.0, 1.0, 1.5, 3.0)]
+    + [example("2x3x2, 2x1x2", p=2.0), example("0x2, 3x2", p=2.0), example("2x0, 3x0", p=3.0)],
     node_name="CdistBackward0",
-    doc="""The maximum along the last dimension; equal maxima get the whole cotangent each.
-
-    So PyTorch's distances do for p = inf, whereas `amax` divides it evenly.""",
+    doc="""Distances between rows, block by block: NOTE [Distances].""",
 )
 
 
-def _length(difference: Any, p: float) -> Tensor:
-    """The p-norm along the last dimension; its slope at 0 is 0."""
-    if p == 0:  # the count of what differs: `sgn` has derivative 0, and keeps the history
-        return difference.sgn().abs().sum(-1)  # type: ignore[no-any-return]
-    if p == 1:
-        return difference.abs().sum(-1)  # type: ignore[no-any-return]
-    if p == math.inf and difference._array.shape[-1]:
-        return farthest(difference.abs())  # type: ignore[no-any-return]
-    if difference._array.shape[-1] == 0:
-        return difference.abs().sum(-1)  # type: ignore[no-any-return]
-    return difference.norm(p, -1)  # type: ignore[no-any-return]
+def _euclidean(x1: Any, x2: Any) -> Any:
+    check_dtypes(x1, x2)
+    if x1.dtype.char not in "fdFD":
+        return _euclidean(x1.astype(np.float32), x2.astype(np.float32)).astype(x1.dtype)
+    first, second = (np.vecdot(x, x) for x in (x1, x2))
+    out = x1 @ x2.swapaxes(-1, -2)
+    out *= -2
+    out += first[..., :, None]
+    out += second[..., None, :]
+    return np.sqrt(np.maximum(out, 0, out=out), out=out)
+
+
+def _euclidean_x1(xp: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
+    share = xp.div_or_zero(g, out)
+    total = xp.sum_dim(share, dim=(len(share.shape) - 1,), keepdim=True)
+    return x1 * total - xp.matmul(share, x2)
+
+
+def _euclidean_x2(xp: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
+    dims = {"dim0": len(g.shape) - 2, "dim1": len(g.shape) - 1}
+    return _euclidean_x1(xp, xp.transpose(g, **dims), x2, x1, xp.transpose(out, **dims))
+
+
+_euclidean_op = declare(
+    "euclidean_distance(x1, x2)",
+    _euclidean,
+    x1=_euclidean_x1,
+    x2=_euclidean_x2,
+    complex=False,
+    batch=batching.aligned("euclidean_distance"),
+    examples=[example("3x2, 4x2"), example("2x3x2, 1x2x2"), example("0x2, 3x2")],
+    node_name="EuclideanDistBackward0",
+    doc="""Distances between rows by a product of matrices: NOTE [Distances].""",
+)
 
 
 def _check_order(name: str, p: float) -> None:
@@ -63,9 +144,13 @@ def cdist(
     """The p-norm distance between each row of `x1` and each of `x2`.
 
     x1: (*, P, M); x2: (*, R, M), whose batch dimensions broadcast; floating or complex. Returns
-    real (*, P, R). p: 0 (how many entries differ) to infinity. `compute_mode` is accepted and makes
-    no difference. Where two points coincide, the derivative is 0. Raises RuntimeError for integers,
-    fewer than two dimensions, other numbers of columns and a negative p. Source: PyTorch's `cdist`.
+    real (*, P, R). p: 0 (how many entries differ) to infinity. For p = 2, `compute_mode`
+    "use_mm_for_euclid_dist" multiplies matrices, which is fast but loses the digits of distances
+    that are small beside the points; "donot_use_mm_for_euclid_dist" subtracts; by default, or with
+    None, more than 25 points in either set are multiplied. Complex numbers never are. Where two
+    points coincide, the derivative is 0. Raises RuntimeError for integers, fewer than two
+    dimensions, other numbers of columns and a negative p, ValueError for another mode. Source:
+    PyTorch's `cdist`.
 
     >>> import retrograd as rg
     >>> rg.cdist(rg.tensor([[0.0, 0.0], [3.0, 0.0]]), rg.tensor([[3.0, 4.0]]))
@@ -89,7 +174,21 @@ def cdist(
     _check_order("cdist", p)
     if compute_mode is not None and compute_mode not in COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    many = compute_mode in (None, NECESSARY) and max(x1.shape[-2], x2.shape[-2]) > MANY
+    real = x1.dtype is x2.dtype and not x1.dtype.is_complex
+    if p == 2 and real and (many or compute_mode == COMPUTE_MODES[1]):
+        return _distances(_euclidean_op, x1, x2)
+    return _distances(_cdist_op, x1, x2, p=float(p))
+
+
+def _distances(op: Any, x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
+    """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
+    if x1.ndim == 2 < x2.ndim:
+        return _distances(op, x2, x1, **params).mT  # type: ignore[no-any-return]
+    if x2.ndim == 2 < x1.ndim:
+        flat = x1.flatten(0, -2)
+        return op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])  # type: ignore[no-any-return]
+    return op(x1, x2, **params)  # type: ignore[no-any-return]
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -110,5 +209,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
             "x = x.float()"
         )
     _check_order("pdist", p)
-    first, second = (new_tensor(rows) for rows in np.triu_indices(input.shape[0], 1))
-    return _length(input.index_select(0, first) - input.index_select(0, second), p)
+    n = input.shape[0]
+    first, second = np.triu_indices(n, 1)
+    distances = _distances(_cdist_op, input, input, p=float(p))
+    return distances.reshape(n * n).index_select(0, new_tensor(first * n + second))  # type: ignore[no-any-return]

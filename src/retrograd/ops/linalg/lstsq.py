@@ -60,9 +60,14 @@ def _pinv(x: Any, atol: Any, rtol: Any) -> Any:
 def pinv_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
     """For a rank that stays: the part of an inverse, and those of the two null spaces."""
     turned, back = xp.adjoint(out), xp.adjoint(g)
-    beside = back - input @ (out @ back)
-    below = back - back @ out @ input
-    return beside @ (out @ turned) + (turned @ out) @ below - turned @ g @ turned
+    tall = input.shape[-2] >= input.shape[-1]
+
+    def product(a: Any, b: Any, c: Any) -> Any:  # no matrix of the longer side squared
+        return a @ (b @ c) if tall else (a @ b) @ c
+
+    beside = back - product(input, out, back)
+    below = back - product(back, out, input)
+    return product(beside, out, turned) + product(turned, out, below) - product(turned, g, turned)
 
 
 def stacked_pinv(xp: Any, size: int, inputs: Any, batched: Any) -> Any:

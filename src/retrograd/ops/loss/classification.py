@@ -384,7 +384,8 @@ def multilabel_margin_loss(
             "-1 after the last"
         )
     listed = np.logical_and.accumulate(target._array >= 0, 1)
-    indices = np.where(listed, target._array, 0)
+    listed = listed[:, : np.max(listed.sum(1), initial=0)]  # no pairs for what no row lists
+    indices = np.where(listed, target._array[:, : listed.shape[1]], 0)
     right = np.zeros(input._array.shape, np.bool_)
     rows = np.nonzero(listed)[0]
     right[rows, indices[listed]] = True

@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
+from ...kernels.search import first_largest
 from ..core import batching_index
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -259,15 +260,24 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)  # type: ignore[no-any-return]
 
 
+def winners(rows: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
+    """In which row each column of a bag is largest (0 where none counts), and which bags have one.
+
+    `bag` ascends. Of equal values the first wins.
+    """
+    winner = np.zeros((bags, rows.shape[1]), np.int64)
+    filled = np.zeros((bags, 1), np.bool_)
+    own = np.flatnonzero(counted)
+    if own.size:
+        found, starts = np.unique(bag[own], return_index=True)
+        winner[found] = own[first_largest(rows[own], starts)]
+        filled[found] = True
+    return winner, filled
+
+
 def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
     """The maximum over each bag, column by column; the first of equal values gets the gradient."""
-    winner = np.zeros((bags, rows._array.shape[1]), np.int64)
-    filled = np.zeros((bags, 1), np.bool_)
-    for b in range(bags):
-        own = np.flatnonzero((bag == b) & counted)
-        if own.size:
-            winner[b] = own[rows._array[own].argmax(0)]
-            filled[b] = True
+    winner, filled = winners(rows._array, bag, counted, bags)
     found = rows.gather(0, new_tensor(winner)) if filled.any() else rows.sum(0)
     return found.where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
 

@@ -15,7 +15,9 @@ from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
 from ..core.pointwise import legacy_name
+from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
+from .pool import avg_pool_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -393,16 +395,13 @@ def local_response_norm(
         )
     if not input._array.size:
         return input
-    channel = np.arange(shape[1])
-    offset = channel[None, :] - channel[:, None] + size // 2
-    near = (offset >= 0) & (offset < size)
-    if input._array.dtype.kind in "fcV":
-        window = new_tensor(near.astype(dtypes.real_of(input._array.dtype)) / size)
-        means = window @ squared_modulus(input).reshape(shape[0], shape[1], -1)
-    else:  # means of integers are cut off, as those of pooling are
-        window = new_tensor(near.astype(input._array.dtype))
-        means = (window @ (input * input).reshape(shape[0], shape[1], -1)) // size
-    means = means.reshape(shape)
+    squares = squared_modulus(input) if input._array.dtype.kind in "fcV" else input * input
+    rows = squares.reshape(shape[0], shape[1], -1)
+    padded = constant_pad_nd(rows, (0, 0, size // 2, (size - 1) // 2))
+    means = avg_pool_record(
+        padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil=False, count_pad=True,
+        divisor=None,
+    ).reshape(shape)  # fmt: skip
     return input / (means * alpha + k) ** beta  # type: ignore[no-any-return]
 
 

@@ -14,6 +14,7 @@ from ... import dtypes
 from ...engine.dispatch import LEGACY, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.search import searched
 from ..creation.factories import deliver, shape_of, sized, target_of
 from ..creation.from_data import check_device
 from ..creation.memory_format import in_format
@@ -429,6 +430,9 @@ def multinomial(
     Without `replacement` no index appears twice in a row. Raises RuntimeError for weights that are
     negative, not finite, or all zero, and for more samples than there are weights.
 
+    The generator gives a uniform number for each sample, which is looked up in the sums of the
+    weights; without `replacement`, an exponential one for each weight, in the order of the weights.
+
     >>> import retrograd as rg
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 1)
     tensor([1])
@@ -456,7 +460,7 @@ def multinomial(
     if replacement:
         edges = np.cumsum(weights, -1)
         drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype) * edges[..., -1:]
-        indices = (edges[..., None, :] <= drawn[..., None]).sum(-1)
+        indices = searched(edges, drawn, "right")
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
         order = np.argsort(-weights / source.exponential(weights.shape, weights.dtype), -1)
         indices = order[..., :num_samples]

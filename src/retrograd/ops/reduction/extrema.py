@@ -16,6 +16,7 @@ from ...engine.dispatch import check_places, write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...kernels.search import comparable, kth
 from ..core import batching, return_types
 from ..core.arguments import check_outs, write_each
 from ..core.dims import wrap_dim, wrap_dims
@@ -202,22 +203,21 @@ def smallest(x: Any, axis: int) -> Any:
 
 def middle(x: Any, axis: int) -> Any:
     """Where the lower median is, or the first NaN."""
-    order = np.argsort(x, axis, kind="stable")
-    places = order.take([(x.shape[axis] - 1) // 2], axis)
+    places = kth(x, axis, (x.shape[axis] + 1) // 2)
     bad = np.isnan(x)
     return np.where(bad.any(axis, keepdims=True), np.argmax(bad, axis, keepdims=True), places)
 
 
 def middle_present(x: Any, axis: int) -> Any:
     """Where the lower median of what is not NaN is; the first NaN if nothing else is there."""
-    order = np.argsort(x, axis, kind="stable")  # NaN last
+    order = np.argsort(comparable(x), axis, kind="stable")  # NaN last
     present = np.add.reduce(~np.isnan(x), axis, np.int64, keepdims=True)
     return pick(order, np.maximum(present - 1, 0) // 2, axis)
 
 
 def commonest(x: Any, axis: int) -> Any:
     """Where the commonest element, the smallest of several, occurs last."""
-    order = np.argsort(x, axis, kind="stable").swapaxes(0, axis)
+    order = np.argsort(comparable(x), axis, kind="stable").swapaxes(0, axis)
     s = pick(x.swapaxes(0, axis), order, 0)
     steps = np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1))
     starts = np.zeros(s.shape, np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...engine.dispatch import as_tensor, write_out
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.search import searched
 from ..core import return_types
 from ..core.arguments import write_each, write_value
 from ..core.dims import rank
@@ -62,12 +63,7 @@ def searchsorted(
         )
     where: Any = "right" if right or side == "right" else "left"
     dtype = np.int32 if out_int32 else np.int64
-    if sequence.ndim == 1:
-        return new_tensor(np.asarray(np.searchsorted(sequence, values, where), dtype))
-    found = np.empty(values.shape, dtype)
-    for row in np.ndindex(sequence.shape[:-1]):
-        found[row] = np.searchsorted(sequence[row], values[row], where)
-    return new_tensor(found)
+    return new_tensor(np.asarray(searched(sequence, values, where), dtype))
 
 
 def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:

@@ -46,14 +46,14 @@ pow_or_zero = declare(
 # -- variance ------------------------------------------------------------------------------------
 
 
-def _vector_norm(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+def norm_of(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{legacy(x.dtype)}. Convert first: x.float()"
         )
     if x.dtype.char not in "fdFD":
-        wide = _vector_norm(x.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)
+        wide = norm_of(x.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)
         return wide.astype(x.dtype)
     if ord == 2:
         return np.sqrt(add_up(squares(x), dim, keepdim))
@@ -69,9 +69,7 @@ def _vector_norm(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     return add_up(size**ord, dim, keepdim) ** (1 / ord)
 
 
-def _vector_norm_input(
-    xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool
-) -> Any:
+def norm_input(xp: Any, g: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool) -> Any:
     if ord == 0:
         return xp.zeros_like(input)
     g = xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
@@ -91,8 +89,8 @@ def _vector_norm_input(
 
 _vector_norm_op = declare(
     "vector_norm(input, *, ord, dim, keepdim)",
-    _vector_norm,
-    input=_vector_norm_input,
+    norm_of,
+    input=norm_input,
     examples=[
         example("3x4", ord=order, dim=(1,), keepdim=False)
         for order in (2.0, 1.0, 3.0, 0.5, 1.5, -1.0, math.inf, -math.inf)

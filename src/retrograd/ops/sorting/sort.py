@@ -13,6 +13,7 @@ import numpy as np
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.search import comparable, kth
 from ..core import return_types
 from ..core.arguments import write_each
 from ..core.dims import rank, wrap_dim
@@ -35,6 +36,7 @@ __all__ = [
 
 def ranked(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort `x`, equal elements in their order, NaN as the largest."""
+    x = comparable(x)
     if not descending:
         return np.argsort(x, axis, kind="stable")
     backwards = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
@@ -57,7 +59,7 @@ def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     lines = np.atleast_1d(ordered(input, "topk"))
     n = lines.shape[dim]
     if 0 < k < n:  # only the k best need sorting
-        parted = np.argpartition(lines, n - k if largest else k - 1, dim)
+        parted = np.argpartition(comparable(lines), n - k if largest else k - 1, dim)
         best = parted.take(np.arange(n - k, n) if largest else np.arange(k), dim)
         best.sort(dim)
     else:
@@ -114,7 +116,7 @@ _topk_op = declare(
 
 _kthvalue_op = declare(
     "kthvalue(input, *, k, dim, keepdim) -> values, indices",
-    chosen(lambda x, axis, k: np.argsort(x, axis, kind="stable").take([k - 1], axis), "kthvalue"),
+    chosen(kth, "kthvalue"),
     input=chosen_input,
     nondiff=["indices"],
     complex=False,
@@ -277,9 +279,10 @@ def unique(
     array = ordered(input._array, "unique")
     axis = None if dim is None else wrap_dim(input, dim)
     values, inverse, counts = np.unique(
-        array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+        comparable(array), return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     inverse = inverse.reshape(array.shape if axis is None else -1)
+    values = values.astype(array.dtype, copy=False)
     return _results(values, inverse if return_inverse else None, counts if return_counts else None)
 
 

@@ -1,0 +1,65 @@
+"""Selection and search: the k-th smallest, places in sorted rows, and maxima of bags of rows.
+
+What loops here does so over the bits of a size, never over rows or elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["comparable", "first_largest", "kth", "searched"]
+
+
+def comparable(x: Any) -> Any:
+    """`x`, or in float32 what is bfloat16: that NumPy sorts as if NaN were equal to everything."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
+def searched(rows: Any, values: Any, side: Any) -> Any:
+    """Where `values` would go in `rows`, sorted along the last axis: int64, shaped like `values`.
+
+    `rows` has one dimension, or as many leading ones as `values`. NaN goes behind every number.
+    """
+    rows, values = comparable(rows), comparable(values)
+    if rows.ndim == 1:
+        return np.searchsorted(rows, values, side)
+    n = rows.shape[-1]
+    last = values != values  # noqa: PLR0124 (NaN)
+    place = np.zeros(values.shape, np.int64)
+    for bit in reversed(range(n.bit_length())):  # all rows at once, from the largest step down
+        further = place + (1 << bit)
+        seen = np.take_along_axis(rows, np.minimum(further, n) - 1, -1)
+        if side == "left":
+            passed = (seen < values) | (last & (seen == seen))  # noqa: PLR0124 (NaN)
+        else:
+            passed = (seen <= values) | last
+        place = np.where(passed & (further <= n), further, place)
+    return place
+
+
+def kth(x: Any, axis: int, k: int) -> Any:
+    """Where the `k`-th smallest is, counted from 1, equal elements in their order and NaN last.
+
+    What a stable sort would name, for the price of a selection. The axis is kept, of size 1.
+    """
+    x = comparable(x)
+    value = np.partition(x, k - 1, axis).take([k - 1], axis)
+    nan = np.isnan(x)
+    smaller = np.where(np.isnan(value), ~nan, x < value)
+    equal = np.where(np.isnan(value), nan, x == value)
+    number = np.cumsum(equal, axis) + np.add.reduce(smaller, axis, np.int64, keepdims=True)
+    return np.argmax(number >= k, axis, keepdims=True)
+
+
+def first_largest(rows: Any, starts: Any) -> Any:
+    """In which row each column of a bag is largest, the first of several: `(bags, columns)`.
+
+    Bag i is the rows from `starts[i]` to the next start; none is empty. NaN is largest.
+    """
+    sizes = np.diff(starts, append=len(rows))
+    best = np.repeat(np.maximum.reduceat(rows, starts, 0), sizes, 0)
+    hit = (rows == best) | np.isnan(rows)
+    number = np.where(hit, np.arange(len(rows))[:, None], len(rows))
+    return np.minimum.reduceat(number, starts, 0)
