@@ -17,11 +17,11 @@ from typing import Any
 
 import retrograd as rg
 from retrograd import Tensor, ops
-from retrograd.engine.forward import linear_groups
 from retrograd.engine.namespaces import recorded
 from retrograd.engine.op import Op
 from retrograd.engine.overriding import forms
 from retrograd.engine.registry import OPS
+from retrograd.engine.transforms.forward import linear_groups
 from retrograd.ops import later
 
 HERE = Path(__file__).parent
@@ -365,7 +365,7 @@ def complex_of(op: Op) -> str:
 
 
 def forward_of(op: Op) -> str:
-    """By which of the four ways forward mode goes: engine/forward.py."""
+    """By which of the four ways forward mode goes: engine/transforms/forward.py."""
     if op.tangent is not None:
         return "own formula"
     if op.slope is not None:

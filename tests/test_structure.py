@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
-    ["errors", "locks", "modes", "quiet", "dtypes", "_bfloat16", "pytree", "version"],
+    ["errors", "locks", "modes", "quiet", "dtypes", "pytree", "version"],
     ["kernels"],
     ["engine"],
     ["ops"],
@@ -85,6 +85,12 @@ def test_no_modules_import_each_other_in_a_circle():
         for name in free:
             del below[name]
     assert not below, "these import each other, or what does: " + ", ".join(sorted(below))
+
+
+def test_no_folder_is_crowded():
+    for folder in {path.parent for path in FILES}:
+        files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(files) <= 20, folder
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))

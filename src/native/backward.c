@@ -1,4 +1,4 @@
-/* The backward pass over ordinary nodes, and the leaves at its end, as `engine/backward.py`. */
+/* The backward pass over ordinary nodes, and the leaves at its end, as `engine/backward/traversal.py`. */
 
 #include "shared.h"
 #include "leaves.c"

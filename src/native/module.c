@@ -1,4 +1,4 @@
-/* The hot path in C: what `engine/callers.py` and `engine/backward.py` do in the plain case.
+/* The hot path in C: what `engine/callers.py` and `engine/backward/traversal.py` do in the plain case.
 
    NOTE [Native]
    1. Nothing here is new. A `Caller` wraps the caller that Python built for an op, runs the

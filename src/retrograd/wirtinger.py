@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import pytree
-from .autograd.pairs import from_tangents, rounding
+from .autograd.functional.pairs import from_tangents, rounding
 from .engine.dispatch import as_tensor
 from .engine.namespaces import recorded
 from .engine.tensor import Interpreted, Tensor, new_tensor

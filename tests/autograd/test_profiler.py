@@ -20,7 +20,7 @@ from retrograd.autograd.profiler_util import (
     in_time,
 )
 from retrograd.engine.registry import OPS
-from retrograd.engine.watch import Watcher, cell_of
+from retrograd.engine.transforms.watch import Watcher, cell_of
 
 
 def names(prof):

@@ -17,7 +17,7 @@ PRELUDE = """
 import os, signal, sys, threading, time
 import retrograd as rg
 from retrograd import locks, modes
-from retrograd.engine.watch import STAND_INS, Watcher
+from retrograd.engine.transforms.watch import STAND_INS, Watcher
 
 def leaf(*values):
     return rg.tensor(list(values), dtype=rg.float64, requires_grad=True)

@@ -6,8 +6,8 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd
-from retrograd.engine.forward import jvp
 from retrograd.engine.registry import OPS
+from retrograd.engine.transforms.forward import jvp
 
 
 def tensor(*values, dtype=rg.float64):

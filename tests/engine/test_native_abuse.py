@@ -18,7 +18,9 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd, nn
-from retrograd.engine import accumulation, backward, views
+from retrograd.engine import views
+from retrograd.engine.backward import accumulation
+from retrograd.engine.backward import traversal as backward
 from retrograd.engine.graph import Cell, Kind, Leaf, Node
 from retrograd.engine.native import native
 from retrograd.engine.tensor import Tensor, new_tensor

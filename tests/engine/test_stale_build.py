@@ -23,7 +23,8 @@ vars(built).update(vars(real))
 sys.modules[spec.name] = built
 
 import retrograd as rg
-from retrograd.engine import backward, native
+from retrograd.engine import native
+from retrograd.engine.backward import traversal as backward
 assert native.native is None
 for thing in (backward.start, backward.advance, rg.mul, rg.exp):
     assert isinstance(thing, types.FunctionType), thing

@@ -18,7 +18,7 @@ from retrograd.autograd.graph import (
     register_multi_grad_hook,
     saved_tensors_hooks,
 )
-from retrograd.engine.watch import Watcher
+from retrograd.engine.transforms.watch import Watcher
 
 from .together import eager, elsewhere, in_threads, leaf  # noqa: F401 (a fixture)
 

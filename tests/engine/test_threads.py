@@ -24,7 +24,9 @@ from retrograd.autograd.graph import (
     increment_version,
     stand_in,
 )
-from retrograd.engine import backward, graph, hooks, tensor
+from retrograd.engine import graph, tensor
+from retrograd.engine.backward import hooks
+from retrograd.engine.backward import traversal as backward
 from retrograd.engine.registry import OPS
 
 from .together import eager, elsewhere, in_threads, leaf  # noqa: F401 (a fixture)

@@ -8,9 +8,9 @@ import pytest
 
 import retrograd as rg
 from retrograd.autograd import forward_ad
-from retrograd.engine.batch import Batch, BatchLevel
 from retrograd.engine.graph import Node
 from retrograd.engine.tensor import Tensor
+from retrograd.engine.transforms.batch import Batch, BatchLevel
 from retrograd.func import grad, hessian, jvp, linearize, vmap
 
 X = rg.arange(12.0, dtype=rg.float64).reshape(3, 4) / 7

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.engine.forward import jvp
 from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
+from retrograd.engine.transforms.forward import jvp
 
 from .samples import sample
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from retrograd import autograd
-from retrograd.engine.forward import jvp
 from retrograd.engine.tensor import new_tensor
+from retrograd.engine.transforms.forward import jvp
 
 from .samples import samples
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from retrograd import autograd
-from retrograd.engine.forward import jvp
 from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import Tensor, new_tensor
+from retrograd.engine.transforms.forward import jvp
 
 from .samples import inner, like, sample, samples
 

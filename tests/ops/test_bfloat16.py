@@ -82,7 +82,7 @@ def test_it_prints_as_pytorch_does():
 
 def test_without_ml_dtypes_the_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(dtypes._by_name, "bfloat16", raising=False)
-    monkeypatch.delitem(sys.modules, "retrograd._bfloat16", raising=False)
+    monkeypatch.delitem(sys.modules, "retrograd.dtypes.bfloat16", raising=False)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(AttributeError, match=r"pip install retrograd\[bfloat16\]"):
         rg.bfloat16

@@ -14,7 +14,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd, nn
-from retrograd.engine.watch import Watcher
+from retrograd.engine.transforms.watch import Watcher
 from retrograd.utils import checkpoint as module
 from retrograd.utils.checkpoint import (
     SAC_IGNORED_OPS,

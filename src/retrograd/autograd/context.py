@@ -15,8 +15,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import modes
+from ..engine.backward.hooks import NodeHooks, RemovableHandle, hooks_of
 from ..engine.graph import FREED, Node
-from ..engine.hooks import NodeHooks, RemovableHandle, hooks_of
 from ..engine.saved import SavedTensor, handle, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode

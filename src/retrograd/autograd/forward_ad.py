@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine.forward import Level, make_root, set_tangent, tangent_of
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
+from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_of
 from ..kernels.memory import memory, moved
 
 __all__ = [

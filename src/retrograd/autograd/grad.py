@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from ..engine import backward as engine
-from ..engine.batch import BatchLevel, UnbatchableError, batched, split
+from ..engine.backward import traversal as engine
+from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
-from ..engine.search import reachable
 from ..engine.tensor import Tensor, method, new_tensor, node_of
+from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from ..errors import SecondBackwardError
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, modes
-from ..engine import backward as engine
-from ..engine.fitting import fit
+from ..engine.backward import traversal as engine
+from ..engine.backward.fitting import fit
+from ..engine.backward.hooks import RemovableHandle, hooks_of
 from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
-from ..engine.hooks import RemovableHandle, hooks_of
 from ..engine.namespaces import arrays, recorded
 from ..engine.placement import CPU
 from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote

@@ -22,7 +22,7 @@ import numpy as np
 from .. import modes
 from ..engine.tensor import Tensor
 from ..engine.trace import PACKAGE
-from ..engine.watch import Watcher
+from ..engine.transforms.watch import Watcher
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import modes
-from ..engine.batch import Batch, UnbatchableError
-from ..engine.forward import set_tangent, tangent_of
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, new_tensor
+from ..engine.transforms.batch import Batch, UnbatchableError
+from ..engine.transforms.forward import set_tangent, tangent_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

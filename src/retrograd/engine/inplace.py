@@ -25,10 +25,10 @@ import numpy as np
 from .. import modes
 from ..kernels.memory import overlaps
 from ..quiet import copyto
+from .backward.hooks import hooks_of
 from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, new_node, tick
 from .graph import target as shown_target
-from .hooks import hooks_of
 from .record import STALE, derived, make_node, walk
 from .registry import OPS
 from .saved import forward_name

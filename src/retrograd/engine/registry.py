@@ -11,11 +11,12 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..quiet import CALM
-from . import accumulation, callers, graph, native, overriding, views
-from .anomaly import noted
+from . import callers, graph, native, overriding, views
+from .backward import accumulation
+from .backward.anomaly import noted
+from .backward.fitting import fit
 from .callers import binary_caller, caller, native_caller
 from .dispatch import about_to_write, dispatch, known
-from .fitting import fit
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
 from .naming import otherwise

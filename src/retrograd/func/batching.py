@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import modes, pytree
 from ..autograd.transformed import to_front
-from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.inplace import exchange
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, wrote
+from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.views import base_of
 
 if TYPE_CHECKING:

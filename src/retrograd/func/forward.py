@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, modes, pytree
 from ..autograd.forward_ad import dual, parts
-from ..engine.forward import Level
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
+from ..engine.transforms.forward import Level
 from .reverse import pull_back, recording, settle, stranger, strangers, unpacked, value_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from .. import pytree
-from ..autograd.jacobians import unit_vectors
-from ..autograd.pairs import check_holomorphic, from_cotangents, from_tangents
+from ..autograd.functional.jacobians import unit_vectors
+from ..autograd.functional.pairs import check_holomorphic, from_cotangents, from_tangents
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from .batching import vmap

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes, pytree
-from ..engine.backward import run
-from ..engine.batch import give_back, variable
+from ..engine.backward.search import reachable
+from ..engine.backward.traversal import run
 from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
 from ..engine.registry import OPS
-from ..engine.search import reachable
 from ..engine.tensor import Tensor, alias, new_tensor, node_of
+from ..engine.transforms.batch import give_back, variable
 from ..engine.views import View, base_of, live_views
 
 if TYPE_CHECKING:

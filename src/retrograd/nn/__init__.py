@@ -1,7 +1,7 @@
 """Layers, losses and containers, one family per file; their functions are in `functional`."""
 
 from . import functional, init, utils
-from .activation import (
+from .modules.activation import (
     CELU,
     ELU,
     GELU,
@@ -31,8 +31,8 @@ from .activation import (
     Tanhshrink,
     Threshold,
 )
-from .adaptive import AdaptiveLogSoftmaxWithLoss
-from .arrange import (
+from .modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from .modules.arrange import (
     ChannelShuffle,
     CosineSimilarity,
     Flatten,
@@ -44,15 +44,22 @@ from .arrange import (
     Unfold,
     Upsample,
 )
-from .attention import MultiheadAttention
-from .cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .criteria import CTCLoss, LinearCrossEntropyLoss, LinearCrossEntropyOptions
-from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from .embedding import Embedding, EmbeddingBag
-from .fractional import FractionalMaxPool2d, FractionalMaxPool3d
-from .lazy import (
+from .modules.attention import MultiheadAttention
+from .modules.rnn import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .modules.criteria import CTCLoss, LinearCrossEntropyLoss, LinearCrossEntropyOptions
+from .modules.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from .modules.sparse import Embedding, EmbeddingBag
+from .modules.pooling import FractionalMaxPool2d, FractionalMaxPool3d
+from .modules.lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
     LazyBatchNorm3d,
@@ -69,7 +76,7 @@ from .lazy import (
     UninitializedBuffer,
     UninitializedParameter,
 )
-from .legacy import (
+from .modules.legacy import (
     Container,
     CrossMapLRN2d,
     NLLLoss2d,
@@ -77,8 +84,8 @@ from .legacy import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from .linear import Bilinear, Identity, Linear
-from .loss import (
+from .modules.linear import Bilinear, Identity, Linear
+from .modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
@@ -98,9 +105,9 @@ from .loss import (
     SmoothL1Loss,
     SoftMarginLoss,
 )
-from .triplet import TripletMarginLoss, TripletMarginWithDistanceLoss
-from .module import Module
-from .normalization import (
+from .modules.criteria import TripletMarginLoss, TripletMarginWithDistanceLoss
+from .modules.module import Module
+from .modules.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -112,7 +119,7 @@ from .normalization import (
     LocalResponseNorm,
     RMSNorm,
 )
-from .padding import (
+from .modules.padding import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -131,7 +138,7 @@ from .padding import (
 )
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter
-from .pooling import (
+from .modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -151,8 +158,8 @@ from .pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from .recurrent import GRU, LSTM, RNN, RNNBase
-from .transformer import (
+from .modules.rnn import GRU, LSTM, RNN, RNNBase
+from .modules.transformer import (
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,

@@ -21,8 +21,8 @@ from functools import partial
 from typing import Any
 
 from .. import modes
+from ..engine.backward.hooks import HookTable, hooks_of
 from ..engine.graph import Kind, Node, new_node
-from ..engine.hooks import HookTable, hooks_of
 from ..engine.record import attach, set_outputs
 from ..engine.tensor import Tensor, node_of, twin
 from ..engine.views import add_view

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .. import modes
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.shape.join import cat, stack
-from .module import Module
+from .modules.module import Module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import default_numpy, real_of
+from ..engine.backward.hooks import HookTable
 from ..engine.dispatch import check_write
-from ..engine.hooks import HookTable
 from ..engine.tensor import Tensor, new_tensor, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..engine.hooks import RemovableHandle
+    from ..engine.backward.hooks import RemovableHandle
 
 __all__ = [
     "Optimizer",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.grad_mode import no_grad
 from ..nn import BatchNorm1d, BatchNorm2d, BatchNorm3d, Module, SyncBatchNorm
 from ..ops.creation.from_data import tensor
-from .schedule import LRScheduler, check_strategy, per_group
+from .lr_scheduler.schedule import LRScheduler, check_strategy, per_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

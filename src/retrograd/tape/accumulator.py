@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import pytree
-from ..engine.forward import Level, set_tangent, tangent_of
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
+from ..engine.transforms.forward import Level, set_tangent, tangent_of
 from ..locks import structure
 from .recording import UnconnectedGradients, differentiable
 

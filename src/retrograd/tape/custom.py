@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import modes, pytree
 from ..autograd.function import Function
-from ..autograd.functional_parts import filled, pulled, zeros
+from ..autograd.functional.parts import filled, pulled, zeros
 from ..engine.dispatch import OPERANDS
 from ..engine.tensor import Tensor, new_tensor
 from .recording import Recording

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes, pytree
+from ..autograd.functional.jacobians import unit_vectors
 from ..autograd.grad import cotangent_of, owned, run_pass
-from ..autograd.jacobians import unit_vectors
+from ..engine.backward.search import needed_for
 from ..engine.graph import OUTPUT
 from ..engine.namespaces import recorded
-from ..engine.search import needed_for
 from ..engine.tensor import Tensor, new_tensor, node_of
 from ..func.batching import vmap
 from .recording import Recording, UnconnectedGradients, differentiable, give_back, lend

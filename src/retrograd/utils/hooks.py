@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..engine.hooks import RemovableHandle
+from ..engine.backward.hooks import RemovableHandle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,7 +29,7 @@ from ..engine.placement import CPU
 from ..engine.record import attach
 from ..engine.saved import tensors
 from ..engine.tensor import Size, Tensor, node_of
-from ..engine.watch import Watcher
+from ..engine.transforms.watch import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from ...ops.linalg.matmul import vdot
 from ...ops.random.factories import randn
 from ...ops.shape.join import cat
 from .. import functional as F
-from ..module import Module
+from ..modules.module import Module
 from .parametrize import register_parametrization
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]

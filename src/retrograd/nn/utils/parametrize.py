@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ... import modes
 from ...engine.tensor import Tensor
-from ..containers import ModuleDict, ModuleList
-from ..module import Module
+from ..modules.container import ModuleDict, ModuleList
+from ..modules.module import Module
 from ..parameter import Parameter
 
 if TYPE_CHECKING:

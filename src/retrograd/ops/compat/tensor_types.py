@@ -110,7 +110,7 @@ def typename(obj: Any) -> str:
 
     >>> import retrograd as rg
     >>> rg.typename(rg.ones(1)), rg.typename(rg.nn.Linear), rg.typename(3)
-    ('retrograd.FloatTensor', 'retrograd.nn.linear.Linear', 'int')
+    ('retrograd.FloatTensor', 'retrograd.nn.modules.linear.Linear', 'int')
     """
     if isinstance(obj, Tensor):
         return obj.type()  # type: ignore[no-any-return]

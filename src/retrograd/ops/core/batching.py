@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...engine.batch import raised, spread
+from ...engine.transforms.batch import raised, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

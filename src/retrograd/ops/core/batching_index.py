@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.batch import spread
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
+from ...engine.transforms.batch import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

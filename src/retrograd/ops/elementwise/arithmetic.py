@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.backward.fitting import expands
 from ...engine.dispatch import as_tensor, operand, write_out
-from ...engine.fitting import expands
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.batch import Batch
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError
 from ..core import batching
 from ..core.dims import broadcast_shapes

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.batch import raised, spread
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor
+from ...engine.transforms.batch import raised, spread
 from ...kernels import lapack
 from ..core import return_types
 from .checks import (

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.batch import Batch
 from ...engine.tensor import Tensor, device, new_tensor
+from ...engine.transforms.batch import Batch
 from ...locks import new_lock
 from ...quiet import quietly
 

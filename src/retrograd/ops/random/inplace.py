@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.fitting import expands
+from ...engine.backward.fitting import expands
 from ...engine.inplace import write
 from ...engine.tensor import Tensor, method, new_tensor
 from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse

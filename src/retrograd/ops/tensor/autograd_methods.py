@@ -6,8 +6,8 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ...engine.backward.hooks import RemovableHandle, hooks_of
 from ...engine.graph import LEAF
-from ...engine.hooks import RemovableHandle, hooks_of
 from ...engine.tensor import Tensor, method, node_of, set_requires_grad
 
 if TYPE_CHECKING:

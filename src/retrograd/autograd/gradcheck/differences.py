@@ -1,0 +1,113 @@
+"""Finite differences of functions of tensors: the numerical side of `gradcheck`.
+
+This module knows nothing of graphs; it calls functions and looks at what they return.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "GradcheckError",
+    "Settings",
+    "as_outputs",
+    "difference",
+    "differentiable_outputs",
+    "directions",
+    "floating_outputs",
+    "numerical_jacobian",
+]
+
+PERTURBED = (
+    "Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, "
+    "but got: {what}s {up} and {down}. A function that changes them has no derivative there."
+)
+
+
+class GradcheckError(RuntimeError):
+    """A derivative that does not agree with finite differences, or breaks another rule."""
+
+
+class Settings(NamedTuple):
+    """The tolerances of one call."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+
+
+def as_outputs(result: Any) -> list[Tensor]:
+    """The tensors that a function returned, in order."""
+    values = result if isinstance(result, (tuple, list)) else (result,)
+    return [value for value in values if isinstance(value, Tensor)]
+
+
+def differentiable_outputs(result: Any) -> list[Tensor]:
+    """The tensors that a function returned and that have a history."""
+    return [t for t in as_outputs(result) if t._node is not None]
+
+
+def floating_outputs(result: Any) -> list[Tensor]:
+    """The real and complex tensors that a function returned."""
+    return [t for t in as_outputs(result) if t._array.dtype.kind in "fcV"]
+
+
+def directions(array: Any) -> list[complex]:
+    """The unit steps of an element of an input."""
+    return [1.0, 1j] if array.dtype.kind == "c" else [1.0]
+
+
+def difference(
+    func: Callable[..., Any],
+    arguments: Sequence[Any],
+    array: Any,
+    step: Any,
+    eps: float,
+    outputs: Callable[[Any], list[Tensor]],
+) -> list[Any]:
+    """(func(x + eps·step) - func(x - eps·step)) / 2eps where `array` holds x, for some outputs.
+
+    `outputs` picks them. Raises AssertionError if their shapes or dtypes depend on the step.
+    """
+    kept = array.copy()
+    values = []
+    try:
+        for sign in (1, -1):
+            array[...] = kept + sign * eps * step
+            values.append([np.array(t._array) for t in outputs(func(*arguments))])
+    finally:
+        array[...] = kept
+    for up, down in zip(*values, strict=True):
+        for what in ("shape", "dtype"):
+            a, b = getattr(up, what), getattr(down, what)
+            if a != b:
+                raise AssertionError(PERTURBED.format(what=what, eps=eps, up=a, down=b))
+    return [(up - down) / (2 * eps) for up, down in zip(*values, strict=True)]
+
+
+def numerical_jacobian(
+    func: Callable[..., Any],
+    arguments: Sequence[Any],
+    x: Tensor,
+    number: int,
+    eps: float,
+    outputs: Callable[[Any], list[Tensor]] = differentiable_outputs,
+) -> Any:
+    """The change of an output per unit of each element of x: (directions, elements, outputs)."""
+    steps = directions(x._array)
+    rows = []
+    for direction in steps:
+        for index in np.ndindex(x._array.shape):
+            step = np.zeros(x._array.shape, x._array.dtype)
+            step[index] = direction
+            rows.append(difference(func, arguments, x._array, step, eps, outputs)[number].ravel())
+    size = len(rows) // len(steps) if rows else 0
+    return np.array(rows).reshape(len(steps), size, -1) if rows else np.zeros((len(steps), 0, 0))

@@ -1,0 +1,1 @@
+"""The backward pass: the order of nodes, what they contribute, leaves, hooks."""

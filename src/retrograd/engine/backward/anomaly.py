@@ -1,0 +1,87 @@
+"""What errors of a backward pass say beside their own text; and what anomaly mode adds.
+
+What goes wrong in a formula, a hook or a tangent keeps its type and its text, and gets one note:
+which node, op or hook it was, and in anomaly mode where the forward ran.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import SecondBackwardError, VersionError
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..graph import Node
+
+__all__ = ["check_nan", "noted", "run_hook", "say", "warned"]
+
+DETECTED = "Error detected in "
+
+
+def say(error: Exception, where: str) -> None:
+    """Add to an error where it happened, unless it says so: the innermost place counts."""
+    with suppress(Exception):  # of a class of the user's own, perhaps
+        if not any(note.startswith(DETECTED) for note in getattr(error, "__notes__", ())):
+            error.add_note(f"{DETECTED}{where}")
+
+
+def noted(error: Exception, node: Node) -> None:
+    """Add to an error at which node of a backward pass it happened.
+
+    Errors about saved values say that themselves.
+    """
+    if not isinstance(error, (SecondBackwardError, VersionError)):
+        with suppress(Exception):  # of a node in which a program has put something else
+            say(error, f"{node.name()} (op {node.op.name}). {forward_trace(node)}")
+
+
+def run_hook(kind: str, hook: Any, *args: Any) -> Any:
+    """Call a hook; an error in it says which one it was."""
+    try:
+        return hook(*args)
+    except Exception as error:
+        code = getattr(hook, "__code__", None)
+        place = "" if code is None else f", {code.co_filename}:{code.co_firstlineno}"
+        say(error, f"the {kind} {getattr(hook, '__qualname__', repr(hook))}{place}")
+        raise
+
+
+def check_nan(node: Node, shares: Sequence[Any]) -> None:
+    """Raise if the formulas of `node` gave NaN."""
+    for index, c in enumerate(shares):
+        if c is None:
+            continue
+        array = c._array if isinstance(c, Tensor) else np.asarray(c)
+        if np.isnan(array).any():
+            warned(node)
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {index}th output. "
+                f"{forward_trace(node)}"
+            )
+
+
+def warned(node: Node) -> None:
+    """Where the forward of a failing node ran: PyTorch's warning, which error logs may hold."""
+    text = f"{DETECTED}{node.name()}. {forward_trace(node)}"
+    warnings.warn(text, UserWarning, stacklevel=2)
+
+
+def forward_trace(node: Node) -> str:
+    """Where the forward of `node` ran, as far as anomaly mode knows, and what led to that."""
+    if node.trace is None:
+        return (
+            "No forward pass information available. Enable detect anomaly during forward pass for "
+            "more information."
+        )
+    text = f"Traceback of forward call that caused the error:\n{node.trace}"
+    parent = node.metadata.get("parent_")
+    if parent is not None:  # the node was recorded by a backward pass that creates a graph
+        text += f"Previous calculation was induced by {parent.name()}. {forward_trace(parent)}"
+    return text

@@ -1,0 +1,55 @@
+"""Fitting a contribution to its edge: the only place that undoes broadcasting and mixed arithmetic.
+
+No formula mentions either; this module knows no op but `sum_to`, `real` and `cast`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from ..graph import Node
+
+__all__ = ["expands", "fit"]
+
+ndarray = np.ndarray
+
+
+def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
+    """A contribution as the edge wants it: broadcast axes summed, real part taken, dtype cast."""
+    if c.__class__ is not ndarray and not isinstance(c, Tensor):
+        c = np.asarray(c)  # a NumPy scalar
+    shape, dtype = edge.shape, edge.dtype
+    if c.shape != shape:
+        if not expands(shape, c.shape):
+            index = node.edges.index(edge)
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient at index {index} - got "
+                f"{list(c.shape)} but expected shape compatible with {list(shape)}"
+            )
+        c = xp.sum_to(c, shape=shape)
+    found = c.dtype if c.__class__ is ndarray else numpy_dtype(c)
+    if found is not dtype and found != dtype:
+        if found.kind == "c" and dtype.kind != "c":
+            c = xp.real(c)
+        c = xp.cast(c, dtype=dtype)
+    return c
+
+
+def numpy_dtype(c: Any) -> Any:
+    """The NumPy dtype of a tensor, or of a NumPy scalar."""
+    return c._array.dtype if isinstance(c, Tensor) else c.dtype
+
+
+def expands(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
+    """Whether an array of shape `small` broadcasts to shape `large`."""
+    lead = len(large) - len(small)
+    if lead < 0:
+        return False
+    if large[lead:] == small:
+        return True
+    return all(m in (1, n) for m, n in zip(reversed(small), reversed(large), strict=False))

@@ -1,0 +1,262 @@
+"""Hooks on cotangents and nodes.
+
+NOTE [Order of hooks] for one node, as in PyTorch:
+1. tensor hooks, in the order of registration, each seeing what the one before returned;
+2. `retain_grad`, whenever it was called;
+3. the value asked for by `autograd.grad` is taken;
+4. node pre-hooks; the node's formulas; node post-hooks;
+5. for a leaf, instead of 4: accumulation, then post-accumulate hooks.
+
+Hooks see tensors. In an ordinary backward pass the engine carries arrays, so they are wrapped here,
+and unwrapped after. What hooks compute is recorded exactly if the pass creates a graph. Where no
+cotangent arrived (a user's Function returned None), hooks run all the same and see None.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes, modes
+from ...locks import counter, structure
+from ..graph import Node, node_method
+from ..tensor import Tensor, new_tensor
+from .accumulation import add_grad
+from .anomaly import run_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NodeHooks", "RemovableHandle", "hooks_of"]
+
+_number = counter()
+
+NO_REPLACEMENT = "can't replace a None gradient with a non-None value"
+
+
+class RemovableHandle:
+    """What registering a hook returns; `remove()` takes the hook off, as does leaving a `with`.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda g: 2 * g):
+    ...     x.sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+
+    def __init__(self, hooks: Any) -> None:
+        self.id = _number()
+        self._hooks = weakref.ref(hooks)
+
+    def remove(self) -> None:
+        """Take the hook off; again is harmless."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+    def __getstate__(self) -> Any:
+        return self._hooks(), self.id
+
+    def __setstate__(self, state: Any) -> None:
+        hooks, self.id = state
+        self._hooks = weakref.ref(HookTable() if hooks is None else hooks)
+
+
+class HookTable(OrderedDict[int, Any]):
+    """Hooks by handle number, in the order of registration."""
+
+    used = False  # whether one was ever entered
+
+    def add(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Enter `hook`; return the handle that removes it."""
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
+        handle = RemovableHandle(self)
+        self[handle.id] = hook
+        self.used = True
+        return handle
+
+
+class Running:
+    """The modes in which the hooks of a backward pass run."""
+
+    __slots__ = ("before", "task")
+
+    def __init__(self, task: Any) -> None:
+        self.task = task
+
+    def __enter__(self) -> None:
+        grad = self.task.create_graph and modes.state.grad
+        self.before = modes.change(grad=grad, current_pass=self.task)
+
+    def __exit__(self, *exc: object) -> None:
+        modes.restore(self.before)
+
+
+class NodeHooks:
+    """All hooks of one node; made when the first is registered."""
+
+    __slots__ = ("accumulated", "before", "cotangent", "post", "retained")
+
+    def __init__(self) -> None:
+        self.cotangent = HookTable()
+        self.before = HookTable()
+        self.post = HookTable()
+        self.accumulated = HookTable()
+        self.retained: list[weakref.ref[Tensor]] = []
+
+    def on_cotangent(self, g: Any, task: Any) -> Any:
+        """Run the tensor hooks, then store for `retain_grad`."""
+        if not self.cotangent and not self.retained:
+            return g
+        create_graph = task.create_graph
+        grad = g if create_graph or g is None else new_tensor(owned(g))
+        with Running(task):
+            for hook in list(self.cotangent.values()):
+                result = run_hook("tensor hook", hook, grad)
+                if result is not None:
+                    if grad is None:
+                        raise RuntimeError(NO_REPLACEMENT)
+                    check_replacement(hook, grad, result)
+                    grad = result
+            if grad is None:
+                return None
+            for ref in self.retained:
+                tensor = ref()
+                if tensor is not None:
+                    add_grad(tensor, grad, structure)
+        return grad if create_graph else grad._array
+
+    def before_node(self, g: Any, task: Any) -> Any:
+        """Run the node's pre-hooks on the tuple of its cotangents."""
+        if not self.before:
+            return g
+        grads = _tensors(g, task.create_graph)
+        with Running(task):
+            for hook in list(self.before.values()):
+                grads = _replaced(hook, grads, run_hook("pre-hook", hook, grads))
+        return _like(g, grads, task.create_graph)
+
+    def after_node(self, shares: Any, g: Any, task: Any) -> Any:
+        """Run the node's post-hooks on (contributions, cotangents)."""
+        if not self.post:
+            return shares
+        shares = tuple(shares)
+        inputs, outputs = _tensors(shares, task.create_graph), _tensors(g, task.create_graph)
+        with Running(task):
+            for hook in list(self.post.values()):
+                found = run_hook("hook", hook, inputs, outputs)
+                inputs = _replaced(hook, inputs, found)
+        return _like(shares, inputs, task.create_graph)
+
+    def after_accumulation(self, leaf: Tensor, task: Any) -> None:
+        """Run the leaf's post-accumulate hooks, which return None, or the leaf itself."""
+        if not self.accumulated:
+            return
+        with Running(task):
+            for hook in list(self.accumulated.values()):
+                result = run_hook("post-accumulate-grad hook", hook, leaf)
+                if result is not None and result is not leaf:
+                    kind = RuntimeError if isinstance(result, Tensor) else TypeError
+                    raise kind(
+                        "Tensor post accumulate grad hooks should return None, but this one "
+                        f"returned '{type(result).__name__}'. To change the gradient, write to "
+                        "tensor.grad in the hook."
+                    )
+
+
+@node_method
+def register_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces them.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(1, requires_grad=True)
+    >>> y = x.exp()
+    >>> handle = y.grad_fn.register_hook(lambda inputs, outputs: (10 * inputs[0],))
+    >>> y.sum().backward(); x.grad
+    tensor([27.1828])
+    """
+    return hooks_of(self).post.add(fn)
+
+
+@node_method
+def register_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_outputs)` before the node runs; a tuple that it returns replaces them."""
+    return hooks_of(self).before.add(fn)
+
+
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made now if it has none."""
+    if node.hooks is None:
+        made = NodeHooks()
+        with structure:
+            node.hooks = node.hooks or made
+    return node.hooks  # type: ignore[no-any-return]
+
+
+def check_replacement(hook: Any, grad: Tensor, result: Any) -> None:
+    """Raise unless a tensor hook's result can stand for the cotangent it was given."""
+    name = getattr(hook, "__name__", "hook")
+    if not isinstance(result, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook '{name}' returned '{type(result).__name__}' object"
+        )
+    if result._array.dtype != grad._array.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was "
+            f"{dtypes.of_numpy(grad._array.dtype)} got {dtypes.of_numpy(result._array.dtype)})"
+        )
+    if result._array.shape != grad._array.shape:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value (was {list(grad.shape)} got "
+            f"{list(result.shape)})"
+        )
+
+
+def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
+    parts = g if isinstance(g, tuple) else (g,)
+    if create_graph:
+        return parts
+    return tuple(None if part is None else new_tensor(owned(part)) for part in parts)
+
+
+def owned(g: Any) -> Any:
+    """A cotangent that a hook may write: read-only ones are shared, so they are copied."""
+    g = np.asarray(g)
+    return g if g.flags.writeable else g.copy()
+
+
+def _like(g: Any, grads: tuple[Any, ...], create_graph: bool) -> Any:
+    if not create_graph:
+        grads = tuple(None if grad is None else grad._array for grad in grads)
+    return grads if isinstance(g, tuple) else grads[0]
+
+
+def _replaced(hook: Any, grads: tuple[Any, ...], result: Any) -> tuple[Any, ...]:
+    """The gradients after a node's hook: what it returned, checked, or those it was given."""
+    if result is None:
+        return grads
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(grads):
+        name = getattr(hook, "__name__", "hook")
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but "
+            f"expected {len(grads)})"
+        )
+    for before, after in zip(grads, result, strict=True):
+        if before is None and after is not None:
+            raise RuntimeError(NO_REPLACEMENT)
+        if after is not None:
+            check_replacement(hook, before, after)
+    return result

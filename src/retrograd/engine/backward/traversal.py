@@ -1,0 +1,501 @@
+"""The backward pass: one traversal, on arrays or, for `create_graph=True`, on tensors.
+
+NOTE [Order of execution] (promised, tested)
+1. Nodes run newest first: by `seq`, which grows with each recorded op: NOTE [One clock] in `graph`.
+2. Leaves accumulate when every node has run, so a pass that fails changes no `.grad`. A leaf with
+   hooks is the exception: it runs right after the last node that contributes to it, so that an
+   optimizer step in a post-accumulate hook can free memory early.
+3. A cotangent is complete before its node runs; contributions are added in the order of 1.
+
+NOTE [Ownership of cotangents]
+A contribution may be an array that somebody else holds: `g` itself passed on, a view, what a user's
+Function or hook returned. Those are never written. The second contribution to a node makes a fresh
+sum, unless the first was fresh already; later ones are added in place. A leaf takes over a fresh
+array as its `.grad`, and copies any other.
+
+A node enters the pass when the first contribution arrives, so no search of the graph comes first,
+except where `inputs` are named. Nothing recurses, and all state of a pass is local: passes may nest
+and run in several threads.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import modes
+from ...locks import counter
+from ...quiet import QUIET, Quiet, quieten, restore
+from .. import native, saved
+from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
+from ..namespaces import arrays, reals, recorded
+from ..op import ALONE
+from ..record import tied
+from ..tensor import Tensor, new_tensor
+from ..transforms import watch
+from . import accumulation
+from .accumulation import accumulate
+from .anomaly import check_nan, noted, warned
+from .fitting import fit
+from .search import last_contributors, needed_for, reachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["run", "run_plain"]
+
+ndarray, add, read = np.ndarray, np.add, saved.raw
+
+
+def run(
+    roots: Sequence[tuple[Node, Any]],
+    retain_graph: bool | None,
+    create_graph: bool,
+    captures: Iterable[Node] | None = None,
+    accumulate: bool = True,
+    within: Callable[[Node], bool] | None = None,
+) -> dict[Node, Any]:
+    """Carry the cotangents of `roots` through the graph; return those that reach `captures`.
+
+    Cotangents become arrays, or tensors if `create_graph` or in a forward derivative or a batched
+    call, whose tangents and batches only tensors carry. With `captures`, only nodes on the way to
+    them run, of those that are `within`; leaves among them accumulate if `accumulate`, and are
+    captured if not.
+    """
+    ordinary = captures is None and not (create_graph or modes.special)
+    if ordinary and len(roots) == 1 and roots[0][0].seq:
+        run_plain(*roots[0], retain_graph)
+        return {}
+    on_tensors = create_graph or modes.transforming()
+    if on_tensors and modes.state.grad is not create_graph:
+        with modes.Changed(grad=create_graph):
+            return run(roots, retain_graph, create_graph, captures, accumulate, within)
+    task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
+    with task.calm:
+        for node, root in roots:
+            if isinstance(root, Tensor) is on_tensors:
+                task.arrive(node, root, False)
+            else:
+                task.arrive(node, new_tensor(root) if on_tensors else root._array, False)
+    if captures is not None:
+        task.wanted = set(captures)
+        task.needed, task.within = needed_for(task.wanted, task.grads, within), within
+    return task.complete(None, not ordinary)
+
+
+def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
+    """`run` for one root, no leaf, and an array, with nothing to capture, in default modes."""
+    stopped = start(node, g, not retain_graph)
+    if stopped is not None:
+        grads, borrowed, heap, leaves, stop = stopped
+        roots = ((node, g),)
+        task = Pass(grads, borrowed, heap, leaves, retain_graph, False, True, roots)
+        task.complete(stop, False)
+
+
+def start(node: Node, g: Any, free: bool) -> Any:
+    """A pass from one node, the newest: None if it is done, or its state and where it stopped."""
+    grads, heap = {node: g}, [(-node.seq, node)]
+    borrowed: set[Node] = set()
+    leaves: list[Node] = []
+    stop = advance(grads, borrowed, heap, leaves, free)
+    if stop is not None:
+        return grads, borrowed, heap, leaves, stop
+    for leaf in leaves:
+        try:
+            accumulation.add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+        except Exception as error:
+            noted(error, leaf)
+            raise
+    return None
+
+
+def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:  # noqa: PLR0915
+    """Run ordinary nodes, newest first, as long as nothing else has to be done.
+
+    In Python those with one output and a formula for each edge; in C all that have formulas.
+    Returns None when no node waits any more; or the node that `Pass.step` is to run, which is still
+    in `grads`; or one that has run and led to a leaf with hooks. No code of the user's runs here:
+    NOTE [Quiet] in `quiet`.
+    """
+    get, pop = grads.get, grads.pop
+    led = False
+    node: Any = None
+    token = quieten(QUIET)
+    try:
+        while heap:
+            node = heappop(heap)[1]
+            op, values = node.op, node.saved
+            if node.hooks is not None or op.ordinary != PLAIN or values.__class__ is not tuple:
+                return node  # type: ignore[no-any-return]
+            g = pop(node)
+            if values:
+                values = read(node)
+                if free:
+                    node.saved = FREED
+            else:
+                values = node.params
+            fits = node.fits
+            xp = reals if fits and node.dtype.kind == "f" else arrays
+            for edge, formula, place in zip(node.edges, op.formulas, op.takes):  # noqa: B905 (hot)
+                if edge is None:
+                    continue
+                if place >= 0:
+                    c = formula(xp, g, values[place])
+                elif place == ALONE:
+                    c = formula(xp, g)
+                else:
+                    c = formula(xp, g, values)
+                if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
+                    c = fit(c, edge, node, arrays)
+                before = get(edge)
+                if before is None:
+                    grads[edge] = c
+                    if c is g:
+                        borrowed.add(edge)
+                    number = edge.seq
+                    if number:
+                        heappush(heap, (-number, edge))
+                    else:
+                        leaves.append(edge)
+                        if edge.hooks is not None:
+                            led = True
+                    continue
+                if (
+                    before.base is not None
+                    or before.__class__ is not ndarray
+                    or (borrowed and edge in borrowed)
+                ):
+                    grads[edge] = before + c
+                    borrowed.discard(edge)
+                else:
+                    add(before, c, before)
+                if edge.hooks is not None and not edge.seq:
+                    led = True
+            if led:
+                return node  # type: ignore[no-any-return]
+        return None
+    except Exception as error:
+        noted(error, node)
+        raise
+    finally:
+        restore(token)
+
+
+pass_number = counter()
+
+
+class Pass:
+    """The state of one backward pass, and what it does at a node in every case.
+
+    `grads` holds what has arrived so far; `heap` the nodes that something has arrived at, newest
+    first. When the newest is taken its cotangent is complete, for whatever leads to it is newer
+    and has run. Leaves wait in `leaves`; `last` says after which node a leaf with hooks must run.
+    """
+
+    wanted: Any = ()
+    needed: set[Node] | None = None
+    within: Callable[[Node], bool] | None = None  # which nodes run, also of those captured
+    undefined = False  # whether a node gave None for an edge: the nodes behind run all the same
+    last: dict[Node, list[Node]] | None = None
+    node: Any = None  # the one that runs now
+    _number: int | None = None
+
+    def __init__(
+        self,
+        grads: dict[Node, Any],
+        borrowed: set[Node],
+        heap: list[tuple[int, Node]],
+        leaves: list[Node],
+        retain_graph: bool | None,
+        create_graph: bool,
+        accumulate: bool,
+        roots: Sequence[tuple[Node, Any]] = (),
+    ) -> None:
+        self.roots = roots
+        self.grads, self.borrowed, self.heap, self.leaves = grads, borrowed, heap, leaves
+        self.retain_graph, self.create_graph = retain_graph, create_graph
+        self.accumulate = accumulate
+        self.captured: dict[Node, Any] = {}
+        self.callbacks: list[Any] = []  # to be called at the end
+        # Within it the pass computes on arrays; ops on tensors see to themselves: NOTE [Quiet].
+        self.calm: Any = nullcontext() if create_graph else Quiet()
+
+    @property
+    def number(self) -> int:
+        """What tells this pass from all others, for users."""
+        if self._number is None:
+            self._number = pass_number()
+        return self._number
+
+    def complete(self, node: Any, careful: Any) -> dict[Node, Any]:
+        """Run all that waits, beginning with `node` where `advance` stopped at one."""
+        heap, leaves, grads, borrowed = self.heap, self.leaves, self.grads, self.borrowed
+        free = not self.retain_graph
+        while True:
+            if node is None:
+                if careful or self.undefined:
+                    node = heappop(heap)[1] if heap else None
+                else:
+                    node = advance(grads, borrowed, heap, leaves, free)
+                if node is None:
+                    break
+            try:
+                if node in grads:
+                    self.step(node)
+                else:  # it ran, and led to a leaf with hooks
+                    self.watch_leaves(node)
+                    self.early_leaves(node)
+            except Exception as error:
+                noted(error, node)
+                raise
+            node = None
+        for leaf in leaves:
+            g = grads.get(leaf)
+            if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
+                continue
+            try:
+                if careful or leaf.hooks is not None:
+                    self.leaf(leaf)
+                else:
+                    accumulation.add_to_leaf(leaf, g, leaf in borrowed)
+            except Exception as error:
+                noted(error, leaf)
+                raise
+        if self.callbacks:
+            self.call_back()
+        return self.captured
+
+    def call_back(self) -> None:
+        """Call what was queued for the end of the pass, also what is queued meanwhile."""
+        state = modes.state
+        outer, state.current_pass = state.current_pass, self
+        try:
+            for callback in self.callbacks:
+                callback()
+        finally:
+            state.current_pass = outer
+
+    def arrive(self, node: Node, g: Any, fresh: bool) -> None:
+        """Add a contribution to the cotangent of `node`: NOTE [Ownership of cotangents]."""
+        grads = self.grads
+        if node not in grads:
+            grads[node] = g
+            if not fresh:
+                self.borrowed.add(node)
+            if node.seq:
+                heappush(self.heap, (-node.seq, node))
+            else:
+                self.leaves.append(node)
+        elif g is not None:
+            before = grads[node]
+            if before is None:
+                grads[node] = g
+            elif (
+                self.create_graph
+                or node in self.borrowed
+                or before.base is not None
+                or before.__class__ is not ndarray  # a formula may give a NumPy scalar
+            ):
+                grads[node] = before + g
+                self.borrowed.discard(node)
+            else:
+                add(before, g, before)
+
+    def step(self, node: Any) -> None:
+        """Take the cotangent of `node`, run its hooks and formulas, pass on the contributions."""
+        g = self.grads.pop(node)
+        if self.needed is not None and node not in self.needed:
+            return
+        self.node = node
+        op, hooks = node.op, node.hooks
+        if hooks is not None:
+            g = hooks.on_cotangent(g, self)
+        if node in self.wanted:
+            self.capture(node, g)
+            if self.within is not None and not self.within(node):
+                return
+            if not any(edge in self.needed for edge in node.edges):  # type: ignore[operator]
+                if self.accumulate and hooks is not None:  # PyTorch runs it, with nothing to do
+                    g = hooks.before_node(g, self)
+                    hooks.after_node((None,) * len(node.edges), g, self)
+                return
+        if op is OUTPUT:
+            self.output(node, g)
+            return
+        if op.grad_outputs != 1:
+            g = (None,) * len(node.layout) if g is None else tuple(g)
+        if hooks is not None:
+            g = hooks.before_node(g, self)
+        careful = modes.special and modes.state.anomaly
+        derive = self.watched if careful else self.shares
+        if modes.special and modes.state.watchers:
+            shares = watch.differentiate(node, g, partial(derive, node, g))
+        else:
+            shares = derive(node, g)
+        if not self.retain_graph and node.saved:
+            node.saved = FREED
+        if hooks is not None:
+            shares = hooks.after_node(shares, g, self)
+        if careful and modes.state.check_nan:
+            check_nan(node, shares)
+        self.contribute(node, g, shares, bool(op.formulas) and hooks is None)
+        if self.last is None and any(
+            edge is not None and edge.op is LEAF and edge.hooks is not None for edge in node.edges
+        ):
+            self.watch_leaves(node)
+        if self.last:
+            self.early_leaves(node)
+
+    def capture(self, node: Any, g: Any) -> None:
+        """Keep a complete cotangent for the caller, who will own it."""
+        shared = node in self.borrowed or node.hooks is not None
+        if shared and g is not None and not self.create_graph:
+            g = np.array(g)
+        self.captured[node] = g
+
+    def output(self, node: Any, g: Any) -> None:
+        """Put the cotangent of one output in its place among those of the node behind it."""
+        source = node.edges[0]
+        parts = self.grads.get(source)
+        if parts is None:
+            parts = [None] * len(source.layout)
+            self.arrive(source, parts, False)
+        if g is not None:
+            parts[node.params[0]] = g
+
+    def contribute(self, node: Node, g: Any, shares: Any, fresh: bool) -> None:
+        """Fit the contributions of `node` and add them to its edges."""
+        needed, xp = self.needed, recorded if self.create_graph else arrays
+        with self.calm:
+            for edge, c in zip(node.edges, shares, strict=True):
+                if edge is None or (needed is not None and edge not in needed):
+                    continue
+                if c is not None:
+                    self.arrive(edge, fit(c, edge, node, xp), fresh and c is not g)
+                else:
+                    self.undefined = True
+                    self.arrive(edge, None, False)
+
+    def leaf(self, node: Any) -> None:
+        """Run the hooks of a leaf, and accumulate or capture its cotangent."""
+        g = self.grads.pop(node)
+        hooks = node.hooks
+        if self.needed is not None and node not in self.needed:
+            return
+        if hooks is not None:
+            g = hooks.on_cotangent(g, self)
+            self.borrowed.add(node)
+        if self.needed is not None and not self.accumulate:
+            self.capture(node, g)
+            return
+        if hooks is not None:
+            g = hooks.before_node(g, self)
+        if g is not None and modes.special and modes.state.watchers:
+            store = partial(accumulate, node, g, node in self.borrowed, self.create_graph)
+            watch.differentiate(node, g, store)
+        elif g is not None:
+            accumulate(node, g, node in self.borrowed, self.create_graph)
+        if hooks is not None:
+            leaf = node.saved.tensor()
+            if leaf is not None:
+                hooks.after_accumulation(leaf, self)
+            hooks.after_node((), g, self)
+
+    def waiting(self) -> list[Node]:
+        """The nodes that run from now on, in order: for users, not for the engine."""
+        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
+        order = reachable([self.node, *(node for _, node in self.heap), *leaves])
+        needed = order if self.needed is None else self.needed
+        return [node for node in order if node.op is not OUTPUT and node in needed]
+
+    def runs(self, node: Node) -> bool:
+        """Whether `node` is among those that run in this pass, earlier or later: for users."""
+        if self.needed is not None and not self.accumulate and node.op is LEAF:
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running "
+                "autograd.grad(). This is currently not supported."
+            )
+        if self.needed is not None:
+            return node in self.needed
+        return node in reachable([root for root, _ in self.roots])
+
+    def pending(self, node: Node) -> set[Node]:
+        """What a hook of `node` may ask: which nodes run from now on, itself included."""
+        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
+        found = set(reachable([node, *(waiting for _, waiting in self.heap), *leaves]))
+        return found if self.needed is None else found & self.needed
+
+    def watch_leaves(self, node: Node) -> None:
+        """A leaf with hooks got a contribution from `node`: find out when each such is complete."""
+        if self.last is None:
+            self.last = last_contributors([node, *(waiting for _, waiting in self.heap)])
+
+    def early_leaves(self, node: Node) -> None:
+        """Run the leaves with hooks that are complete now that `node` has run."""
+        for leaf in self.last.pop(node, ()):  # type: ignore[union-attr]
+            if leaf in self.grads:
+                self.leaf(leaf)
+
+    def watched(self, node: Any, g: Any) -> Any:
+        """`shares` in anomaly mode: errors say where the forward of `node` ran."""
+        before = modes.change(current_node=node)
+        try:
+            return self.shares(node, g)
+        except Exception:
+            warned(node)
+            raise
+        finally:
+            modes.restore(before)
+
+    def shares(self, node: Any, g: Any) -> Any:
+        """The contributions of `node` to its edges; None where none is needed."""
+        op, needed = node.op, self.needed
+        if not op.takes_undefined:
+            if g is None or (op.grad_outputs != 1 and all(part is None for part in g)):
+                return (None,) * len(node.edges)
+            if op.grad_outputs != 1:
+                g = op.materialize(node, g, self.create_graph)
+        if not op.formulas:  # the user's code may ask for the pass that runs it
+            state = modes.state
+            outer, state.current_pass = state.current_pass, self
+            try:
+                return op.shares(node, g, self.create_graph, needed)
+            finally:
+                state.current_pass = outer
+        if self.create_graph:
+            xp, values = recorded, saved.tensors(node)
+        else:
+            xp, values = arrays, read(node)
+        with self.calm:
+            if op.variadic:
+                return apply(op.formulas[0], op.takes[0], xp, g, values)
+            found = [
+                None
+                if edge is None or (needed is not None and edge not in needed)
+                else apply(formula, place, xp, g, values)
+                for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
+            ]
+            if modes.state.absorb and op.elementwise:
+                found = [
+                    None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found
+                ]
+            if op.piecewise and self.create_graph:
+                found = [None if c is None else tied(c, node.edges, node.level) for c in found]
+        return found
+
+
+def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
+    """Call a formula as `op.entry` laid it out."""
+    if place >= 0:
+        return formula(xp, g, values[place])
+    return formula(xp, g) if place == ALONE else formula(xp, g, values)
+
+
+built = native.native
+if built is not None:
+    start, advance = built.start, built.advance

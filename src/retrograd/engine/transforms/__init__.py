@@ -1,0 +1,1 @@
+"""What sees every op: levels of dual numbers, batches, watchers."""

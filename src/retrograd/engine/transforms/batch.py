@@ -1,0 +1,501 @@
+"""Batches of arrays, which let a function written for one example run on many at once (vmap).
+
+NOTE [Batches] Inside a batched call a tensor's `array` may be a `Batch`: it has the shape of one
+example and holds a tensor with one more axis, in front. Computing with it fails, so the op that
+tried hands itself over to `Batch.interpret`, which runs the op on those tensors and puts what comes
+out into a batch again.
+1. Levels nest: of several batches the newest level's are taken apart, and the op runs on what they
+   hold, be it batches of older levels.
+2. History is of two kinds. What a transform inside the call differentiates is recorded by the batch
+   tensors themselves, shaped like one example; what was there before, by the tensors they hold. To
+   keep the two apart, a variable of an inside transform is a batch too, even if all examples share
+   it: `shared`. So every other tensor belongs outside. The same holds for tangents, by level.
+3. A tensor that is no batch (`zeros(3)`) may be written with what all examples share, as the
+   variable of an inside transform is: it is a shared batch then, as long as the call lasts
+   (`BatchLevel.lend`), and what history it has is that of the tensor held. There is no room in it
+   for other values.
+4. What a record says in `batch` decides how its op runs on all examples at once: NOTE [Rules].
+   Where nothing is said, the op runs once per example.
+5. Python code that asks for a value (`if x > 0`, `x.item()`, an index from a batch) raises
+   `UnbatchableError`, and the whole function then runs once per example. So every function can be
+   batched; some only slowly.
+
+NOTE [Rules] Every rule gets inputs with the batch axis in front, or none, and parameters:
+- "elementwise" (of elementwise ops): shapes are filled up with ones after the batch axis;
+- "leading": the op takes any number of leading dimensions, so all inputs get the axis (if they
+  differ in their number of dimensions, the loop is taken);
+- "dims" (of ops that name dimensions in parameters): all inputs get the axis, dimensions count one
+  up, and sizes in `shape` have the axis's before them;
+- a function `(xp, size, inputs, batched, **params)` of the record's own, which may return None
+  to leave it to the loop.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes, modes
+from ...quiet import copyto
+from ..graph import new_node
+from ..inplace import exchange, outdate, renew
+from ..namespaces import recorded
+from ..record import finish
+from ..tensor import Interpreted, Tensor, alias, concrete, new_tensor, node_of, twin
+from ..views import live_views
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..op import Op
+
+__all__ = [
+    "Batch",
+    "BatchLevel",
+    "UnbatchableError",
+    "batched",
+    "give_back",
+    "raised",
+    "split",
+    "spread",
+    "variable",
+]
+
+LOOPED = (
+    "There is a performance drop because no batching rule covers this call of {name}: it runs once "
+    "per example. This is said once per op."
+)
+RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap: "
+    "vmap(f, randomness='different')"
+)
+NO_ROOM = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
+    "`other` in extra_args that has more elements than `self`. This happened due to `other` being "
+    "vmapped over but `self` not being vmapped over in a vmap. Write out of place (y = x + v for "
+    "x.add_(v)), or make the tensor that is written from a batched one, for example by v.clone(), "
+    "zeros_like(v) or v.new_zeros(shape)"
+)
+ESCAPED = (
+    "{name}(): a Tensor escaped from inside a function being vmapped: it stands for one example of "
+    "a batched call that is over. Return it from the function to have all examples"
+)
+LAYOUT = {"flags", "itemsize", "nbytes", "strides"}  # what the memory of an example tells
+_looped: set[str] = set()
+
+
+CONTROL_FLOW = (
+    "It looks like you're attempting to use a Tensor in some data-dependent control flow: "
+    "where(condition, x, y) chooses between values"
+)
+ITEM = "It looks like you're calling .item() on a Tensor: compute with the tensor itself"
+
+
+class UnbatchableError(AttributeError, RuntimeError):
+    """Asked a batch for what only a single example has; the function runs once per example.
+
+    `level` is the batched call that has to do so, None for whichever is the newest.
+    """
+
+    def __init__(self, text: str, level: BatchLevel | None = None) -> None:
+        super().__init__(text)
+        self.level = level
+
+
+class BatchLevel:
+    """One batched call in progress, entered as a context."""
+
+    def __init__(self, size: int, randomness: str) -> None:
+        self.size, self.randomness = size, randomness
+        self.outer = modes.state.levels
+        self.depth = len(modes.state.batches)
+        self.recorded = False  # whether a tensor in one of its batches has history
+        self.left = False  # whether the call is over
+        self.singly = False  # whether the function runs once per example after all
+        self.starts: dict[Any, Any] = {}  # of generators: their states before the first draw
+        self.lent: dict[int, tuple[Tensor, Any]] = {}  # tensors that are batches, and their arrays
+
+    def __enter__(self) -> BatchLevel:
+        self.before = modes.change(batches=(*modes.state.batches, self))
+        self.left = False
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        modes.restore(self.before)
+        self.left = True
+        for tensor, array in self.lent.values():
+            if self.holds(tensor):
+                tensor._node = tensor._array.value._node
+                renew(tensor, array)
+                if tensor._views and tensor._node is not None:
+                    outdate(tensor, recorded=True)
+        self.lent.clear()
+
+    def lend(self, tensor: Tensor) -> None:
+        """Let a tensor be a batch until the call ends: NOTE [Batches], 3."""
+        self.lent[id(tensor)] = tensor, tensor._array
+        if tensor._node is not None:
+            renew(tensor, Batch(twin(tensor, node_of(tensor)), self, shared=True))
+            for each in (tensor, *live_views(tensor)):
+                each._node = None
+
+    def keep_memory(self, tensor: Tensor) -> None:
+        """Write the values of a tensor that is a batch for now into its own memory."""
+        if id(tensor) in self.lent:
+            copyto(self.lent[id(tensor)][1], concrete(tensor._array))
+
+    def draw(self, source: Any) -> None:
+        """Called before the generator `source` is used: refuse, or leave it to each example."""
+        if self.randomness == "error":
+            raise RuntimeError(RANDOM)
+        if self.randomness == "different" and not self.singly:
+            raise UnbatchableError("each example draws its own random numbers", self)
+        if self.randomness == "same" and source not in self.starts:
+            self.starts[source] = source.get_state()
+
+    def rewind(self) -> None:
+        """Let the next example draw the same numbers as the first, if it has to."""
+        for source, state in self.starts.items():
+            source.set_state(state)
+
+    def holds(self, tensor: Any) -> bool:
+        """Whether a tensor's array is a batch of this level."""
+        return is_batch(tensor) and tensor._array.level is self
+
+
+class Batch(Interpreted):
+    """The array of a tensor that stands for one example of many: NOTE [Batches].
+
+    `shared` says that `value` has no batch axis: all examples have the same.
+    """
+
+    __slots__ = ("dtype", "level", "ndim", "shape", "shared", "value")
+
+    def __init__(self, value: Tensor, level: BatchLevel, shared: bool = False) -> None:
+        self.value, self.level, self.shared = value, level, shared
+        self.shape: tuple[int, ...] = value._array.shape[not shared :]
+        self.ndim = len(self.shape)
+        self.dtype = value._array.dtype
+        if value._node is not None:
+            level.recorded = True
+
+    @property
+    def size(self) -> int:
+        """The number of elements of one example."""
+        return math.prod(self.shape)
+
+    def copy(self) -> Batch:
+        """The batch itself: it is never written, only replaced."""
+        return self
+
+    def detached(self) -> Batch:
+        """The batch without the history and the tangents that it had before the batched call."""
+        value, held = alias(self.value, None), self.value._array
+        if isinstance(held, Batch):
+            value._array = held.detached()
+        return Batch(value, self.level, self.shared)
+
+    def alike(self, made: Tensor) -> Batch:
+        """A batch in which `made` is the same for all examples, with room for one of each."""
+        return Batch(made, self.level, shared=True)
+
+    def with_history(self, before: Any) -> Batch:
+        """The batch, with the history from before the batched call that `before` has."""
+        earlier = before.value if isinstance(before, Batch) else None
+        old = None if earlier is None else earlier._node
+        value = twin(self.value, old)
+        held, shape = value._array, value._array.shape
+        if isinstance(held, Batch):
+            value._array = held.with_history(None if earlier is None else earlier._array)
+        if old is not None and old.shape != shape:  # it was one value for all examples
+            value._node = new_node(recorded.clone.op, (old,))
+            value._node.shape, value._node.dtype = shape, old.dtype
+        return Batch(value, self.level, self.shared)
+
+    def shares(self, other: Any) -> bool:
+        """Whether the batch lies in the memory of another one."""
+        mine, its = concrete(self), concrete(other)
+        return not mine.size or bool(np.may_share_memory(mine, its))
+
+    def check_room(self, target: Tensor) -> None:
+        """Raise unless `target` is a batch of this level, or of a newer one, or can be for now."""
+        held = target._array
+        if not isinstance(held, Batch):
+            if target._tangents or not self.is_constant:
+                raise RuntimeError(NO_ROOM)
+            self.level.lend(target)
+        elif held.level.depth < self.level.depth or (
+            id(target) in held.level.lent and not self.is_constant
+        ):
+            raise RuntimeError(NO_ROOM)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one value for all examples of all levels."""
+        held = self.value._array
+        return self.shared and (not isinstance(held, Batch) or held.is_constant)
+
+    def _has_no_value(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnbatchableError("a batch has no single value", self.level)
+
+    def __bool__(self) -> Any:
+        raise UnbatchableError(CONTROL_FLOW, self.level)
+
+    # No `__array_ufunc__`: NumPy leaks the arguments of a reduction that it refuses.
+    __array__ = __array_function__ = __getitem__ = _has_no_value
+    __iter__ = __len__ = __reduce_ex__ = __int__ = __float__ = __index__ = _has_no_value
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _has_no_value
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _has_no_value
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __matmul__ = _has_no_value
+    __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = __abs__ = _has_no_value
+    __hash__ = object.__hash__
+
+    @property
+    def example(self) -> Any:
+        """The array of one example, for questions about its memory layout."""
+        held = self.value._array
+        array = held.example if isinstance(held, Batch) else held
+        if self.shared:
+            return array
+        return array[0] if len(array) else np.empty(self.shape, self.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in LAYOUT:
+            return getattr(self.example, name)
+        text = ITEM if name == "item" else f"a batch has no single {name!r}"
+        raise UnbatchableError(text, self.level)
+
+    def interpret(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run `op` on all examples of the newest level among its inputs."""
+        level = max((t._array.level for t in inputs if is_batch(t)), key=lambda each: each.depth)
+        if level.left:
+            raise RuntimeError(ESCAPED.format(name=op.name))
+        if any(is_batch(value) for value in params.values()):
+            raise UnbatchableError("a parameter is a batch")
+        flags = [level.holds(t) and not t._array.shared for t in inputs]
+        held = [t._array.value if level.holds(t) else t for t in inputs]
+        inner = tuple([each for each in modes.state.levels if each not in level.outer])
+        with modes.Changed(levels=level.outer):
+            if any(flags):
+                results = run(op, level.size, held, flags, params)
+            else:
+                result = op.call(*held, **params)
+                results = result if isinstance(result, tuple) else (result,)
+        made = tuple([Batch(r, level, not any(flags)) for r in results])
+        with modes.Changed(levels=inner):
+            like = next(t._array.dtype for t in inputs if isinstance(t, Tensor))
+            operands = tuple(
+                [t if t is None or isinstance(t, Tensor) else scalar(t, like) for t in inputs]
+            )
+            return finish(op, operands, made[0] if op.outputs == 1 else made, params, level)
+
+
+def scalar(value: Any, like: Any) -> Tensor:
+    """A Python number as the tensor that it stands for beside an array of dtype `like`."""
+    return new_tensor(dtypes.scalar_array(value, like))
+
+
+def is_batch(value: Any) -> bool:
+    """Whether a tensor's array is a batch."""
+    return isinstance(value, Tensor) and isinstance(value._array, Batch)
+
+
+def batched(value: Tensor, level: BatchLevel) -> Tensor:
+    """A tensor that stands for each example along the first axis of `value`."""
+    return new_tensor(Batch(value, level))
+
+
+def split(tensor: Any, level: BatchLevel) -> Tensor:
+    """What comes out of a batched call, with the batch axis in front.
+
+    What has none is repeated, so that each example has memory of its own.
+    """
+    batch = tensor._array
+    if level.holds(tensor) and not batch.shared:
+        return batch.value  # type: ignore[no-any-return]
+    whole = batch.value if level.holds(tensor) else tensor
+    return recorded.clone(with_axis(whole, level.size))  # type: ignore[no-any-return]
+
+
+def variable(tensor: Tensor) -> Tensor:
+    """A tensor on the array of `tensor` for a transform to differentiate: NOTE [Batches], 2.
+
+    Memory that batches of the newest level share is a copy, for nobody may write to it.
+    """
+    levels = [level for level in modes.state.batches if not level.singly]
+    if not levels or levels[-1].holds(tensor):
+        return twin(tensor, None)
+    value = tensor if is_batch(tensor) else recorded.clone(tensor)
+    made = new_tensor(Batch(value, levels[-1], shared=True))
+    made._tangents = tensor._tangents
+    return made
+
+
+def give_back(made: Tensor, tensor: Tensor) -> None:
+    """Let `tensor`, of which `made` is the `variable`, have what was written to that.
+
+    Raises RuntimeError where examples wrote different values to what they share.
+    """
+    if is_batch(made) and made._array.shared and not made._array.level.holds(tensor):
+        tensor.copy_(made._array.value)
+    elif is_batch(made):
+        exchange(tensor, made._array)
+
+
+def with_axis(t: Tensor, size: int) -> Tensor:
+    """`t` repeated along a new first axis, as a view."""
+    return recorded.expand(t, shape=(size, *t._array.shape))  # type: ignore[no-any-return]
+
+
+def run(
+    op: Op, size: int, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]
+) -> tuple[Tensor, ...]:
+    """The outputs of `op` for all examples, each with the batch axis in front."""
+    rule: Any = op.batch
+    result = None
+    if rule == "elementwise":
+        result = elementwise(op, inputs, flags, params)
+    elif rule == "leading":
+        result = stacked(op, inputs, flags, size, params)
+    elif rule == "dims":
+        result = shifted(op, inputs, flags, size, params)
+    elif rule is not None:
+        result = rule(recorded, size, inputs, flags, **params)
+    if result is None:
+        return one_by_one(op, size, inputs, flags, params)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def everywhere(inputs: Sequence[Any], flags: Sequence[bool], size: int) -> list[Any]:
+    """The inputs, all with the batch axis."""
+    return [
+        None if t is None else spread(t, flag, size) for t, flag in zip(inputs, flags, strict=True)
+    ]
+
+
+def spread(t: Any, flag: bool, size: int) -> Any:
+    """`t` with the batch axis, as a view if it has none."""
+    return t if flag else with_axis(t, size)
+
+
+def elementwise(op: Op, inputs: list[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
+    """Run an elementwise op: examples broadcast from their last dimension, the batch axis first."""
+    shapes = [
+        t._array.shape[flag:] if isinstance(t, Tensor) else ()
+        for t, flag in zip(inputs, flags, strict=True)
+    ]
+    ndim = max(len(shape) for shape in shapes)
+    inputs = promoted(op, inputs, shapes)
+    lifted = [raised(t, ndim) if flag else t for t, flag in zip(inputs, flags, strict=True)]
+    result = op.call(*lifted, **params)
+    first = result[0] if isinstance(result, tuple) else result
+    if first._array.ndim <= ndim:  # it has the shape of an input that is not batched
+        return None
+    return result
+
+
+def raised(t: Tensor, ndim: int) -> Tensor:
+    """A batched tensor whose examples have `ndim` dimensions: ones come after the batch axis."""
+    size, *shape = t._array.shape
+    if len(shape) >= ndim:
+        return t
+    return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))  # type: ignore[no-any-return]
+
+
+def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """The inputs in the dtype of one example: the batch axis must not make a 0-d tensor count."""
+    if not op.is_binary or not all(isinstance(t, Tensor) for t in inputs):
+        return inputs
+    if inputs[0]._array.dtype == inputs[1]._array.dtype:
+        return inputs
+    x, y = op.promote(
+        *[np.empty((1,) * len(s), t._array.dtype) for t, s in zip(inputs, shapes, strict=True)]
+    )
+    return [
+        t if t._array.dtype == a.dtype else recorded.cast(t, dtype=a.dtype)
+        for t, a in zip(inputs, (x, y), strict=True)
+    ]
+
+
+def rank_of(inputs: Sequence[Any], flags: Sequence[bool]) -> int | None:
+    """The number of dimensions that all inputs of one example have, or None if they differ."""
+    ranks = {t._array.ndim - flag for t, flag in zip(inputs, flags, strict=True) if t is not None}
+    return ranks.pop() if len(ranks) == 1 else None
+
+
+def stacked(
+    op: Op, inputs: Sequence[Any], flags: Sequence[bool], size: int, params: Mapping[str, Any]
+) -> Any:
+    """Run an op that takes any number of leading dimensions."""
+    if rank_of(inputs, flags) is None:
+        return None
+    return op.call(*everywhere(inputs, flags, size), **params)
+
+
+def shifted(
+    op: Op, inputs: Sequence[Any], flags: Sequence[bool], size: int, params: Mapping[str, Any]
+) -> Any:
+    """Run an op that names dimensions: they count one up, past the batch axis."""
+    rank = rank_of(inputs, flags)
+    named = [params[key] for key in DIMS if key in params]
+    if rank is None or None in named or (rank and params.get("shape") == ()):
+        return None  # the last: of a number, which counts as a line of one
+    if not rank and not all(isinstance(d, tuple) and d for d in named):  # but for `unsqueeze`
+        return numbers(op, everywhere(inputs, flags, size), size, params)
+    moved = {key: SHIFTS[key](value, size) if key in SHIFTS else value
+             for key, value in params.items()}  # fmt: skip
+    return op.call(*everywhere(inputs, flags, size), **moved)
+
+
+def numbers(op: Op, inputs: Sequence[Any], size: int, params: Mapping[str, Any]) -> Any:
+    """Run an op that names dimensions on examples that have none: each becomes a line of one."""
+    if not {"shape", "size"}.isdisjoint(params):
+        return None
+    lines = [t if t is None else recorded.reshape(t, shape=(size, 1)) for t in inputs]
+    moved = {
+        key: ((1,) if isinstance(value, tuple) else 1) if key in DIMS else value
+        for key, value in params.items()
+    }
+    result = op.call(*lines, **moved)
+    results = result if isinstance(result, tuple) else (result,)
+    return tuple([recorded.reshape(r, shape=(size,)) for r in results])
+
+
+def _up(dim: Any, size: int) -> Any:
+    if isinstance(dim, tuple):
+        return tuple([_up(d, size) for d in dim])
+    return dim + 1 if dim >= 0 else dim
+
+
+def _before(shape: Any, size: int) -> Any:
+    return None if shape is None else (size, *shape)
+
+
+DIMS = ("dim", "dims", "dim0", "dim1", "dim2")
+SHIFTS = {**dict.fromkeys(DIMS, _up), "shape": _before}
+
+
+def one_by_one(
+    op: Op, size: int, inputs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
+) -> tuple[Tensor, ...]:
+    """The outputs of `op`, computed example by example and stacked."""
+    if op.name not in _looped:
+        _looped.add(op.name)
+        warnings.warn(LOOPED.format(name=op.name), UserWarning, stacklevel=2)
+    if not size:
+        raise UnbatchableError("there is no example to run")
+    rows = []
+    for k in range(size):
+        row = op.call(
+            *[
+                recorded.select(t, index=(k,)) if flag else t
+                for t, flag in zip(inputs, flags, strict=True)
+            ],
+            **params,
+        )
+        rows.append(row if isinstance(row, tuple) else (row,))
+    return tuple([recorded.stack(*column, dim=0) for column in zip(*rows, strict=True)])

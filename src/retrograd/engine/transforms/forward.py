@@ -1,0 +1,364 @@
+"""Forward mode: levels of dual numbers, and the tangents of one op record.
+
+NOTE [Levels] A dual number x + t·e_k keeps its tangent t beside its value, under the level k.
+1. While a thread is in a level, every op takes the careful path, which hands it to each level,
+   oldest first: `Level.carry` gives the outputs their tangents.
+2. A level computes its tangents with itself and all newer levels hidden. So they are duals of the
+   older levels only, and nested derivatives cannot be confused: e_1 e_2 is there, e_2 e_2 is not.
+3. Within a level a backward pass runs on tensors, so that gradients are duals too. A node that
+   saves an output keeps that output's tangents; leaving the level drops them (they may hold the
+   node in turn, and nothing here may cycle for longer).
+
+NOTE [Roots] A view shares the tangent of its base, as it shares its memory. But what `make_dual`
+returns is a view whose base has no part in the derivative, and the value that `unpack_dual` returns
+is a view that has no part in its base's. At its level, either is the root of the views of it.
+
+NOTE [Four ways] In this order, whichever the record offers:
+1. `tangent`: an explicit formula, `tangent(xp, t, ...)`, whose further names are as in `op`; `t` is
+   the input's tangent, or a tuple for an op with several differentiable inputs (zeros filled in);
+2. `slope`: t times the slope;
+3. `linear`: the op itself, with the tangents of one group of inputs in their places;
+4. transposition. The vjp u ↦ v of an op is linear (over the reals) in the cotangent u, and its
+   transpose is the jvp; so the formulas run on a u that requires grad, and a backward pass through
+   what they recorded carries the tangents to u.
+
+All of them run on tensors, so where history is recorded a tangent can itself be differentiated.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes, modes
+from ..backward.anomaly import say
+from ..backward.fitting import fit
+from ..backward.traversal import run
+from ..graph import LEAF, Node, leaf_node, new_node
+from ..namespaces import recorded
+from ..op import parameters_of
+from ..record import tied, walk
+from ..tensor import Tensor, new_tensor, node_of, set_requires_grad, twin
+from ..views import live_views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..op import Op
+
+__all__ = ["Level", "jvp", "make_root", "set_tangent", "tangent_of"]
+
+
+class Level:
+    """One forward derivative in progress, entered as a context: NOTE [Levels]."""
+
+    writes_tangents = False  # whether in-place ops write to the tangents that were given
+    left = False  # whether it is over, so that its tangents mean nothing any more
+
+    def __init__(self) -> None:
+        self.nodes: list[weakref.ref[Node]] = []
+
+    def __enter__(self) -> Level:
+        self.older = modes.state.levels
+        modes.change(levels=(*self.older, self))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        modes.restore({"levels": self.older})
+        self.left = True
+        for ref in self.nodes:
+            node = ref()
+            if node is not None and node._tangents:
+                others = {place: without(kept, self) for place, kept in node._tangents.items()}
+                node._tangents = others if any(others.values()) else None
+
+    def hidden(self) -> Any:
+        """A context in which only the older levels are seen."""
+        return modes.Changed(levels=self.older)
+
+    def carry(
+        self, op: Op, inputs: Sequence[Any], outputs: Sequence[Tensor], params: Mapping[str, Any]
+    ) -> None:
+        """Give the outputs of an op that has just run their tangents, if any input has one."""
+        tangents = [None if x is None else tangent_of(x, self) for x in inputs]
+        known = [t for i, t in enumerate(tangents) if t is not None and is_differentiable(op, i)]
+        if not known:
+            return
+        with self.hidden():
+            try:
+                found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            except Exception as error:
+                say(error, f"the forward derivative of op {op.name}")
+                raise
+        for out, t in zip(outputs, found if isinstance(found, tuple) else (found,), strict=False):
+            set_tangent(out, self, t)
+        self.remember(op, outputs)
+
+    def remember(self, op: Op, outputs: Sequence[Tensor]) -> None:
+        """Let a node that saved outputs keep their tangents until the level is left."""
+        saved = {
+            place: outputs[op.output_names.index(name)]._tangents
+            for place, name in enumerate(op.saves)
+            if name in op.output_names and outputs[op.output_names.index(name)]._node is not None
+        }
+        if saved:
+            node: Any = outputs[0]._node
+            source = node if op.grad_outputs == 1 else node.edges[0]
+            source._tangents = saved
+            self.nodes.append(weakref.ref(source))
+
+    def was_given(self, root: Tensor) -> bool:
+        """Whether a tensor's tangent is one that a user gave, and wants to see written."""
+        view = root._view_of
+        own = view is not None and any(r is None and at is self for at, r, _ in view.roots)
+        return self.writes_tangents and own
+
+    def rewrite(self, target: Tensor, result: Tensor) -> None:
+        """Let a tensor that was written in place have the tangent of what was written.
+
+        A view shares the tangent of its root as it shares its memory: NOTE [Roots].
+        """
+        if not dtypes.is_differentiable(target._array.dtype):
+            return
+        t = tangent_of(result, self)
+        root, path = root_of(target, self)
+        old = tangent_of(root, self)
+        if t is None and old is None and tangent_of(target, self) is None:
+            return
+        with self.hidden():
+            if root is not target:
+                region = recorded.zeros_like(target) if t is None else t
+                whole = recorded.zeros_like(root) if old is None else old
+                t = recorded.splice(whole, region, path=path, layout=None)
+            if self.was_given(root) and may_take(old, t):
+                t = old.copy_(t)
+            set_tangent(root, self, t)
+            base = root if root._view_of is None else root._view_of.base
+            for each in live_views(base):
+                if each is not root:
+                    other, path = root_of(each, self)
+                    if other is root:
+                        set_tangent(each, self, None if t is None else walk(t, path))
+
+
+def make_root(tensor: Tensor, level: Level) -> None:
+    """Let `tensor`, a view perhaps, have a tangent of its own at a level: NOTE [Roots]."""
+    view = tensor._view_of
+    if view is not None:
+        view.roots = (*view.roots, (level, None, len(view.path)))
+
+
+def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
+    """The tensor whose tangent this one shares at a level, and the path from there."""
+    view = tensor._view_of
+    if view is None:
+        return tensor, ()
+    for where, root, steps in reversed(view.roots):
+        if where is level:
+            return tensor if root is None else root, view.path[steps:]
+    return view.base, view.path
+
+
+def may_take(old: Tensor | None, new: Tensor | None) -> bool:
+    """Whether the values of a new tangent may be written into the old one: neither has history."""
+    if old is None or new is None or old is new or old._node is not None or new._node is not None:
+        return False
+    arrays = isinstance(old._array, np.ndarray) and isinstance(new._array, np.ndarray)
+    return arrays and old._array.flags.writeable
+
+
+def tangent_of(tensor: Any, level: Level) -> Any:
+    """The tangent of `tensor` at a level, or None for zero."""
+    tangents = getattr(tensor, "_tangents", None)
+    return tangents.get(level) if tangents else None
+
+
+def set_tangent(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
+    """Set or drop (None) the tangent of `tensor` at a level."""
+    others = without(tensor._tangents, level)
+    tensor._tangents = {**others, level: tangent} if tangent is not None else others or None
+
+
+def without(tangents: Mapping[Any, Tensor] | None, level: Level) -> dict[Any, Tensor]:
+    """The tangents of a tensor at all levels but one, and but those that have been left."""
+    return {k: t for k, t in (tangents or {}).items() if k is not level and not k.left}
+
+
+def _seen(out: Tensor) -> Tensor:
+    """An output for its own tangent's formula, which may save it: another object, so no cycle."""
+    return twin(out, node_of(out))
+
+
+def jvp(
+    op: Op,
+    inputs: Sequence[Any],
+    tangents: Sequence[Any],
+    params: Mapping[str, Any],
+    outputs: Sequence[Any] | None = None,
+) -> Any:
+    """The tangent of the output of `op.call(*inputs, **params)`, or a tuple for several outputs.
+
+    inputs: tensors, or None for absent ones; tangents: for each a tensor of its shape, or None for
+    zero; outputs: those of the call, where it has run already. Outputs without derivative have no
+    tangent, so the tuple is that of the differentiable ones.
+    """
+    known = {i for i, t in enumerate(tangents) if t is not None and is_differentiable(op, i)}
+    given = [
+        _like_input(t, x) if i in known else None
+        for i, (x, t) in enumerate(zip(inputs, tangents, strict=True))
+    ]
+    if outputs is None:
+        result = op.call(*inputs, **params)
+        outputs = result if isinstance(result, tuple) else (result,)
+    several = op.outputs != 1
+    values = environment(op, inputs, outputs, params)
+    outputs = outputs[: len(outputs) - len(op.nondiff)]
+    if known and (op.tangent is not None or op.slope is not None):
+        found = [fitted(by_formula(op, inputs, given, values), outputs[0])]
+    else:
+        groups = linear_groups(op, inputs)
+        terms = [by_linearity(op, inputs, given, params, group) for group in groups]
+        done = {i for group in groups for i in group}
+        rest = [None if i in done else t for i, t in enumerate(given)]
+        terms.append(by_transposition(op, inputs, rest, outputs, values))
+        found = [_total(parts, out) for parts, out in zip(zip(*terms), outputs)]  # noqa: B905
+        if op.piecewise and not op.linear:
+            found = [tied(t, [None if x is None else node_of(x) for x in inputs]) for t in found]
+    return tuple(found) if several else found[0]
+
+
+def is_differentiable(op: Op, index: int) -> bool:
+    """Whether the op has a formula for the input at `index`."""
+    return bool(op.vjps) if op.variadic else op.inputs[index] in op.vjps
+
+
+def _like_input(t: Any, x: Tensor) -> Any:
+    t = t if isinstance(t, Tensor) else new_tensor(np.asarray(t))
+    return t if t._array.dtype == x._array.dtype else recorded.cast(t, dtype=x._array.dtype)
+
+
+def fitted(t: Any, like: Tensor) -> Tensor:
+    """`t` with the shape and dtype of `like`, as the backward pass fits its contributions."""
+    place = leaf_node(like, like._array.shape, like._array.dtype)
+    return fit(t, place, new_node(LEAF, (place,)), recorded)  # type: ignore[no-any-return]
+
+
+def _total(parts: Iterable[Any], out: Tensor) -> Tensor:
+    """The sum of those parts that are not None, or zeros, as a tangent of `out`."""
+    present = [fitted(part, out) for part in parts if part is not None]
+    if not present:
+        return recorded.zeros_like(out)  # type: ignore[no-any-return]
+    return functools.reduce(operator.add, present)
+
+
+def _filled(inputs: Sequence[Any], tangents: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    return [recorded.zeros_like(inputs[i]) if tangents[i] is None else tangents[i] for i in places]
+
+
+def environment(
+    op: Op, inputs: Sequence[Any], outputs: Sequence[Any], params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a formula may name: inputs, outputs, parameters, shapes of inputs."""
+    known: dict[str, Any] = {**params}
+    if op.variadic:
+        known[f"{op.inputs[0]}_shape"] = tuple(x._array.shape for x in inputs)
+    else:
+        known |= dict(zip(op.inputs, inputs, strict=True))
+        for name, x in zip(op.inputs, inputs, strict=True):
+            known[f"{name}_shape"] = None if x is None else x._array.shape
+    return known | dict(zip(op.output_names, outputs, strict=False))
+
+
+def by_formula(
+    op: Op, inputs: Sequence[Any], tangents: Sequence[Any], known: Mapping[str, Any]
+) -> Any:
+    """The tangent from the record's `tangent` or `slope`."""
+    places = [i for i in range(len(inputs)) if is_differentiable(op, i)]
+    filled = _filled(inputs, tangents, places)
+    t: Any = filled[0] if len(filled) == 1 else tuple(filled)
+    if op.tangent is not None:
+        names = parameters_of(op.tangent)[2:]
+        return op.tangent(recorded, t, *[known[name] for name in names])
+    assert op.slope is not None
+    names = parameters_of(op.slope)[1:]
+    return t * op.slope(recorded, *[known[name] for name in names])
+
+
+def linear_groups(op: Op, inputs: Sequence[Any]) -> list[list[int]]:
+    """The places of each group of inputs in which the op is jointly linear."""
+    if not op.linear:
+        return []
+    if op.variadic:
+        return [list(range(len(inputs)))]
+    groups = [
+        [op.inputs.index(name.strip()) for name in group.split(",")]
+        for group in op.linear.split("|")
+    ]
+    return [[i for i in group if inputs[i] is not None] for group in groups]
+
+
+def by_linearity(
+    op: Op,
+    inputs: Sequence[Any],
+    tangents: Sequence[Any],
+    params: Mapping[str, Any],
+    group: Sequence[int],
+) -> Sequence[Any]:
+    """What the tangents of one group contribute: the op with them in their places."""
+    if all(tangents[i] is None for i in group):
+        return itertools.repeat(None)  # type: ignore[return-value]
+    moved = list(inputs)
+    for i, t in zip(group, _filled(inputs, tangents, group), strict=True):
+        moved[i] = t
+    result = op.call(*moved, **params)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def by_transposition(
+    op: Op,
+    inputs: Sequence[Any],
+    tangents: Sequence[Any],
+    outputs: Sequence[Any],
+    known: Mapping[str, Any],
+) -> Sequence[Any]:
+    """The jvp as the transpose of the vjp: NOTE [Four ways], 4."""
+    if all(t is None for t in tangents):
+        return [None] * len(outputs)
+    create_graph = modes.state.grad and not modes.state.inference
+    before = modes.change(grad=True)
+    try:
+        cotangents = [recorded.zeros_like(out) for out in outputs]
+        for u in cotangents:
+            set_requires_grad(u, True)
+        g: Any = cotangents[0] if op.grad_outputs == 1 else tuple(cotangents)
+        roots: list[tuple[Node, Any]] = []
+        for x, t, share in zip(inputs, tangents, pulled_back(op, g, known, tangents), strict=True):
+            if share is not None and t is not None:
+                node = fitted(share, x)._node
+                if node is not None:  # else that derivative is zero
+                    roots.append((node, t))
+        nodes: list[Any] = [u._node for u in cotangents]
+        found = run(roots, True, create_graph, nodes, accumulate=False) if roots else {}
+    finally:
+        modes.restore(before)
+    return [_tensor(found[node]) if node in found else None for node in nodes]
+
+
+def pulled_back(op: Op, g: Any, known: Mapping[str, Any], tangents: Sequence[Any]) -> Sequence[Any]:
+    """What the formulas give for the inputs that have a tangent."""
+    if op.variadic:
+        ((name, formula),) = op.vjps.items()
+        return formula(recorded, g, *[known[need] for need in op.needs[name]])  # type: ignore[no-any-return]
+    return [
+        None if t is None else op.vjps[name](recorded, g, *[known[need] for need in op.needs[name]])
+        for name, t in zip(op.inputs, tangents, strict=True)
+    ]
+
+
+def _tensor(g: Any) -> Tensor:
+    return g if isinstance(g, Tensor) else new_tensor(np.asarray(g))

@@ -1,0 +1,1 @@
+"""Modules by family of layers, and `Module` itself."""

@@ -1,0 +1,345 @@
+"""Convolutions and their transposes, in one to three dimensions.
+
+One base class holds what they share; the classes of each dimension say only their number of spatial
+dimensions and their function.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .. import init
+from .module import Module
+from .utils import empty_parameter, ntuple
+
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+]
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _Conv(Module):
+    """The parameters and settings of a convolution, transposed or not."""
+
+    n: int
+    transposed = False
+    output_padding: tuple[int, ...]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        if padding_mode not in PADDING_MODES:
+            raise ValueError(
+                f"padding_mode must be one of {set(PADDING_MODES)}, but got "
+                f"padding_mode='{padding_mode}'"
+            )
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = ntuple(kernel_size, self.n)
+        self.stride, self.dilation = ntuple(stride, self.n), ntuple(dilation, self.n)
+        self.padding = padding if isinstance(padding, str) else ntuple(padding, self.n)
+        self.padding_mode = padding_mode
+        self.output_padding = (0,) * self.n
+        self._check_padding()
+        channels = (out_channels, in_channels // groups)
+        if self.transposed:
+            channels = (in_channels, out_channels // groups)
+        self.weight = empty_parameter((*channels, *self.kernel_size), device, dtype)
+        self.register_parameter(
+            "bias", empty_parameter((out_channels,), device, dtype) if bias else None
+        )
+        self.reset_parameters()
+
+    def _check_padding(self) -> None:
+        if not isinstance(self.padding, str):
+            return
+        if self.padding not in ("same", "valid"):
+            raise ValueError(
+                f"Invalid padding string '{self.padding}', should be one of {{'valid', 'same'}}"
+            )
+        if self.padding == "same" and any(step != 1 for step in self.stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, uniform on +-1/sqrt(fan_in)."""
+        if self.weight._array.size == 0:
+            return
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            init.symmetric_(self.bias, 1 / math.sqrt(init.fans(self.weight)[0]))
+
+    def extra_repr(self) -> str:
+        """The settings that differ from the defaults."""
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
+        zero, one = (0,) * self.n, (1,) * self.n
+        if self.padding != zero:
+            text += f", padding={self.padding}"
+        if self.dilation != one:
+            text += f", dilation={self.dilation}"
+        if self.output_padding != zero:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class _Convolution(_Conv):
+    """A convolution: `function(input, weight, bias, stride, padding, dilation, groups)`."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The convolution of `functional` for this number of dimensions."""
+        raise NotImplementedError
+
+    def _borders(self) -> list[int]:
+        """The padding of `F.pad`: last dimension first, before and after."""
+        sides: list[int] = []
+        for axis in reversed(range(self.n)):
+            if self.padding == "same":
+                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
+                sides += [total // 2, total - total // 2]
+            else:
+                size = 0 if self.padding == "valid" else self.padding[axis]
+                sides += [size, size]
+        return sides
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution of `input`, (N, C, *sizes) or (C, *sizes)."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._borders(), mode=self.padding_mode)
+            padding = 0
+        return self.function(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
+class Conv1d(_Convolution):
+    """Convolution of (N, C_in, L) with kernels (C_out, C_in / groups, K); cross-correlation.
+
+    `padding` is a number, or "same" or "valid"; `padding_mode` one of zeros, reflect, replicate,
+    circular. Raises ValueError for settings that do not fit. Source: PyTorch's `nn.Conv1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Conv1d(4, 8, 3, padding=1)(rg.ones(2, 4, 10)).shape
+    retrograd.Size([2, 8, 10])
+    """
+
+    n = 1
+    function = staticmethod(F.conv1d)
+
+
+class Conv2d(_Convolution):
+    """Convolution of (N, C_in, H, W); settings as for `Conv1d`, each a number or a pair.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.Conv2d(3, 8, 3, stride=2, padding=1)
+    >>> layer(rg.ones(2, 3, 8, 8)).shape, layer
+    (retrograd.Size([2, 8, 4, 4]), Conv2d(3, 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1)))
+    """
+
+    n = 2
+    function = staticmethod(F.conv2d)
+
+
+class Conv3d(_Convolution):
+    """Convolution of (N, C_in, D, H, W); settings as for `Conv1d`, each a number or a triple.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Conv3d(1, 2, 2)(rg.ones(1, 1, 3, 3, 3)).shape
+    retrograd.Size([1, 2, 2, 2, 2])
+    """
+
+    n = 3
+    function = staticmethod(F.conv3d)
+
+
+class _ConvTranspose(_Conv):
+    """The transpose of a convolution: what carries gradients back through one."""
+
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self.output_padding = ntuple(output_padding, self.n)
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The transposed convolution of `functional` for this number of dimensions."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The transposed convolution; `output_size` chooses among the sizes a stride allows."""
+        extra = self.output_padding
+        if output_size is not None:
+            extra = self._extra(tuple(input.shape), list(output_size))
+        return self.function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
+
+    def _extra(self, shape: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
+        """The output padding that gives the spatial sizes `wanted`."""
+        if len(wanted) == len(shape):
+            wanted = wanted[-self.n :]
+        if len(wanted) != self.n:
+            raise ValueError(
+                f"{type(self).__name__}: for {len(shape)}D input, output_size must have {self.n} "
+                f"or {len(shape)} elements (got {len(wanted)})"
+            )
+        smallest = [
+            (size - 1) * step - 2 * pad + dilation * (kernel - 1) + 1
+            for size, step, pad, dilation, kernel in zip(
+                shape[-self.n :],
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.kernel_size,
+                strict=True,
+            )
+        ]
+        largest = [low + step - 1 for low, step in zip(smallest, self.stride, strict=True)]
+        if any(
+            not low <= size <= high
+            for size, low, high in zip(wanted, smallest, largest, strict=True)
+        ):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {smallest} to "
+                f"{largest} (for an input of {list(shape[-self.n :])})"
+            )
+        return tuple(size - low for size, low in zip(wanted, smallest, strict=True))
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """Transposed convolution of (N, C_in, L) with a weight (C_in, C_out / groups, K).
+
+    `output_padding` adds to one side of the output. Raises ValueError for settings that do not fit.
+    Source: PyTorch's `nn.ConvTranspose1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ConvTranspose1d(2, 3, 4, stride=2, padding=1)(rg.ones(1, 2, 5)).shape
+    retrograd.Size([1, 3, 10])
+    """
+
+    n = 1
+    function = staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """Transposed convolution of (N, C_in, H, W); settings as for `ConvTranspose1d`.
+
+    >>> import retrograd as rg
+    >>> up = rg.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
+    >>> up(rg.ones(1, 2, 4, 4), output_size=(8, 8)).shape
+    retrograd.Size([1, 3, 8, 8])
+    """
+
+    n = 2
+    function = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """Transposed convolution of (N, C_in, D, H, W); settings as for `ConvTranspose1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ConvTranspose3d(1, 1, 2)(rg.ones(1, 1, 2, 2, 2)).shape
+    retrograd.Size([1, 1, 3, 3, 3])
+    """
+
+    n = 3
+    function = staticmethod(F.conv_transpose3d)

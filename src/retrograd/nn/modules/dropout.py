@@ -1,0 +1,118 @@
+"""Dropout: random zeros while training, the identity in evaluation mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = [
+    "AlphaDropout",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+]
+
+
+class _Dropout(Module):
+    """`function(input, p, training, inplace)`."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The dropout of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input` with random zeros, or as it is in evaluation mode."""
+        return self.function(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """Each element zero with probability `p`, the others scaled by 1/(1-p).
+
+    Raises ValueError unless 0 <= p <= 1. Source: PyTorch's `nn.Dropout`; Srivastava et al., JMLR
+    2014.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.Dropout(0.5)
+    >>> layer.eval()(rg.ones(3)), layer
+    (tensor([1., 1., 1.]), Dropout(p=0.5, inplace=False))
+    """
+
+    function = staticmethod(F.dropout)
+
+
+class Dropout1d(_Dropout):
+    """Whole channels of (N, C, L) zero with probability `p`. Source: PyTorch's `nn.Dropout1d`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.Dropout1d(0.5)(rg.ones(2, 3, 4)).flatten(2)
+    >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+    True
+    """
+
+    function = staticmethod(F.dropout1d)
+
+
+class Dropout2d(_Dropout):
+    """Whole channels of (N, C, H, W) zero with probability `p`, as PyTorch's `nn.Dropout2d`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.Dropout2d(0.5)(rg.ones(2, 3, 4, 4)).flatten(2)
+    >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+    True
+    """
+
+    function = staticmethod(F.dropout2d)
+
+
+class Dropout3d(_Dropout):
+    """Whole channels of (N, C, D, H, W) zero with probability `p`, as PyTorch's `nn.Dropout3d`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.Dropout3d(0.5)(rg.ones(2, 3, 4, 4, 4)).flatten(2)
+    >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
+    True
+    """
+
+    function = staticmethod(F.dropout3d)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout that keeps mean 0 and variance 1 of a SELU's output.
+
+    Source: PyTorch's `nn.AlphaDropout`; Klambauer et al., NeurIPS 2017.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.AlphaDropout(0.5)(rg.zeros(1000))
+    >>> len(y.unique()), rg.nn.AlphaDropout(0.5).eval()(rg.ones(2))
+    (2, tensor([1., 1.]))
+    """
+
+    function = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels. Source: PyTorch's `nn.FeatureAlphaDropout`.
+
+    >>> import retrograd as rg
+    >>> y = rg.nn.FeatureAlphaDropout(0.5)(rg.zeros(2, 3, 4))
+    >>> bool((y == y[:, :, :1]).all())
+    True
+    """
+
+    function = staticmethod(F.feature_alpha_dropout)

@@ -1,0 +1,506 @@
+"""Layers that learn the size of their input from the first input they get.
+
+NOTE [Lazy] A lazy layer has uninitialized parameters until its first call, or until a saved state
+is loaded into it. The call gives them their shapes, draws them, and makes the layer one of the
+ordinary class. Make the optimizer's list of parameters after that or before: they stay the same
+objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes, modes
+from ...engine.overriding import NO_SUBCLASSES, names, overrides_nothing
+from ...engine.tensor import Tensor, new_tensor
+from ..parameter import Buffer, Parameter
+from . import conv, normalization
+from .linear import Linear
+from .utils import empty
+
+__all__ = [
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+]
+
+UNKNOWN = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+    "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+    "Call `forward` to initialize the parameters before accessing their attributes."
+)
+
+
+USED = (
+    "Attempted to use an uninitialized parameter in {function}. It has no shape and no values "
+    "until its module has been called once: module(input), or until it is given a shape: "
+    "p.materialize(shape)"
+)
+
+# What may be called for a tensor without a shape, besides its properties.
+DEFINED = frozenset(
+    {
+        *("__copy__", "__deepcopy__", "__hash__", "__reduce_ex__", "copy_", "cpu", "cuda", "size"),
+        *("char", "double", "float", "half", "int", "is_complex", "is_floating_point", "long"),
+        *("short", "to"),
+    }
+)
+
+
+class _Uninitialized(Tensor, sees_properties=False):
+    """A tensor whose shape is not known yet; `becomes` is its class once it is."""
+
+    __slots__ = ()
+
+    becomes: type[Any]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Raise ValueError: nothing can be computed yet."""
+        name, property_of = names.get(func, ""), type(func).__name__ == "method-wrapper"
+        if not property_of and name.rpartition(".")[2] not in DEFINED:
+            raise ValueError(USED.format(function=name or func))
+        return overrides_nothing(func, types, args, kwargs)
+
+    @property
+    def shape(self) -> Any:
+        """Unknown: raises RuntimeError."""
+        raise RuntimeError(UNKNOWN)
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary parameter or buffer of this shape, its values still undetermined."""
+        kind = self._array.dtype if dtype is None else None
+        made = empty(tuple(shape), device, dtype)._array
+        self._array = made if kind is None else made.astype(kind)
+        self.__class__ = self.becomes  # type: ignore[assignment]
+        if self._node is not None:
+            self._node.shape, self._node.dtype = self._array.shape, self._array.dtype
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):
+    """A parameter without a shape, until `materialize(shape)` gives it one.
+
+    >>> import retrograd as rg
+    >>> p = rg.nn.UninitializedParameter()
+    >>> p.materialize((2, 3))
+    >>> type(p).__name__, p.shape
+    ('Parameter', retrograd.Size([2, 3]))
+    """
+
+    __slots__ = ()
+
+    becomes = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        """A parameter of no size."""
+        return super().__new__(cls, empty((0,), device, dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(self.requires_grad, None, self.dtype)
+        return found
+
+
+class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):
+    """A buffer without a shape, until `materialize(shape)` gives it one.
+
+    >>> import retrograd as rg
+    >>> rg.nn.UninitializedBuffer()
+    <UninitializedBuffer>
+    """
+
+    __slots__ = ()
+
+    becomes = Buffer
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        """A buffer of no size."""
+        return super().__new__(cls, empty((0,), device, dtype), persistent=persistent)
+
+
+class _Lazy:
+    """The part of a lazy layer that comes before its ordinary class: NOTE [Lazy]."""
+
+    becomes: type[Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.initialize_parameters(*args, **kwargs)
+        self.__class__ = self.becomes  # type: ignore[assignment]
+        return self(*args, **kwargs)
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Give all parameters the shapes that `input` asks for, and draw them."""
+        if self.has_uninitialized_params():
+            self._materialize(input)
+            self.reset_parameters()
+
+    def _materialize(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether any parameter or buffer has no shape yet."""
+        own: Any = self
+        held = [*own._parameters.values(), *own._buffers.values()]
+        return any(isinstance(value, _Uninitialized) for value in held)
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, once they have shapes."""
+        own: Any = self
+        if own._parameters and not self.has_uninitialized_params():
+            super().reset_parameters()  # type: ignore[misc]
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """Convert what is held; a buffer without a shape stays one, in the dtype asked for."""
+        own: Any = self
+        buffers = own._buffers
+        unknown = [n for n, value in buffers.items() if isinstance(value, _Uninitialized)]
+        super()._apply(fn, recurse)  # type: ignore[misc]
+        for name in unknown:
+            buffers[name] = UninitializedBuffer(False, None, buffers[name].dtype)
+        return self
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        own: Any = self
+        with modes.Changed(overriding=NO_SUBCLASSES):
+            super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        for name, value in {**own._parameters, **own._buffers}.items():
+            if isinstance(value, _Uninitialized):
+                destination[prefix + name] = value
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """Take shapes over from the state; what has none there stays uninitialized."""
+        own: Any = self
+        known = dict(state_dict)
+        for name, value in {**own._parameters, **own._buffers}.items():
+            given = known.get(prefix + name)
+            if not isinstance(value, _Uninitialized) or given is None:
+                continue
+            if isinstance(given, _Uninitialized):
+                known[prefix + name] = new_tensor(np.empty(0, value._array.dtype))
+            else:
+                value.materialize(given.shape)
+        super()._load_from_state_dict(known, prefix, *rest)  # type: ignore[misc]
+
+
+def _uninitialized(device: Any, dtype: Any, wanted: bool = True) -> Any:
+    return UninitializedParameter(True, device, dtype) if wanted else None
+
+
+class LazyLinear(_Lazy, Linear):
+    """`Linear` whose `in_features` is the size of the first input's last dimension.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyLinear(2)
+    >>> layer(rg.ones(4, 3)).shape, layer
+    (retrograd.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    becomes = Linear
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, 0, False)
+        self.out_features = out_features
+        self.weight = _uninitialized(device, dtype)
+        self.bias = _uninitialized(device, dtype, bias)
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters the shapes that `input` asks for, and draw them."""
+        super().initialize_parameters(input)
+        self.in_features = self.weight.shape[-1]
+
+    def _materialize(self, input: Tensor) -> None:
+        self.in_features = input.shape[-1]
+        self.weight.materialize((self.out_features, self.in_features))
+        if self.bias is not None:
+            self.bias.materialize((self.out_features,))
+
+
+class _LazyConv(_Lazy):
+    """A convolution whose `in_channels` is the number of channels of the first input."""
+
+    def _leave_open(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+        own: Any = self
+        own.out_channels = out_channels
+        own.weight = _uninitialized(device, dtype)
+        own.bias = _uninitialized(device, dtype, bias)
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters the shapes that `input` asks for, and draw them."""
+        own: Any = self
+        super().initialize_parameters(input)
+        rows, columns = own.weight.shape[:2]
+        own.in_channels = rows if own.transposed else columns * own.groups
+
+    def _materialize(self, input: Tensor) -> None:
+        own: Any = self
+        if input._array.ndim not in (own.n + 1, own.n + 2):
+            raise RuntimeError(
+                f"Expected {own.n + 1}D (unbatched) or {own.n + 2}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
+        found = input.shape[-own.n - 1]
+        if found % own.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        channels = (own.out_channels, found // own.groups)
+        if own.transposed:
+            channels = (found, own.out_channels // own.groups)
+        own.weight.materialize((*channels, *own.kernel_size))
+        if own.bias is not None:
+            own.bias.materialize((own.out_channels,))
+
+
+class _LazyConvolution(_LazyConv):
+    """A lazy convolution that is not transposed."""
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(  # type: ignore[call-arg]
+            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode
+        )
+        self._leave_open(out_channels, bias, device, dtype)
+
+
+class _LazyTransposed(_LazyConv):
+    """A lazy transposed convolution."""
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(  # type: ignore[call-arg]
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation,
+            padding_mode,
+        )  # fmt: skip
+        self._leave_open(out_channels, bias, device, dtype)
+
+
+class LazyConv1d(_LazyConvolution, conv.Conv1d):
+    """`Conv1d` whose `in_channels` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConv1d(4, 1)
+    >>> layer(rg.ones(1, 2, 5)).shape[1], layer.in_channels, type(layer).__name__
+    (4, 2, 'Conv1d')
+    """
+
+    becomes = conv.Conv1d
+
+
+class LazyConv2d(_LazyConvolution, conv.Conv2d):
+    """`Conv2d` whose `in_channels` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConv2d(4, 1)
+    >>> layer(rg.ones(1, 2, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
+    (4, 2, 'Conv2d')
+    """
+
+    becomes = conv.Conv2d
+
+
+class LazyConv3d(_LazyConvolution, conv.Conv3d):
+    """`Conv3d` whose `in_channels` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConv3d(4, 1)
+    >>> layer(rg.ones(1, 2, 5, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
+    (4, 2, 'Conv3d')
+    """
+
+    becomes = conv.Conv3d
+
+
+class LazyConvTranspose1d(_LazyTransposed, conv.ConvTranspose1d):
+    """`ConvTranspose1d` whose `in_channels` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConvTranspose1d(4, 1)
+    >>> layer(rg.ones(1, 2, 5)).shape[1], layer.in_channels, type(layer).__name__
+    (4, 2, 'ConvTranspose1d')
+    """
+
+    becomes = conv.ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyTransposed, conv.ConvTranspose2d):
+    """`ConvTranspose2d` whose `in_channels` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConvTranspose2d(4, 1)
+    >>> layer(rg.ones(1, 2, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
+    (4, 2, 'ConvTranspose2d')
+    """
+
+    becomes = conv.ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyTransposed, conv.ConvTranspose3d):
+    """`ConvTranspose3d` whose `in_channels` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyConvTranspose3d(4, 1)
+    >>> layer(rg.ones(1, 2, 5, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
+    (4, 2, 'ConvTranspose3d')
+    """
+
+    becomes = conv.ConvTranspose3d
+
+
+class _LazyNorm(_Lazy):
+    """A normalization whose `num_features` is the number of channels of the first input."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        own: Any = self
+        super().__init__(0, eps, momentum, False, False)  # type: ignore[call-arg]
+        own.affine, own.track_running_stats = affine, track_running_stats
+        own.weight = _uninitialized(device, dtype, affine)
+        own.bias = _uninitialized(device, dtype, affine and bias)
+        if track_running_stats:
+            own.running_mean = UninitializedBuffer(False, device, dtype)
+            real = dtypes.of_numpy(dtypes.real_of(own.running_mean._array.dtype))
+            own.running_var = UninitializedBuffer(False, device, real)
+            own.num_batches_tracked = new_tensor(np.zeros((), np.int64))
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Give parameters and statistics the number of channels of `input`."""
+        own: Any = self
+        super().initialize_parameters(input)
+        known = own.weight if own.running_mean is None else own.running_mean
+        own.num_features = input.shape[1] if known is None else known.shape[0]
+
+    def _materialize(self, input: Tensor) -> None:
+        own: Any = self
+        own._check_input_dim(input)
+        size = input.shape[1]
+        for value in (own.weight, own.bias, own.running_mean, own.running_var):
+            if isinstance(value, _Uninitialized):
+                value.materialize((size,))
+
+
+class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
+    """`BatchNorm1d` whose `num_features` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyBatchNorm1d()
+    >>> layer(rg.ones(2, 3, 4)).shape, layer.num_features
+    (retrograd.Size([2, 3, 4]), 3)
+    """
+
+    becomes = normalization.BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
+    """`BatchNorm2d` whose `num_features` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyBatchNorm2d()
+    >>> layer(rg.ones(2, 3, 4, 4)).shape, layer.num_features
+    (retrograd.Size([2, 3, 4, 4]), 3)
+    """
+
+    becomes = normalization.BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
+    """`BatchNorm3d` whose `num_features` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyBatchNorm3d()
+    >>> layer(rg.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+    (retrograd.Size([2, 3, 4, 4, 4]), 3)
+    """
+
+    becomes = normalization.BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
+    """`InstanceNorm1d` whose `num_features` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyInstanceNorm1d()
+    >>> layer(rg.ones(2, 3, 4)).shape, layer.num_features
+    (retrograd.Size([2, 3, 4]), 3)
+    """
+
+    becomes = normalization.InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
+    """`InstanceNorm2d` whose `num_features` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyInstanceNorm2d()
+    >>> layer(rg.ones(2, 3, 4, 4)).shape, layer.num_features
+    (retrograd.Size([2, 3, 4, 4]), 3)
+    """
+
+    becomes = normalization.InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
+    """`InstanceNorm3d` whose `num_features` is the number of channels of the first input.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.LazyInstanceNorm3d()
+    >>> layer(rg.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+    (retrograd.Size([2, 3, 4, 4, 4]), 3)
+    """
+
+    becomes = normalization.InstanceNorm3d

@@ -1,0 +1,156 @@
+"""Classes that stand for others: older names, and batch normalization across processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .arrange import Upsample
+from .loss import NLLLoss
+from .module import Module
+from .normalization import _BatchNorm
+
+__all__ = [
+    "Container",
+    "CrossMapLRN2d",
+    "NLLLoss2d",
+    "SyncBatchNorm",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+]
+
+
+class Container(Module):
+    """A module that holds the modules given by name, and has no `forward`.
+
+    >>> import retrograd as rg
+    >>> [name for name, _ in rg.nn.Container(a=rg.nn.ReLU()).named_children()]
+    ['a']
+    """
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
+class NLLLoss2d(NLLLoss):
+    """The same as `NLLLoss`, which takes images too.
+
+    >>> import retrograd as rg
+    >>> rg.nn.NLLLoss2d()(-rg.ones(1, 3, 2, 2), rg.zeros(1, 2, 2, dtype=rg.int64))
+    tensor(1.)
+    """
+
+
+class CrossMapLRN2d(Module):
+    """Divide by (k + alpha / size * sum of |x|^2 over `size` neighbouring channels)^beta.
+
+    Input (N, C, H, W), else ValueError. For an even `size` the window is one channel narrower, to
+    be symmetric. (PyTorch's class leaves the first channel in the windows of later ones, and its
+    gradient is another function's.) Source: Krizhevsky et al., 2012.
+
+    >>> import retrograd as rg
+    >>> rg.nn.CrossMapLRN2d(1, alpha=1.0, beta=1.0)(rg.ones(1, 1, 1, 2))
+    tensor([[[[0.5000, 0.5000]]]])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized input."""
+        if input._array.ndim != 4:
+            raise ValueError(
+                f"CrossMapLRN2d: Expected input to be 4D, got {input._array.ndim}D instead."
+            )
+        window = 2 * ((self.size - 1) // 2) + 1
+        alpha = self.alpha * window / self.size
+        return F.local_response_norm(input, window, alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of (N, C, *) over all processes of a group; here there is one.
+
+    >>> import retrograd as rg
+    >>> rg.nn.SyncBatchNorm(3)(rg.ones(2, 3, 4, 4)).shape
+    retrograd.Size([2, 3, 4, 4])
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input._array.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input._array.ndim}D input)")
+        if input.shape[1] == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+        """`module` with every batch normalization in it, itself included, as this class."""
+        if isinstance(module, _BatchNorm):
+            made = cls(
+                module.num_features, module.eps, module.momentum, module.affine,
+                module.track_running_stats, process_group,
+            )  # fmt: skip
+            made._parameters, made._buffers = module._parameters, module._buffers
+            made.training = module.training
+            return made
+        for name, child in module.named_children():
+            module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return module
+
+
+class _Upsampling(Upsample):
+    """`Upsample` whose mode the class says."""
+
+    kind: str
+    corners: bool | None = None
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, self.kind, self.corners)
+
+
+class UpsamplingNearest2d(_Upsampling):
+    """`Upsample` of images with mode "nearest".
+
+    >>> import retrograd as rg
+    >>> rg.nn.UpsamplingNearest2d(scale_factor=2)(rg.tensor([[[[1.0]]]]))
+    tensor([[[[1., 1.],
+              [1., 1.]]]])
+    """
+
+    kind = "nearest"
+
+
+class UpsamplingBilinear2d(_Upsampling):
+    """`Upsample` of images with mode "bilinear" and `align_corners`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.UpsamplingBilinear2d(size=(1, 3))(rg.tensor([[[[0.0, 4.0]]]]))
+    tensor([[[[0., 2., 4.]]]])
+    """
+
+    kind, corners = "bilinear", True

@@ -1,0 +1,125 @@
+"""Layers that are one product with a weight."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .. import init
+from .module import Module
+from .utils import empty_parameter
+
+__all__ = ["Bilinear", "Identity", "Linear"]
+
+
+class Identity(Module):
+    """The input, unchanged; any arguments are accepted and ignored.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Identity(54, unused=True)(rg.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input`."""
+        return input
+
+
+class Linear(Module):
+    """`y = x @ weight.T + bias`, from (*, in_features) to (*, out_features).
+
+    `weight` (out_features, in_features) and `bias` (out_features) start uniform on
+    +-1/sqrt(in_features); any floating or complex dtype. Source: PyTorch's `nn.Linear`.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.Linear(20, 30)
+    >>> layer(rg.ones(128, 20)).shape, layer
+    (retrograd.Size([128, 30]), Linear(in_features=20, out_features=30, bias=True))
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = empty_parameter((out_features, in_features), device, dtype)
+        self.register_parameter(
+            "bias", empty_parameter((out_features,), device, dtype) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        if self.weight._array.size:
+            init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            init.symmetric_(self.bias, 1 / math.sqrt(self.in_features) if self.in_features else 0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input @ weight.T + bias`."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """`y_k = x1 @ weight[k] @ x2 + bias_k`, from (*, in1) and (*, in2) to (*, out).
+
+    All parameters start uniform on +-1/sqrt(in1_features). Source: PyTorch's `nn.Bilinear`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.Bilinear(2, 3, 4)(rg.ones(5, 2), rg.ones(5, 3)).shape
+    retrograd.Size([5, 4])
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        sizes = (out_features, in1_features, in2_features)
+        self.weight = empty_parameter(sizes, device, dtype)
+        self.register_parameter(
+            "bias", empty_parameter((out_features,), device, dtype) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        for param in self.parameters():
+            init.symmetric_(param, 1 / math.sqrt(self.in1_features))
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """The bilinear form of both inputs."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -1,0 +1,453 @@
+"""Losses as layers: each holds the settings of one function of `functional`.
+
+`reduction` is "mean", "sum" or "none"; the deprecated flags `size_average` and `reduce` of PyTorch,
+where given, choose among these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CosineEmbeddingLoss",
+    "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+]
+
+
+class _Loss(Module):
+    """A function of two tensors with `settings`: attributes that it takes by the same keyword."""
+
+    settings: tuple[str, ...] = ("reduction",)
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            averaged = "sum" if size_average is False else "mean"
+            reduction = "none" if reduce is False else averaged
+        self.reduction = reduction
+
+    @staticmethod
+    def function(*args: Any, **kwargs: Any) -> Tensor:
+        """The loss of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return self.function(input, target, **self._given())
+
+    def _given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.settings}
+
+
+class _WeightedLoss(_Loss):
+    """A loss with a `weight` buffer."""
+
+    settings = ("weight", "reduction")
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class L1Loss(_Loss):
+    """|input - target|. Source: PyTorch's `nn.L1Loss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.L1Loss()(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
+    tensor(1.5000)
+    """
+
+    function = staticmethod(F.l1_loss)
+
+
+class MSELoss(_Loss):
+    """(input - target)^2. Source: PyTorch's `nn.MSELoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MSELoss(reduction="sum")(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
+    tensor(5.)
+    """
+
+    function = staticmethod(F.mse_loss)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """-log softmax(input) at the target class. Source: PyTorch's `nn.CrossEntropyLoss`.
+
+    input: (C), (N, C) or (N, C, *) logits; target: class numbers of the shape without C, or
+    probabilities of the input's shape. weight: (C); `ignore_index` is a class that does not count;
+    `label_smoothing` mixes in the uniform distribution.
+
+    >>> import retrograd as rg
+    >>> rg.nn.CrossEntropyLoss()(rg.zeros(2, 4), rg.tensor([0, 3]))
+    tensor(1.3863)
+    """
+
+    settings = ("weight", "ignore_index", "reduction", "label_smoothing")
+    function = staticmethod(F.cross_entropy)
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+
+
+class NLLLoss(_WeightedLoss):
+    """-input at the target class, `input` log-probabilities; shapes as for `CrossEntropyLoss`.
+
+    >>> import retrograd as rg
+    >>> log_p = rg.tensor([[0.25, 0.75]]).log()
+    >>> rg.nn.NLLLoss()(log_p, rg.tensor([0]))
+    tensor(1.3863)
+    """
+
+    settings = ("weight", "ignore_index", "reduction")
+    function = staticmethod(F.nll_loss)
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+
+class PoissonNLLLoss(_Loss):
+    """exp(input) - target * input, or with `log_input=False` input - target * log(input + eps).
+
+    `full` adds Stirling's approximation of log(target!). Source: PyTorch's `nn.PoissonNLLLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.PoissonNLLLoss()(rg.tensor([0.0, 1.0]), rg.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input, self.full, self.eps = log_input, full, eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `log_input` (or the rate itself) against `target`."""
+        return F.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """Half of log(var) + (input - target)^2 / var, `var` at least `eps`.
+
+    `full` adds half of log(2 pi). Source: PyTorch's `nn.GaussianNLLLoss`.
+
+    >>> import retrograd as rg
+    >>> x, mean, var = rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0])
+    >>> rg.nn.GaussianNLLLoss()(mean, x, var)
+    tensor(1.3466)
+    """
+
+    settings = ("full", "eps", "reduction")
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full, self.eps = full, eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:  # type: ignore[override]
+        """The loss of the mean `input` and the variance `var` against `target`."""
+        return F.gaussian_nll_loss(input, target, var, **self._given())
+
+
+class KLDivLoss(_Loss):
+    """target * (log target - input), for `input` of log-probabilities.
+
+    "batchmean", a further reduction, is the mathematical divergence: the sum divided by N. With
+    `log_target` the target is of log-probabilities too. Source: PyTorch's `nn.KLDivLoss`.
+
+    >>> import retrograd as rg
+    >>> log_p, q = rg.tensor([[0.5, 0.5]]).log(), rg.tensor([[0.25, 0.75]])
+    >>> rg.nn.KLDivLoss(reduction="batchmean")(log_p, q)
+    tensor(0.1308)
+    """
+
+    settings = ("reduction", "log_target")
+    function = staticmethod(F.kl_div)
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+
+class BCELoss(_WeightedLoss):
+    """-(target * log input + (1 - target) * log(1 - input)), logarithms cut at -100.
+
+    >>> import retrograd as rg
+    >>> rg.nn.BCELoss()(rg.tensor([0.5, 0.5]), rg.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
+
+    function = staticmethod(F.binary_cross_entropy)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """`BCELoss` of sigmoid(input), without overflow.
+
+    weight: broadcasts with the input; pos_weight: weight of positive targets, one per class.
+    Source: PyTorch's `nn.BCEWithLogitsLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.BCEWithLogitsLoss()(rg.zeros(2), rg.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
+
+    settings = ("weight", "reduction", "pos_weight")
+    function = staticmethod(F.binary_cross_entropy_with_logits)
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+
+class SmoothL1Loss(_Loss):
+    """d^2 / (2 beta) where d = |input - target| is below beta, else d - beta / 2.
+
+    >>> import retrograd as rg
+    >>> loss = rg.nn.SmoothL1Loss(reduction="none")
+    >>> loss(rg.tensor([0.5, 3.0]), rg.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
+
+    settings = ("reduction", "beta")
+    function = staticmethod(F.smooth_l1_loss)
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+
+class HuberLoss(_Loss):
+    """d^2 / 2 where d = |input - target| is below delta, else delta * (d - delta / 2).
+
+    >>> import retrograd as rg
+    >>> loss = rg.nn.HuberLoss(reduction="none", delta=2.0)
+    >>> loss(rg.tensor([1.0, 3.0]), rg.zeros(2))
+    tensor([0.5000, 4.0000])
+    """
+
+    settings = ("reduction", "delta")
+    function = staticmethod(F.huber_loss)
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), targets 1 or -1. Source: PyTorch's `nn.SoftMarginLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.SoftMarginLoss()(rg.tensor([0.0, 2.0]), rg.tensor([1.0, -1.0]))
+    tensor(1.4100)
+    """
+
+    function = staticmethod(F.soft_margin_loss)
+
+
+class HingeEmbeddingLoss(_Loss):
+    """input where the target is 1, max(0, margin - input) where it is -1.
+
+    >>> import retrograd as rg
+    >>> loss = rg.nn.HingeEmbeddingLoss(reduction="none")
+    >>> loss(rg.tensor([0.25, 0.25]), rg.tensor([1.0, -1.0]))
+    tensor([0.2500, 0.7500])
+    """
+
+    settings = ("margin", "reduction")
+    function = staticmethod(F.hinge_embedding_loss)
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class _PairLoss(_Loss):
+    """A loss of two inputs and a target, with a margin of 0 by default."""
+
+    settings = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(  # type: ignore[override]
+        self, input1: Tensor, input2: Tensor, target: Tensor
+    ) -> Tensor:
+        """The loss of the pair against `target`."""
+        return self.function(input1, input2, target, **self._given())
+
+
+class CosineEmbeddingLoss(_PairLoss):
+    """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1.
+
+    >>> import retrograd as rg
+    >>> x1, x2 = rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]])
+    >>> rg.nn.CosineEmbeddingLoss()(x1, x2, rg.tensor([1.0]))
+    tensor(0.4000)
+    """
+
+    function = staticmethod(F.cosine_embedding_loss)
+
+
+class MarginRankingLoss(_PairLoss):
+    """max(0, -target * (input1 - input2) + margin), targets 1 or -1.
+
+    >>> import retrograd as rg
+    >>> x1, x2 = rg.tensor([1.0, 1.0]), rg.tensor([3.0, 0.0])
+    >>> rg.nn.MarginRankingLoss(0.5)(x1, x2, rg.ones(2))
+    tensor(1.2500)
+    """
+
+    function = staticmethod(F.margin_ranking_loss)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """Hinge loss of every target class against every other; targets end with -1.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MultiLabelMarginLoss()(rg.tensor([0.5, 0.25, 1.0]), rg.tensor([2, -1, 0]))
+    tensor(0.2500)
+    """
+
+    function = staticmethod(F.multilabel_margin_loss)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean over classes of `BCEWithLogitsLoss`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MultiLabelSoftMarginLoss()(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
+
+    function = staticmethod(F.multilabel_soft_margin_loss)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """The mean over other classes of max(0, margin - input[target] + input)^p, p 1 or 2.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MultiMarginLoss()(rg.tensor([[0.5, 0.25, 1.0]]), rg.tensor([2]))
+    tensor(0.2500)
+    """
+
+    settings = ("p", "margin", "weight", "reduction")
+    function = staticmethod(F.multi_margin_loss)
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight._array.ndim != 1:
+            raise ValueError(
+                "MultiMarginLoss: expected weight to be None or 1D tensor, got "
+                f"{weight._array.ndim}D instead"
+            )
+        self.p, self.margin = p, margin
+
+
+def _check_margin(loss: Module, margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(
+            f"{type(loss).__name__}: expected margin to be greater than 0, got {margin} instead"
+        )

@@ -1,0 +1,437 @@
+"""`Module`: the base of all layers, which registers what is assigned to it.
+
+What a module holds and how it is found is in `tree`, how a call with hooks runs in `hooks`, how
+state is saved and loaded in `state`. This module knows no layer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.dispatch import check_write
+from ...engine.tensor import Tensor, alias, device, new_tensor, wrote
+from .. import state
+from ..hooks import ModuleHooks, add_hook, call_hooked
+from ..parameter import Buffer
+from ..tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ...engine.backward.hooks import HookTable, RemovableHandle
+
+__all__ = ["Module"]
+
+
+class Module(Tree):
+    """A layer, or a tree of layers: parameters, buffers, child modules, and a `forward`.
+
+    Subclass it, call `super().__init__()` first, assign parameters and modules to attributes, and
+    write `forward`. A subclass with state beyond tensors defines `get_extra_state` and
+    `set_extra_state`. Source: PyTorch's `nn.Module`.
+
+    >>> import retrograd as rg
+    >>> class Line(rg.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.slope = rg.nn.Parameter(rg.tensor(2.0))
+    ...     def forward(self, x):
+    ...         return self.slope * x
+    >>> line = Line()
+    >>> line(rg.tensor([1.0, 2.0]))
+    tensor([2., 4.], grad_fn=<MulBackward0>)
+    >>> [name for name, _ in line.named_parameters()]
+    ['slope']
+    """
+
+    _version: int = 1
+    _hooks: ModuleHooks | None = None
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What calling the module computes; every subclass has its own."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The output of `forward`, with the hooks that are registered."""
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return call_hooked(self, args, kwargs)
+
+    # -- modes and conversion ------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Any:
+        """Set `training`, which dropout and batch normalization read, here and below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+
+    def eval(self) -> Any:
+        """The same as `train(False)`; it does not turn gradients off."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Freeze or unfreeze every parameter."""
+        for param in self.parameters():
+            param.requires_grad = requires_grad
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop every parameter's `.grad`, or fill it with zeros."""
+        for param in self.parameters():
+            drop_grad(param, set_to_none)
+
+    def apply(self, fn: Callable[[Module], Any]) -> Any:
+        """Call `fn` on every module below and then on this one; returns this one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Replace parameters, their gradients and buffers by what `fn` makes of them.
+
+        Parameters and gradients stay the same objects, so an optimizer that holds them goes on
+        working.
+        """
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            grad = param.grad
+            param.grad = None
+            param.data = fn(alias(param, None))
+            if grad is not None:
+                grad.data = fn(grad.data)
+                param.grad = grad
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Convert floating and complex parameters and buffers; returns this module.
+
+        Called as `to(dtype)`, `to(device, dtype)` or `to(tensor)`. Integer buffers keep theirs.
+        TypeError for an integer dtype. Real to complex keeps the values, complex to real drops the
+        imaginary parts.
+
+        >>> import retrograd as rg
+        >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
+        retrograd.complex64
+        """
+        target = _parse_to(args, kwargs)
+        if target is None:
+            return self
+        if target.category < 2:
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={target}"
+            )
+        return self._apply(lambda t: _cast(t, target) if t.dtype.category >= 2 else t)
+
+    def type(self, dst_type: dtypes.dtype) -> Any:
+        """Convert every parameter and buffer, integer ones too, to `dst_type`."""
+        return self._apply(lambda t: _cast(t, dst_type))
+
+    def float(self) -> Any:
+        """Convert real floating parameters and buffers to float32."""
+        return self._apply(lambda t: _cast(t, dtypes.float32) if _is_real(t) else t)
+
+    def double(self) -> Any:
+        """Convert real floating parameters and buffers to float64."""
+        return self._apply(lambda t: _cast(t, dtypes.float64) if _is_real(t) else t)
+
+    def half(self) -> Any:
+        """Convert real floating parameters and buffers to float16."""
+        return self._apply(lambda t: _cast(t, dtypes.float16) if _is_real(t) else t)
+
+    def cfloat(self) -> Any:
+        """Convert floating and complex parameters and buffers to complex64."""
+        return self.to(dtypes.complex64)
+
+    def cdouble(self) -> Any:
+        """Convert floating and complex parameters and buffers to complex128."""
+        return self.to(dtypes.complex128)
+
+    def cpu(self) -> Any:
+        """This module: its tensors live on the cpu."""
+        return self.to("cpu")
+
+    def bfloat16(self) -> Any:
+        """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""
+        target = dtypes.by_name("bfloat16")
+        return self._apply(lambda t: _cast(t, target) if _is_real(t) else t)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Give parameters and buffers new memory, whose values are undetermined."""
+        return self._apply(lambda t: new_tensor(np.empty_like(t._array)), recurse)
+
+    def share_memory(self) -> Any:
+        """This module: nothing has to be done to share its memory among threads."""
+        return self
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def state_dict(
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """Parameters and persistent buffers by dotted name, detached unless `keep_vars`.
+
+        The tensors share memory with the module's.
+
+        >>> import retrograd as rg
+        >>> list(rg.nn.Sequential(rg.nn.Linear(2, 1), rg.nn.ReLU()).state_dict())
+        ['0.weight', '0.bias']
+        """
+        return state.save(self, destination, prefix, keep_vars)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> state.IncompatibleKeys:
+        """Copy values by name; with `assign`, take over the tensors themselves.
+
+        Returns the missing and unexpected names. Raises RuntimeError listing every problem: names
+        that do not match, if `strict`, and shapes that do not.
+        """
+        return state.load(self, state_dict, strict, assign)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        state.save_own(self, destination, prefix, keep_vars)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        lists = (missing_keys, unexpected_keys, error_msgs)
+        state.load_own(self, state_dict, prefix, local_metadata, strict, *lists)
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments.
+
+        With `with_kwargs`: `hook(module, args, kwargs)`, returning None or (args, kwargs).
+        """
+        handle = add_hook(self._own_hooks().forward_pre, hook, prepend)
+        if with_kwargs:
+            self._own_hooks().with_kwargs.add(handle.id)
+        return handle  # type: ignore[no-any-return]
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output.
+
+        With `with_kwargs`: `hook(module, args, kwargs, output)`. With `always_call` it also runs
+        when `forward` raised, with output None.
+        """
+        hooks = self._own_hooks()
+        handle = add_hook(hooks.forward, hook, prepend)
+        if with_kwargs:
+            hooks.with_kwargs.add(handle.id)
+        if always_call:
+            hooks.always.add(handle.id)
+        return handle  # type: ignore[no-any-return]
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the output's gradients are known.
+
+        What it returns replaces them.
+        """
+        return add_hook(self._own_hooks().backward_pre, hook, prepend)  # type: ignore[no-any-return]
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the input's gradients are known.
+
+        Both are tuples, with None for what is no tensor or requires no grad; what the hook returns
+        replaces `grad_input`. Only positional arguments count as input. The module may then not
+        write its input or output in place.
+
+        >>> import retrograd as rg
+        >>> layer = rg.nn.Linear(2, 1)
+        >>> handle = layer.register_full_backward_hook(lambda m, gi, go: print(go))
+        >>> layer(rg.ones(1, 2, requires_grad=True)).sum().backward()
+        (tensor([[1.]]),)
+        """
+        return self._own_hooks().add_backward(hook, True, prepend)  # type: ignore[no-any-return]
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` at the last operation of `forward`.
+
+        It sees what that operation gets and gives in the backward pass, and what it returns
+        replaces the latter. For a module of several operations this is not the gradient of its
+        input: `register_full_backward_hook` has that. The two do not go together (RuntimeError).
+        """
+        return self._own_hooks().add_backward(hook, False)  # type: ignore[no-any-return]
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects."""
+        return self._own_hooks().state_dict_pre.add(hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict` collected."""
+        return self._own_hooks().state_dict_post.add(hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call a hook before this module loads.
+
+        It gets (module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs).
+        """
+        return self._own_hooks().load_pre.add(hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after this module and its children loaded."""
+        return self._own_hooks().load_post.add(hook)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """A state_dict post-hook that may return another state to be used instead."""
+        hooks = self._own_hooks()
+        handle = hooks.state_dict_post.add(hook)
+        hooks.replacing.add(handle.id)
+        return handle
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """A load pre-hook that is not given the module, unless `with_module`."""
+        given = hook if with_module else lambda module, *args: hook(*args)
+        return self._own_hooks().load_pre.add(given)
+
+    def _own_hooks(self) -> ModuleHooks:
+        if self._hooks is None:
+            self._hooks = ModuleHooks()
+        return self._hooks
+
+    @property
+    def _forward_hooks(self) -> HookTable:
+        return self._own_hooks().forward
+
+    @property
+    def _forward_pre_hooks(self) -> HookTable:
+        return self._own_hooks().forward_pre
+
+    @property
+    def _backward_hooks(self) -> HookTable:
+        return self._own_hooks().backward
+
+    @property
+    def _backward_pre_hooks(self) -> HookTable:
+        return self._own_hooks().backward_pre
+
+    @property
+    def _is_full_backward_hook(self) -> bool | None:
+        return self._own_hooks().full
+
+    @property
+    def _state_dict_hooks(self) -> HookTable:
+        return self._own_hooks().state_dict_post
+
+    @property
+    def _state_dict_pre_hooks(self) -> HookTable:
+        return self._own_hooks().state_dict_pre
+
+    @property
+    def _load_state_dict_pre_hooks(self) -> HookTable:
+        return self._own_hooks().load_pre
+
+    @property
+    def _load_state_dict_post_hooks(self) -> HookTable:
+        return self._own_hooks().load_post
+
+    # -- text ----------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """The settings shown in the repr; layers say theirs."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        own = extra.split("\n") if extra else []
+        children = [
+            f"({name}): " + repr(child).replace("\n", "\n  ")
+            for name, child in self._modules.items()
+        ]
+        if len(own) == 1 and not children:
+            return f"{self._get_name()}({own[0]})"
+        inside = "".join(f"\n  {line}" for line in own + children)
+        return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
+
+
+def drop_grad(param: Tensor, set_to_none: bool) -> None:
+    """Forget the gradient of `param`, or fill it with zeros and take its history away."""
+    grad = param._gradient
+    if grad is None:
+        return
+    if set_to_none:
+        param._gradient = None
+    else:
+        if grad._node is not None:
+            grad.detach_()
+        check_write(grad, "zero_grad", uniform=True)
+        grad._array.fill(0)
+        wrote(grad, "zero_grad")
+
+
+def _is_real(t: Tensor) -> bool:
+    return t.dtype.is_floating_point
+
+
+def _cast(t: Tensor, target: dtypes.dtype) -> Tensor:
+    """`t` itself if it has the dtype, else a converted tensor without history."""
+    if t.dtype is target:
+        return t
+    array = t._array
+    if array.dtype.kind == "c" and not target.is_complex:
+        array = array.real
+    cast = new_tensor(array.astype(target.numpy))
+    return Buffer(cast, persistent=t.persistent) if isinstance(t, Buffer) else cast
+
+
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtypes.dtype | None:
+    """The dtype that the arguments of `Module.to` ask for; devices are checked on the way."""
+    given = dict(kwargs)
+    given.pop("non_blocking", None)
+    given.pop("memory_format", None)
+    target: dtypes.dtype | None = given.pop("dtype", None)
+    other = [*args, *(given.pop(name) for name in ("device", "tensor") if name in given)]
+    if given:
+        raise TypeError(f"to() got an unexpected keyword argument {next(iter(given))!r}")
+    for value in other:
+        if isinstance(value, Tensor):
+            target = value.dtype
+        elif isinstance(value, dtypes.dtype):
+            target = value
+        elif value is not None and not isinstance(value, bool):
+            device(value)
+    return target

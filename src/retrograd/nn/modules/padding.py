@@ -1,0 +1,267 @@
+"""Padding layers, one class per mode and number of dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .module import Module
+from .utils import ntuple
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
+
+
+class _Pad(Module):
+    """Padding of the last `n` dimensions: (last before, last after, second last before, ...)."""
+
+    n: int
+    mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = ntuple(padding, 2 * self.n)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input` with its borders."""
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        """The widths."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    """Padding with one value."""
+
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input` with its borders."""
+        return F.pad(input, self.padding, self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        """The widths and the value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    """Padding with zeros."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """The widths."""
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """`value` at the borders of (N, C, L); `padding` one number or (left, right).
+
+    Negative widths crop. Source: PyTorch's `nn.ConstantPad1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ConstantPad1d((1, 2), 9.0)(rg.ones(1, 2))
+    tensor([[9., 1., 1., 9., 9.]])
+    """
+
+    n = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """`value` at the borders of (N, C, H, W); one number or (left, right, top, bottom).
+
+    >>> import retrograd as rg
+    >>> rg.nn.ConstantPad2d((1, 0, 0, 1), 9.0)(rg.ones(1, 1, 2))
+    tensor([[[9., 1., 1.],
+             [9., 9., 9.]]])
+    """
+
+    n = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """`value` at the borders of (N, C, D, H, W); one number or six, last dimension first.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ConstantPad3d((0, 0, 0, 0, 1, 0), 9.0)(rg.ones(1, 1, 1, 2))
+    tensor([[[[9., 9.]],
+    <BLANKLINE>
+             [[1., 1.]]]])
+    """
+
+    n = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """Zeros at the borders of (N, C, L); `padding` one number or (left, right).
+
+    >>> import retrograd as rg
+    >>> rg.nn.ZeroPad1d((1, 2))(rg.ones(1, 2))
+    tensor([[0., 1., 1., 0., 0.]])
+    """
+
+    n = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Zeros at the borders of (N, C, H, W); one number or (left, right, top, bottom).
+
+    >>> import retrograd as rg
+    >>> rg.nn.ZeroPad2d((1, 0, 0, 1))(rg.ones(1, 1, 2))
+    tensor([[[0., 1., 1.],
+             [0., 0., 0.]]])
+    """
+
+    n = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Zeros at the borders of (N, C, D, H, W); one number or six, last dimension first.
+
+    >>> import retrograd as rg
+    >>> rg.nn.ZeroPad3d((0, 0, 0, 0, 1, 0))(rg.ones(1, 1, 1, 2))
+    tensor([[[[0., 0.]],
+    <BLANKLINE>
+             [[1., 1.]]]])
+    """
+
+    n = 3
+
+
+class ReflectionPad1d(_Pad):
+    """The mirror image, without repeating the border element, at both ends of (N, C, L).
+
+    >>> import retrograd as rg
+    >>> rg.nn.ReflectionPad1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1., 2., 3., 2., 1.]])
+    """
+
+    n = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(ReflectionPad1d):
+    """The mirror image around (N, C, H, W); one number or (left, right, top, bottom).
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(6.0).reshape(1, 2, 3)
+    >>> rg.nn.ReflectionPad2d((1, 0, 0, 1))(x)
+    tensor([[[1., 0., 1., 2.],
+             [4., 3., 4., 5.],
+             [1., 0., 1., 2.]]])
+    """
+
+    n = 2
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    """The mirror image around (N, C, D, H, W); one number or six, last dimension first.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
+    >>> rg.nn.ReflectionPad3d((1, 0, 0, 0, 0, 0))(x)
+    tensor([[[[1., 0., 1., 2.],
+              [4., 3., 4., 5.]]]])
+    """
+
+    n = 3
+
+
+class ReplicationPad1d(_Pad):
+    """The border element repeated, at both ends of (N, C, L).
+
+    >>> import retrograd as rg
+    >>> rg.nn.ReplicationPad1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 1., 1., 2., 3., 3., 3.]])
+    """
+
+    n = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(ReplicationPad1d):
+    """The border elements repeated around (N, C, H, W).
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([[[1.0, 2.0], [3.0, 4.0]]])
+    >>> rg.nn.ReplicationPad2d((1, 0, 0, 1))(x)
+    tensor([[[1., 1., 2.],
+             [3., 3., 4.],
+             [3., 3., 4.]]])
+    """
+
+    n = 2
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    """The border elements repeated around (N, C, D, H, W).
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
+    >>> rg.nn.ReplicationPad3d((1, 0, 0, 0, 0, 0))(x)
+    tensor([[[[0., 0., 1., 2.],
+              [3., 3., 4., 5.]]]])
+    """
+
+    n = 3
+
+
+class CircularPad1d(_Pad):
+    """The input continued periodically, at both ends of (N, C, L).
+
+    >>> import retrograd as rg
+    >>> rg.nn.CircularPad1d(1)(rg.tensor([[[1.0, 2.0, 3.0]]]))
+    tensor([[[3., 1., 2., 3., 1.]]])
+    """
+
+    n = 1
+    mode = "circular"
+
+
+class CircularPad2d(CircularPad1d):
+    """The input continued periodically around (N, C, H, W).
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(6.0).reshape(1, 2, 3)
+    >>> rg.nn.CircularPad2d((1, 0, 0, 1))(x)
+    tensor([[[2., 0., 1., 2.],
+             [5., 3., 4., 5.],
+             [2., 0., 1., 2.]]])
+    """
+
+    n = 2
+
+
+class CircularPad3d(CircularPad1d):
+    """The input continued periodically around (N, C, D, H, W).
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
+    >>> rg.nn.CircularPad3d((1, 0, 0, 0, 0, 0))(x)
+    tensor([[[[2., 0., 1., 2.],
+              [5., 3., 4., 5.]]]])
+    """
+
+    n = 3

@@ -1,0 +1,524 @@
+"""Pooling layers: maxima, means and norms over windows, sliding or adaptive.
+
+One base class per kind; the classes of each dimension say only their function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.tensor import Tensor
+from .. import functional as F
+from .module import Module
+from .utils import ntuple
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+]
+
+
+class _MaxPool(Module):
+    """`function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)`."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    @staticmethod
+    def function(*args: Any, **kwargs: Any) -> Any:
+        """The pooling of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Any:
+        """The maximum of each window, and with `return_indices` its place."""
+        return self.function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """Maxima of windows of (N, C, L); the stride is the kernel size by default.
+
+    Padding counts as minus infinity. With `return_indices`, also where each maximum is. The
+    gradient goes to the first maximum of a window. Source: PyTorch's `nn.MaxPool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MaxPool1d(2)(rg.tensor([[1.0, 3.0, 2.0, 0.0]]))
+    tensor([[3., 2.]])
+    """
+
+    function = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """Maxima of windows of (N, C, H, W); settings as for `MaxPool1d`, each a number or a pair.
+
+    >>> import retrograd as rg
+    >>> rg.nn.MaxPool2d(2)(rg.ones(1, 3, 8, 8)).shape
+    retrograd.Size([1, 3, 4, 4])
+    """
+
+    function = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """Maxima of windows of (N, C, D, H, W); settings as for `MaxPool1d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.MaxPool3d(2)(x)
+    tensor([[[[7.]]]])
+    """
+
+    function = staticmethod(F.max_pool3d)
+
+
+class _MaxUnpool(Module):
+    """`function(input, indices, kernel_size, stride, padding, output_size)`."""
+
+    n: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = ntuple(kernel_size, self.n)
+        self.stride = ntuple(kernel_size if stride is None else stride, self.n)
+        self.padding = ntuple(padding, self.n)
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The unpooling of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """The maxima back at their places, zeros elsewhere."""
+        return self.function(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """A partial inverse of `MaxPool1d`: maxima at their `indices`, zeros elsewhere.
+
+    `output_size` says which of the possible input sizes is meant. Source: PyTorch's
+    `nn.MaxUnpool1d`.
+
+    >>> import retrograd as rg
+    >>> y, at = rg.nn.MaxPool1d(2, return_indices=True)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
+    >>> rg.nn.MaxUnpool1d(2)(y, at)
+    tensor([[0., 5., 4., 0.]])
+    """
+
+    n = 1
+    function = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """A partial inverse of `MaxPool2d`; see `MaxUnpool1d`.
+
+    >>> import retrograd as rg
+    >>> y, at = rg.nn.MaxPool2d(2, return_indices=True)(rg.tensor([[[1.0, 5.0], [4.0, 2.0]]]))
+    >>> rg.nn.MaxUnpool2d(2)(y, at)
+    tensor([[[0., 5.],
+             [0., 0.]]])
+    """
+
+    n = 2
+    function = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """A partial inverse of `MaxPool3d`; see `MaxUnpool1d`.
+
+    >>> import retrograd as rg
+    >>> y, at = rg.nn.MaxPool3d(2, return_indices=True)(rg.arange(8.0).reshape(1, 2, 2, 2))
+    >>> rg.nn.MaxUnpool3d(2)(y, at)
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
+
+    n = 3
+    function = staticmethod(F.max_unpool3d)
+
+
+class AvgPool1d(Module):
+    """Means of windows of (N, C, L); the stride is the kernel size by default.
+
+    `count_include_pad` says whether padding, which is zero, counts in the mean. Source: PyTorch's
+    `nn.AvgPool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.AvgPool1d(2)(rg.tensor([[1.0, 3.0, 2.0, 0.0]]))
+    tensor([[2., 1.]])
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = ntuple(kernel_size, 1)
+        self.stride = ntuple(kernel_size if stride is None else stride, 1)
+        self.padding = ntuple(padding, 1)
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        return F.avg_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+        )
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(Module):
+    """Means of windows of (N, C, H, W); settings as for `AvgPool1d`, each a number or a pair.
+
+    `divisor_override` replaces the number of elements in the mean.
+
+    >>> import retrograd as rg
+    >>> rg.nn.AvgPool2d(2)(rg.ones(1, 1, 4, 4)).tolist()
+    [[[[1.0, 1.0], [1.0, 1.0]]]]
+    """
+
+    function = staticmethod(F.avg_pool2d)
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        return self.function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool3d(AvgPool2d):
+    """Means of windows of (N, C, D, H, W); settings as for `AvgPool2d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.AvgPool3d(2)(x)
+    tensor([[[[3.5000]]]])
+    """
+
+    function = staticmethod(F.avg_pool3d)
+
+
+class _AdaptivePool(Module):
+    """`function(input, output_size)`."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    @staticmethod
+    def function(*args: Any, **kwargs: Any) -> Any:
+        """The pooling of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Any:
+        """`input` pooled to the output size."""
+        return self.function(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        """The output size."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptivePool):
+    """Means of windows chosen so that (N, C, L) becomes (N, C, output_size).
+
+    Window i goes from floor(i * L / n) to ceil((i + 1) * L / n). Source: PyTorch's
+    `nn.AdaptiveAvgPool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.AdaptiveAvgPool1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1.5000, 2.5000]])
+    """
+
+    function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptivePool):
+    """Means of windows to the size (H, W); a size of None keeps that of the input.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(16.0).reshape(1, 4, 4)
+    >>> rg.nn.AdaptiveAvgPool2d((1, 2))(x)
+    tensor([[[6.5000, 8.5000]]])
+    """
+
+    function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """Means of windows to the size (D, H, W); a size of None keeps that of the input.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.AdaptiveAvgPool3d((1, 1, None))(x)
+    tensor([[[[3., 4.]]]])
+    """
+
+    function = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    """`function(input, output_size, return_indices)`."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """`input` pooled to the output size, and with `return_indices` where the maxima are."""
+        return self.function(input, self.output_size, return_indices=self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Maxima of the windows of `AdaptiveAvgPool1d`. Source: PyTorch's `nn.AdaptiveMaxPool1d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.AdaptiveMaxPool1d(2)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
+    tensor([[5., 4.]])
+    """
+
+    function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Maxima of the windows of `AdaptiveAvgPool2d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(16.0).reshape(1, 4, 4)
+    >>> rg.nn.AdaptiveMaxPool2d((1, 2))(x)
+    tensor([[[13., 15.]]])
+    """
+
+    function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Maxima of the windows of `AdaptiveAvgPool3d`.
+
+    >>> import retrograd as rg
+    >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
+    >>> rg.nn.AdaptiveMaxPool3d((1, 1, None))(x)
+    tensor([[[[6., 7.]]]])
+    """
+
+    function = staticmethod(F.adaptive_max_pool3d)
+
+
+class _LPPool(Module):
+    """`function(input, norm_type, kernel_size, stride, ceil_mode)`."""
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size = norm_type, kernel_size
+        self.stride, self.ceil_mode = stride, ceil_mode
+
+    @staticmethod
+    def function(*args: Any) -> Tensor:
+        """The pooling of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The norm of each window."""
+        return self.function(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """(sum x^p)^(1/p) over windows of (N, C, L), p = `norm_type`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LPPool1d(2, 2)(rg.tensor([[[3.0, 4.0]]]))
+    tensor([[[5.]]])
+    """
+
+    function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """(sum x^p)^(1/p) over windows of (N, C, H, W), p = `norm_type`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LPPool2d(2, (1, 2))(rg.tensor([[[3.0, 4.0], [6.0, 8.0]]]))
+    tensor([[[ 5.],
+             [10.]]])
+    """
+
+    function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """(sum x^p)^(1/p) over windows of (N, C, D, H, W), p = `norm_type`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.LPPool3d(2, 2)(rg.full((1, 2, 2, 2), 2.0))
+    tensor([[[[5.6569]]]])
+    """
+
+    function = staticmethod(F.lp_pool3d)
+
+
+class _FractionalMaxPool(Module):
+    """The settings, and what the constructor refuses."""
+
+    n: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        self.kernel_size, self.return_indices = ntuple(kernel_size, self.n), return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else ntuple(output_size, self.n)
+        self.output_ratio = None if output_ratio is None else ntuple(output_ratio, self.n)
+        if output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio or ()):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    @staticmethod
+    def function(*args: Any) -> Any:
+        """The pooling of `functional`."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Any:
+        """The maxima, and with `return_indices` where they were."""
+        return self.function(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+            self._random_samples,
+        )  # fmt: skip
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Maxima over randomly placed windows of (N, C, H, W) or (C, H, W).
+
+    The output has the size `output_size`, or `output_ratio` times the input's; ValueError unless
+    one of them is given. Source: PyTorch's `nn.FractionalMaxPool2d`; Graham, 2014.
+
+    >>> import retrograd as rg
+    >>> rg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(rg.ones(1, 3, 8, 8)).shape
+    retrograd.Size([1, 3, 4, 4])
+    """
+
+    n = 2
+    function = staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Maxima over randomly placed windows of (N, C, D, H, W); as `FractionalMaxPool2d`.
+
+    >>> import retrograd as rg
+    >>> rg.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(rg.ones(1, 1, 5, 5, 5)).shape
+    retrograd.Size([1, 1, 2, 3, 3])
+    """
+
+    n = 3
+    function = staticmethod(F.fractional_max_pool3d)

@@ -1,0 +1,501 @@
+"""Recurrent layers over whole sequences, and their cells, which are one step in time.
+
+How both run is in the ops.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ...engine.tensor import Tensor
+from ...ops.nn import rnn_cells
+from ...ops.nn.rnn_layers import Layers, run_layers
+from .. import init
+from ..utils.rnn import PackedSequence
+from .module import Module
+from .utils import empty_parameter
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+
+GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+class RNNBase(Module):
+    """What the recurrent layers share.
+
+    Parameters per layer k and direction (suffix `_reverse` for the second): weight_ih_lk (gates *
+    hidden_size, input_size, or what the layer below gives), weight_hh_lk (gates * hidden_size,
+    proj_size or hidden_size), bias_ih_lk, bias_hh_lk, and weight_hr_lk (proj_size, hidden_size) if
+    there is a projection; all start uniform on +-1/sqrt(hidden_size).
+
+    >>> import retrograd as rg
+    >>> [name for name, _ in rg.nn.GRU(3, 2).named_parameters()]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
+        self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
+        self.dropout, self.bidirectional, self.proj_size = dropout, bidirectional, proj_size
+        self._check_settings()
+        for layer in range(num_layers):
+            for suffix in self._suffixes(layer):
+                self._make(layer, suffix, device, dtype)
+        self.reset_parameters()
+
+    def _check_settings(self) -> None:
+        p, size = self.dropout, self.hidden_size
+        if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an "
+                "element being zeroed"
+            )
+        if p > 0 and self.num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={p} and num_layers=1",
+                stacklevel=4,
+            )
+        for name in ("bias", "batch_first"):
+            if not isinstance(getattr(self, name), bool):
+                found = type(getattr(self, name)).__name__
+                raise TypeError(f"{name} should be of type bool, got: {found}")
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if not isinstance(getattr(self, name), int):
+                found = type(getattr(self, name)).__name__
+                raise TypeError(f"{name} should be of type int, got: {found}")
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
+        if self.proj_size >= size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if self.mode not in GATES:
+            raise ValueError(f"Unrecognized RNN mode: {self.mode}")
+
+    def _suffixes(self, layer: int) -> list[str]:
+        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
+
+    def _make(self, layer: int, suffix: str, device: Any, dtype: Any) -> None:
+        """The parameters of one layer and direction."""
+        rows, width = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
+        columns = self.input_size if layer == 0 else width * (1 + self.bidirectional)
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, columns)}
+        shapes["weight_hh"] = (rows, width)
+        if self.bias:
+            shapes["bias_ih"] = shapes["bias_hh"] = (rows,)
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        for name, shape in shapes.items():
+            setattr(self, name + suffix, empty_parameter(shape, device, dtype))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for param in self.parameters():
+            init.symmetric_(param, 1 / math.sqrt(self.hidden_size))
+
+    def flatten_parameters(self) -> None:
+        """Do nothing: it is a matter of GPU memory."""
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters, one list per layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _all_weights(self) -> list[list[str]]:
+        found = []
+        for layer in range(self.num_layers):
+            for suffix in self._suffixes(layer):
+                names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+                found.append([name + suffix for name in names if hasattr(self, name + suffix)])
+        return found
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    # -- running -------------------------------------------------------------------------------
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """(output, last state): see the class."""
+        packed = isinstance(input, PackedSequence)
+        data, sizes, single = self._steps(input)
+        batch = sizes[0] if sizes else data.shape[1]
+        states = self._initial(hx, data, batch, single)
+        order = input.sorted_indices if packed else None
+        if order is not None and hx is not None:
+            states = [s.index_select(1, order) for s in states]
+        out, last = self._layers(data, sizes, states)
+        if order is not None:
+            last = [s.index_select(1, input.unsorted_indices) for s in last]
+        if packed:
+            return PackedSequence(out, *input[1:]), self._as_given(last)
+        if single:
+            return out.squeeze(1), self._as_given([s.squeeze(1) for s in last])
+        return (out.transpose(0, 1) if self.batch_first else out), self._as_given(last)
+
+    def _as_given(self, states: list[Any]) -> Any:
+        return tuple(states) if self.mode == "LSTM" else states[0]
+
+    def _steps(self, input: Any) -> tuple[Any, list[int], bool]:
+        """The data with time first, how many rows each step has, and whether it is one sequence.
+
+        Packed data are (rows, features), all steps one after another; others (T, N, features).
+        """
+        if isinstance(input, PackedSequence):
+            data, expected = input.data, 2
+        else:
+            data, expected = input, 3
+            if data._array.ndim not in (2, 3):
+                name = self.mode.split("_")[0]
+                tail = "tensor instead" if name == "RNN" else "instead"
+                raise ValueError(
+                    f"{name}: Expected input to be 2D or 3D, got {data._array.ndim}D {tail}"
+                )
+        weight = self.all_weights[0][0]
+        if data.dtype is not weight.dtype:
+            raise ValueError(
+                f"RNN input dtype ({data.dtype}) does not match weight dtype ({weight.dtype}). "
+                f"Convert input: input.to({weight.dtype}), or convert model: model.to({data.dtype})"
+            )
+        if expected == 2 and data._array.ndim != 2:
+            raise RuntimeError(f"input must have 2 dimensions, got {data._array.ndim}")
+        if data.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{data.shape[-1]}"
+            )
+        if expected == 2:
+            return data, input.batch_sizes.tolist(), False
+        if data._array.ndim == 2:
+            return data.unsqueeze(1), [], True
+        return (data.transpose(0, 1) if self.batch_first else data), [], False
+
+    def _initial(self, hx: Any, data: Any, batch: int, single: bool) -> list[Any]:
+        """The states (layers * directions, N, width) before the first step, checked."""
+        count = self.num_layers * (1 + self.bidirectional)
+        shapes = [(count, batch, self.proj_size or self.hidden_size)]
+        if self.mode == "LSTM":
+            shapes.append((count, batch, self.hidden_size))
+        if hx is None:
+            return [data.new_zeros(shape) for shape in shapes]
+        states = list(hx) if self.mode == "LSTM" else [hx]
+        wanted_ndim = 2 if single else 3
+        for state in states:
+            if state._array.ndim != wanted_ndim:
+                kind = "unbatched 2-D" if single else "batched 3-D"
+                names = "hx and cx" if self.mode == "LSTM" else "hx"
+                raise RuntimeError(
+                    f"For {kind} input, {names} should also be {wanted_ndim}-D but got "
+                    f"{state._array.ndim}-D tensor"
+                )
+        if single:
+            states = [state.unsqueeze(1) for state in states]
+        for state, shape, name in zip(states, shapes, ("hidden[0]", "hidden[1]"), strict=False):
+            if tuple(state.shape) != shape:
+                which = name if self.mode == "LSTM" else "hidden"
+                raise RuntimeError(f"Expected {which} size {shape}, got {list(state.shape)}")
+        return states
+
+    def _layers(self, data: Any, sizes: list[int], states: list[Any]) -> tuple[Any, list[Any]]:
+        """All layers one after another: the last one's output, and every layer's last state."""
+        made = Layers(self.mode, self.bias, self.dropout, self.training, self.bidirectional)
+        return run_layers(made, data, sizes, states, self.all_weights)
+
+    def extra_repr(self) -> str:
+        """The settings that are not the default ones."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        plain = {
+            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
+            "bidirectional": False,
+        }  # fmt: skip
+        for name, usual in plain.items():
+            if getattr(self, name) != usual:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+class RNN(RNNBase):
+    """Layers of h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or relu for tanh.
+
+    input: (T, N, input_size), (N, T, input_size) if `batch_first`, (T, input_size) for one
+    sequence, or a `PackedSequence`; hx: (layers * directions, N, hidden_size), zeros if absent.
+    Returns (output (T, N, directions * hidden_size), hx after the last step). `dropout` acts on
+    what all layers but the last give. Real or complex. Source: PyTorch's `nn.RNN`; Elman, 1990.
+
+    >>> import retrograd as rg
+    >>> out, h = rg.nn.RNN(10, 20, 2)(rg.ones(5, 3, 10))
+    >>> out.shape, h.shape
+    (retrograd.Size([5, 3, 20]), retrograd.Size([2, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        mode = f"RNN_{nonlinearity.upper()}"
+        super().__init__(
+            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            0, device, dtype,
+        )  # fmt: skip
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """Layers of long short-term memory.
+
+    As `RNN`, with the state a pair (h (layers * directions, N, proj_size or hidden_size), c (layers
+    * directions, N, hidden_size)). With `proj_size`, h is a linear projection to that size. Source:
+    PyTorch's `nn.LSTM`; Hochreiter and Schmidhuber, 1997; Sak et al., 2014 (projection).
+
+    >>> import retrograd as rg
+    >>> out, (h, c) = rg.nn.LSTM(10, 20, bidirectional=True)(rg.ones(5, 3, 10))
+    >>> out.shape, c.shape
+    (retrograd.Size([5, 3, 40]), retrograd.Size([2, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            proj_size, device, dtype,
+        )  # fmt: skip
+
+
+class GRU(RNNBase):
+    """Layers of gated recurrent units; everything else is as for `RNN`.
+
+    Source: PyTorch's `nn.GRU`; Cho et al., 2014.
+
+    >>> import retrograd as rg
+    >>> out, h = rg.nn.GRU(10, 20, batch_first=True)(rg.ones(3, 5, 10))
+    >>> out.shape, h.shape
+    (retrograd.Size([3, 5, 20]), retrograd.Size([1, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            0, device, dtype,
+        )  # fmt: skip
+
+
+class RNNCellBase(Module):
+    """What the cells share: parameters for `num_chunks` gates, and checks.
+
+    weight_ih: (num_chunks * hidden_size, input_size); weight_hh: (num_chunks * hidden_size,
+    hidden_size); bias_ih and bias_hh; all start uniform on +-1/sqrt(hidden_size).
+
+    >>> import retrograd as rg
+    >>> [tuple(p.shape) for p in rg.nn.GRUCell(3, 2).parameters()]
+    [(6, 3), (6, 2), (6,), (6,)]
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+        self.weight_ih = empty_parameter((rows, input_size), device, dtype)
+        self.weight_hh = empty_parameter((rows, hidden_size), device, dtype)
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, empty_parameter((rows,), device, dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for param in self.parameters():
+            init.symmetric_(param, 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0)
+
+    def _weights(self) -> tuple[Any, ...]:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
+    def _state(self, input: Tensor, hx: Tensor | None) -> Tensor:
+        """The hidden state before the step, checked; zeros if there is none."""
+        name, ndim = type(self).__name__, input._array.ndim
+        if ndim not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {ndim}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {input.shape[-1]} expected "
+                f"{self.input_size}"
+            )
+        if hx is None:
+            return input.new_zeros((*input.shape[:-1], self.hidden_size))  # type: ignore[no-any-return]
+        if hx._array.ndim not in (1, 2):
+            raise ValueError(
+                f"{name}: Expected hidden to be 1D or 2D, got {hx._array.ndim}D instead"
+            )
+        wanted = (*input.shape[:-1], self.hidden_size)
+        if tuple(hx.shape) != wanted:
+            raise RuntimeError(
+                f"hidden has inconsistent shape: got {tuple(hx.shape)}, expected {wanted} for "
+                f"input {tuple(input.shape)}"
+            )
+        return hx
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        return text if self.bias else f"{text}, bias={self.bias}"
+
+
+class RNNCell(RNNCellBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu for tanh.
+
+    input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
+    returns h'. Real or complex. Source: PyTorch's `nn.RNNCell`; Elman, 1990.
+
+    >>> import retrograd as rg
+    >>> rg.nn.RNNCell(10, 20)(rg.ones(3, 10)).shape
+    retrograd.Size([3, 20])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next hidden state."""
+        h = self._state(input, hx)
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        relu = self.nonlinearity == "relu"
+        step = rnn_cells.rnn_relu_cell if relu else rnn_cells.rnn_tanh_cell
+        return step(input, h, *self._weights())
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        text = super().extra_repr()
+        return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
+
+
+class LSTMCell(RNNCellBase):
+    """One step of long short-term memory: (h, c) to (h', c').
+
+    input: (N, input_size) or (input_size); hx: the two states, (N, hidden_size) or (hidden_size)
+    each, zeros if absent. Rows of the weights: input, forget, cell, output gate. Real or complex.
+    Source: PyTorch's `nn.LSTMCell`; Hochreiter and Schmidhuber, 1997.
+
+    >>> import retrograd as rg
+    >>> h, c = rg.nn.LSTMCell(10, 20)(rg.ones(3, 10))
+    >>> h.shape
+    retrograd.Size([3, 20])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
+        """The next hidden and cell state."""
+        states = (None, None) if hx is None else hx
+        h, c = (self._state(input, state) for state in states)
+        return rnn_cells.lstm_cell(input, (h, c), *self._weights())
+
+
+class GRUCell(RNNCellBase):
+    """One step of a gated recurrent unit.
+
+    input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
+    returns h'. Rows of the weights: reset, update, new gate. Real or complex. Source: PyTorch's
+    `nn.GRUCell`; Cho et al., 2014.
+
+    >>> import retrograd as rg
+    >>> rg.nn.GRUCell(10, 20)(rg.ones(3, 10)).shape
+    retrograd.Size([3, 20])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next hidden state."""
+        return rnn_cells.gru_cell(input, self._state(input, hx), *self._weights())

@@ -1,0 +1,346 @@
+"""The transformer of Vaswani et al., 2017: its layers, stacks of them, and the whole.
+
+Sequences are (L, N, E), or (N, L, E) if `batch_first`, or (L, E) for one. Masks are as for
+`functional.multi_head_attention_forward`. The hints `is_causal` say what a mask already does; they
+make no difference.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...engine.tensor import Tensor, new_tensor
+from .. import functional as F
+from .. import init
+from .attention import MultiheadAttention
+from .container import ModuleList
+from .dropout import Dropout
+from .linear import Linear
+from .module import Module
+from .normalization import LayerNorm
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+
+
+def _activation(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value not in ACTIVATIONS:
+        raise RuntimeError(f"activation should be relu/gelu, not {value}")
+    return ACTIVATIONS[value]
+
+
+class _Layer(Module):
+    """What both layers have: the feedforward part, and the order of sums and normalizations."""
+
+    def _feedforward(
+        self, width: int, inner: int, dropout: float, bias: bool, device: Any, dtype: Any
+    ) -> None:
+        self.linear1 = Linear(width, inner, bias, device, dtype)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(inner, width, bias, device, dtype)
+
+    def _fed(self, x: Tensor) -> Any:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    def _attended(
+        self, layer: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
+    ) -> Any:
+        causal = is_causal and mask is not None
+        return layer(x, memory, memory, padding, False, mask, is_causal=causal)[0]
+
+    def _added(self, x: Any, part: Any, norm: Any, dropout: Any) -> Any:
+        """x and the dropped out `part` of x, normalized before the part or after the sum."""
+        if self.norm_first:
+            return x + dropout(part(norm(x)))
+        return norm(x + dropout(part(x)))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feedforward network, each added to its input and normalized.
+
+    d_model: the size of a token; dim_feedforward: of the network's inner layer; activation: "relu",
+    "gelu" or a function; norm_first: normalize before each part rather than after. Source:
+    PyTorch's `nn.TransformerEncoderLayer`.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+    >>> layer(rg.ones(5, 3, 8)).shape
+    retrograd.Size([5, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        self._feedforward(d_model, dim_feedforward, dropout, bias, device, dtype)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.activation = _activation(activation)
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after attention and network."""
+        masks = (src_mask, src_key_padding_mask, is_causal)
+        x = self._added(
+            src, lambda x: self._attended(self.self_attn, x, x, *masks), self.norm1, self.dropout1
+        )
+        return self._added(x, self._fed, self.norm2, self.dropout2)  # type: ignore[no-any-return]
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to a memory, and a feedforward network, each added and normalized.
+
+    The settings are those of `TransformerEncoderLayer`. Source: PyTorch's
+    `nn.TransformerDecoderLayer`.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+    >>> layer(rg.ones(4, 3, 8), rg.ones(5, 3, 8)).shape
+    retrograd.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made = {"batch_first": batch_first, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, **made)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, **made)
+        self._feedforward(d_model, dim_feedforward, dropout, bias, device, dtype)
+        self.norm_first = norm_first
+        for number in (1, 2, 3):
+            norm = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+            setattr(self, f"norm{number}", norm)
+        for number in (1, 2, 3):
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after both attentions and the network."""
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        theirs = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        x = self._added(
+            tgt, lambda x: self._attended(self.self_attn, x, x, *own), self.norm1, self.dropout1
+        )
+        x = self._added(
+            x,
+            lambda x: self._attended(self.multihead_attn, x, memory, *theirs),
+            self.norm2,
+            self.dropout2,
+        )
+        return self._added(x, self._fed, self.norm3, self.dropout3)  # type: ignore[no-any-return]
+
+
+class TransformerEncoder(Module):
+    """Copies of an encoder layer, one after another, and a normalization at the end.
+
+    `enable_nested_tensor` and `mask_check` are accepted as in PyTorch; they make no difference.
+
+    >>> import retrograd as rg
+    >>> layer = rg.nn.TransformerEncoderLayer(8, 2, 16)
+    >>> rg.nn.TransformerEncoder(layer, num_layers=2)(rg.ones(5, 3, 8)).shape
+    retrograd.Size([5, 3, 8])
+    """
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        """The sequence after all layers."""
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask, bool(is_causal))
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """Copies of a decoder layer, one after another, and a normalization at the end.
+
+    >>> import retrograd as rg
+    >>> decoder = rg.nn.TransformerDecoder(rg.nn.TransformerDecoderLayer(8, 2, 16), num_layers=2)
+    >>> decoder(rg.ones(4, 3, 8), rg.ones(5, 3, 8)).shape
+    retrograd.Size([4, 3, 8])
+    """
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after all layers."""
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        for layer in self.layers:
+            tgt = layer(tgt, memory, *masks, bool(tgt_is_causal), memory_is_causal)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder of the source sequence, and a decoder that attends to what it gives.
+
+    `custom_encoder` and `custom_decoder` replace the stacks; weights start Xavier uniform. Raises
+    RuntimeError where batch sizes differ or features are not d_model. Source: PyTorch's
+    `nn.Transformer`.
+
+    >>> import retrograd as rg
+    >>> model = rg.nn.Transformer(8, 2, 1, 1, 16)
+    >>> model(rg.ones(5, 3, 8), rg.ones(4, 3, 8)).shape
+    retrograd.Size([4, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        settings = (
+            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
+            norm_first, bias, device, dtype,
+        )  # fmt: skip
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+
+        self.encoder = custom_encoder
+        if custom_encoder is None:
+            encoder_layer = TransformerEncoderLayer(*settings)
+            self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm())
+        self.decoder = custom_decoder
+        if custom_decoder is None:
+            decoder_layer = TransformerDecoderLayer(*settings)
+            self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm())
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        """Draw all matrices anew."""
+        for param in self.parameters():
+            if param._array.ndim > 1:
+                init.xavier_uniform_(param)
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The target sequence decoded from the source sequence."""
+        if src._array.ndim == 3:
+            batch = 0 if self.batch_first else 1
+            if src.shape[batch] != tgt.shape[batch]:
+                raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """(sz, sz), -inf above the diagonal and 0 elsewhere: position i sees positions 0 to i."""
+        mask = np.triu(np.full((sz, sz), -math.inf), 1)
+        target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+        return new_tensor(mask.astype(target))

@@ -1,0 +1,87 @@
+"""`ReduceLROnPlateau`, the schedule that follows a metric."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..optimizer import Optimizer
+from .schedule import LRScheduler, check_optimizer, per_group
+
+__all__ = ["ReduceLROnPlateau"]
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """The rate times `factor` when a metric has not improved for more than `patience` epochs.
+
+    mode: "min" or "max", what improving means; threshold: by how much, relative ("rel") or absolute
+    ("abs"); cooldown: epochs to wait after a cut; min_lr: a bound, or one per group; a cut of less
+    than `eps` is left out. Raises ValueError for a factor of 1 or more, or an unknown mode.
+
+    >>> import retrograd as rg
+    >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    >>> schedule = rg.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+    >>> schedule.step(2.0); schedule.step(2.0); schedule.get_last_lr()
+    [0.1]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        check_optimizer(optimizer)
+        self.optimizer, self.mode, self.factor = optimizer, mode, factor
+        self.patience, self.cooldown = patience, cooldown
+        self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps
+        self.min_lrs = per_group("min_lr", optimizer, min_lr)
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+
+    def is_better(self, metric: float) -> bool:
+        """Whether `metric` improves on the best so far by the threshold."""
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold
+        if self.threshold_mode == "rel":
+            if math.isinf(self.best):
+                return metric * sign < self.best * sign
+            return metric * sign < self.best * (sign - margin)
+        return metric * sign < self.best * sign - margin
+
+    def step(self, metrics: Any) -> None:  # type: ignore[override]
+        """Tell the metric of one epoch."""
+        metric = float(metrics)
+        self.last_epoch += 1
+        if self.is_better(metric):
+            self.best, self.num_bad_epochs = metric, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def _reduce(self) -> None:
+        for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            new = max(group["lr"] * self.factor, low)
+            if group["lr"] - new > self.eps:
+                group["lr"] = new
+
+    def get_last_lr(self) -> list[Any]:
+        """The present rates."""
+        return self._rates()
