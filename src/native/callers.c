@@ -186,12 +186,20 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
 static PyObject *
 public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    Caller *self = (Caller *)callable;
     PyObject *override = overridden(callable, args, nargsf, kwnames);
     if (override != passed) {
         return override;
     }
     Py_DECREF(override);
-    return PyObject_Vectorcall(((Caller *)callable)->python, args, nargsf, kwnames);
+    Py_ssize_t named = kwnames == NULL || self->keywords == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        int found = PySet_Contains(self->keywords, PyTuple_GET_ITEM(kwnames, i));
+        if (found) {
+            return found < 0 ? NULL : PyObject_Vectorcall(self->served, args, nargsf, kwnames);
+        }
+    }
+    return PyObject_Vectorcall(self->python, args, nargsf, kwnames);
 }
 
 static bool
@@ -314,12 +322,18 @@ static PyTypeObject CallerType;
 
 /* The form of a function that users see: a caller of no op. */
 static PyObject *
-public(PyObject *module, PyObject *function)
+public(PyObject *module, PyObject *args)
 {
+    PyObject *function, *served = NULL, *keywords = NULL;
+    if (!PyArg_ParseTuple(args, "O|OO!", &function, &served, &PyFrozenSet_Type, &keywords)) {
+        return NULL;
+    }
     Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
     if (self != NULL) {
         self->vectorcall = public_call;
         self->python = Py_NewRef(function);
+        self->served = Py_XNewRef(served);
+        self->keywords = Py_XNewRef(keywords);
     }
     return (PyObject *)self;
 }
@@ -331,7 +345,8 @@ caller_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->python);
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
-    return 0; /* the facts are names and numbers */
+    Py_VISIT(self->served);
+    return 0; /* the facts are names and numbers, the keywords names */
 }
 
 /* None instead of nothing: whatever else is cleared may still call this caller. */
@@ -342,6 +357,7 @@ caller_clear(PyObject *object)
     Py_XSETREF(self->python, Py_NewRef(Py_None));
     Py_XSETREF(self->op, Py_NewRef(Py_None));
     Py_XSETREF(self->forward, Py_NewRef(Py_None));
+    Py_XSETREF(self->served, Py_NewRef(Py_None));
     return 0;
 }
 
@@ -357,6 +373,8 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->op);
     Py_XDECREF(self->forward);
     Py_XDECREF(self->facts);
+    Py_XDECREF(self->served);
+    Py_XDECREF(self->keywords);
     Py_TYPE(object)->tp_free(object);
 }
 

@@ -186,7 +186,7 @@ static PyMethodDef functions[] = {
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"wrote", (PyCFunction)(void (*)(void))count_write, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
-    {"public", public, METH_O, NULL},
+    {"public", public, METH_VARARGS, NULL},
     {"watch", watch, METH_O, NULL},
     {NULL},
 };

@@ -1,46 +1,108 @@
-"""Arguments beside a function's own: NumPy's names for them, and `out=`.
+"""What `public` gives a function beside its own arguments: `out=`, NumPy's names, methods.
 
-1. PyTorch takes `axis` for `dim`, `keepdims`, `x2`. A function that does so collects unexpected
-   keywords in `**names` and, if there are any, calls itself again with the names that it knows
-   (`renamed`). So a call with PyTorch's own names pays for nothing but an empty dictionary.
-2. `write_value` and `write_each` serve `out=` where the result is at hand, or there are several.
+NOTE [Public functions]
+1. A function that is `public(out=True)` computes and knows no `out`: the value is written there
+   when it is done (`write_out`, and `write_each` for a tuple of tensors).
+2. PyTorch takes `axis` for `dim`, `keepdims`, `x2`: so does every public function that has such an
+   argument.
+3. Calls with one of these keywords go another way (`served`); all others reach the function as if
+   it were not decorated. So nobody pays for what he does not use.
+4. `inspect.signature` shows `out`, and `**names` where NumPy has another name for an argument.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
+from ...engine import overriding
 from ...engine.dispatch import write_out
-from ...engine.tensor import Tensor
+from ...engine.inplace import in_place
+from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__: list[str] = []
 
-R = TypeVar("R")
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
 
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
 
 
-def renamed(function: Callable[..., R], given: dict[str, Any]) -> R:
-    """Call `function` again, with NumPy's names replaced; `given` are its locals on entry.
+class Public(Protocol[P, R_co]):
+    """A public function, as type checkers see it."""
 
-    Raises TypeError for a keyword that is no such name, and for an argument given twice.
+    __name__: str
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, out: Any, **names: Any) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, axis: Any, **names: Any) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, keepdims: Any, **names: Any) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, x2: Any, **names: Any) -> R_co: ...
+
+
+def public(
+    *, out: bool = False, methods: str = ""
+) -> Callable[[Callable[P, R_co]], Public[P, R_co]]:
+    """Let users see a function: NOTE [Public functions].
+
+    `out` says whether its value can be written into given tensors. `methods` are the names under
+    which tensors get it, separated by spaces; one that ends in "_" gets its in-place form.
     """
-    arguments = dict(given)
-    for name, value in arguments.pop("names").items():
-        own = ALIASES.get(name)
-        if own not in arguments:
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{name}'")
-        if arguments[own] is not inspect.signature(function).parameters[own].default:
-            raise TypeError(
-                f"{function.__name__}() got multiple values for argument '{own}': '{name}' is "
-                "another name for it"
-            )
-        arguments[own] = value
-    return function(**arguments)
+
+    def decorate(function: Any) -> Any:
+        shown = inspect.signature(function)
+        own = list(shown.parameters)
+        owners = {name: to for name, to in ALIASES.items() if to in own}
+        further = [SEVERAL_OUT, OUT][shown.return_annotation == "Tensor"]
+        function.__signature__ = shown.replace(
+            parameters=[*shown.parameters.values(), *[further] * out, *[NAMES] * bool(owners)]
+        )
+        keywords = frozenset({*owners, *["out"] * out})
+        made = overriding.form(function, served(function, own, owners), keywords)
+        for name in methods.split():
+            method(in_place(made) if name.endswith("_") else made, name)
+        return made
+
+    return decorate
+
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
+SEVERAL_OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Any")
+NAMES = inspect.Parameter("names", inspect.Parameter.VAR_KEYWORD, annotation="Any")
+
+
+def served(
+    function: Callable[..., Any], own: list[str], owners: dict[str, str]
+) -> Callable[..., Any]:
+    """What takes the calls of `function` with `out`, or with one of NumPy's names in `owners`.
+
+    `own` are the names of its arguments. Raises TypeError for an argument given twice.
+    """
+
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        for name in owners.keys() & kwargs.keys():
+            to = owners[name]
+            if to in kwargs or to in own[: len(args)]:
+                raise TypeError(
+                    f"{function.__name__}() got multiple values for argument '{to}': '{name}' is "
+                    "another name for it"
+                )
+            kwargs[to] = kwargs.pop(name)
+        if out is None:
+            return function(*args, **kwargs)
+        write = write_each if isinstance(out, (tuple, list)) else write_out
+        return write(function, out, args, kwargs)
+
+    return call
 
 
 def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
@@ -53,32 +115,32 @@ def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
     return write_out(result, out, (value,), {})  # type: ignore[no-any-return]
 
 
-def check_outs(name: str, outs: Any, number: int) -> None:
-    """Raise unless `outs` is a sequence of as many tensors as the function called `name` gives."""
-    if not isinstance(outs, (tuple, list)) or not all(isinstance(t, Tensor) for t in outs):
-        raise TypeError(
-            f"{name}(): argument 'out' must be tuple of Tensors, not {type(outs).__name__}"
-        )
-    if len(outs) != number:
-        raise RuntimeError(f"{name}(): expected out= to hold {number} tensors, got {len(outs)}")
+def write_each(
+    function: Callable[..., Any], outs: Any, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> Any:
+    """Compute a function with several results into the tensors `outs`; a tuple of those, as its.
 
-
-def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: Any) -> Any:
-    """Compute a function with several results into the tensors `outs`; its named tuple of those.
-
-    Raises as `write_out`, and RuntimeError for another number of tensors.
+    Raises as `write_out`, TypeError for a function with one result, and RuntimeError for another
+    number of tensors.
     """
+    name = function.__name__
     found: Any = None
 
     def first(*inputs: Any, **params: Any) -> Any:
         nonlocal found
         found = function(*inputs, **params)
-        check_outs(first.__name__, outs, len(found))
+        if not isinstance(found, tuple):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(outs).__name__}")
+        if len(outs) != len(found):
+            raise RuntimeError(
+                f"{name}(): expected out= to hold {len(found)} tensors, got {len(outs)}"
+            )
         return found[0]
 
-    first.__name__ = function.__name__
-    check_outs(function.__name__, outs, len(outs))
+    first.__name__ = name
+    if not outs or not all(isinstance(t, Tensor) for t in outs):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {outs!r}")
     write_out(first, outs[0], inputs, params)
     for value, out in zip(found[1:], outs[1:], strict=True):
-        write_value(value, out, function.__name__)
-    return type(found)(*outs)
+        write_value(value, out, name)
+    return type(found)(*outs) if hasattr(found, "_fields") else tuple(outs)

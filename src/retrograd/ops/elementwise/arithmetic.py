@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, operand, write_out
+from ...engine.dispatch import as_tensor, operand
 from ...engine.fitting import expands
 from ...engine.inplace import in_place
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.structure import sum_to
 from ..tensor.operators import attach_in_place, attach_operator
 
@@ -181,7 +182,8 @@ def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
     dtypes.check_scalar(alpha, dtype)
 
 
-def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="add")
+def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Sum `input + alpha * other`, elementwise.
 
     `other` is a tensor or a number; both broadcast and promote. Raises RuntimeError where the
@@ -191,28 +193,24 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
     >>> rg.add(rg.tensor([1.0, 2.0]), rg.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
     """
-    if out is not None:
-        return write_out(add, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
     once = alpha.__class__ is int and alpha == 1
     return _add(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
 
 
-def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="sub subtract")
+def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference `input - alpha * other`, elementwise; like `add`.
 
     >>> import retrograd as rg
     >>> rg.sub(rg.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
-    if out is not None:
-        return write_out(sub, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
     once = alpha.__class__ is int and alpha == 1
     return _sub(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
 
 
-def div(
-    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="div divide true_divide")
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """Quotient `input / other`, elementwise; integers give the default floating dtype.
 
     `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
@@ -222,9 +220,6 @@ def div(
     >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
     """
-    if out is not None:
-        mode = {"rounding_mode": rounding_mode}
-        return write_out(div, out, (input, other), mode)  # type: ignore[no-any-return]
     if rounding_mode is None:
         return _div(input, other)  # type: ignore[no-any-return]
     if rounding_mode not in ("trunc", "floor"):
@@ -283,9 +278,6 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 multiply, subtract, negative = mul, sub, neg
 divide = true_divide = div
 
-method(add)
-method(div, "div", "divide", "true_divide")
-method(sub, "sub", "subtract")
 method(positive, "positive", "__pos__")
 method(rsub)
 attach_operator(rsub, "__rsub__")

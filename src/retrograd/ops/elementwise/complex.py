@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, write_out
+from ...engine.dispatch import as_tensor
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
     attach,
@@ -82,15 +83,14 @@ def conj(input: Tensor) -> Tensor:
 recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
 
 
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="conj_physical")
+def conj_physical(input: Tensor) -> Tensor:
     """The same as `conj`.
 
     >>> import retrograd as rg
     >>> rg.conj_physical(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    if out is not None:
-        return write_out(conj, out, (input,), {})  # type: ignore[no-any-return]
     return conj(input)
 
 
@@ -255,7 +255,8 @@ def _check_parts(name: str, **parts: Any) -> None:
         )
 
 
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor with these parts: floating, of one dtype, broadcast.
 
     Raises RuntimeError for other dtypes. Source: PyTorch's `complex`.
@@ -265,7 +266,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.+2.j])
     """
     _check_parts("complex", real=real, imag=imag)
-    return _complex(real, imag, out=out)  # type: ignore[no-any-return]
+    return _complex(real, imag)  # type: ignore[no-any-return]
 
 
 def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
@@ -357,7 +358,8 @@ _polar = declare(
 )
 
 
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex tensor abs * exp(i angle), from floating tensors of one dtype, broadcast.
 
     Raises RuntimeError for other dtypes. Source: PyTorch's `polar`.
@@ -367,7 +369,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts("polar", abs=abs, angle=angle)
-    return _polar(abs, angle, out=out)  # type: ignore[no-any-return]
+    return _polar(abs, angle)  # type: ignore[no-any-return]
 
 
 # -- views as pairs of reals -------------------------------------------------------------------
@@ -466,7 +468,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 method(abs, "__abs__")
-for function in (conj, conj_physical, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
+for function in (conj, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
     method(function)
 attach(conj_physical, "conj_physical")
 method(property(real, _set_real, doc="The real part, a view; assignable."), "real")

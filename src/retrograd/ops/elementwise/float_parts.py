@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor
 from ..core import return_types
+from ..core.arguments import public
 from ..core.pointwise import attach, binary, only, zero_slope
 from .arithmetic import mul
 from .complex import real
@@ -73,7 +73,8 @@ _times_power_of_two = declare(
 )
 
 
-def frexp(input: Tensor, *, out: Any = None) -> Any:
+@public(out=True)
+def frexp(input: Tensor) -> Any:
     """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1.
 
     `input` is real and floating; the exponent is int32, 0 for 0, inf and NaN. The gradient of the
@@ -90,18 +91,11 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
         raise RuntimeError(
             f"retrograd.frexp() only supports floating-point dtypes, but this one is {input.dtype}"
         )
-    if out is None:
-        return return_types.frexp(*_frexp(input))
-    return return_types.frexp(
-        *[write_out(_part, target, (input,), {"place": place}) for place, target in enumerate(out)]
-    )
+    return return_types.frexp(*_frexp(input))
 
 
-def _part(input: Tensor, place: int) -> Tensor:
-    return _frexp(input)[place]  # type: ignore[no-any-return]
-
-
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other, elementwise, with broadcasting; both may be real or complex.
 
     2**other is applied in two halves, so it may overflow where the result does not. Integers count
@@ -111,8 +105,6 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([2, -1]))
     tensor([4.0000, 1.5000])
     """
-    if out is not None:
-        return write_out(ldexp, out, (input, other), {})  # type: ignore[no-any-return]
     if not isinstance(other, Tensor):
         raise TypeError(
             f"ldexp(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"

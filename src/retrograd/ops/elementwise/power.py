@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, operand, write_out
+from ...engine.dispatch import as_tensor, operand
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..core.pointwise import PAIRS, attach, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator
 
@@ -197,7 +198,8 @@ _pow_of_number = declare(
 NUMBERS = (int, float, complex, np.number)
 
 
-def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
     Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
@@ -211,8 +213,6 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     >>> rg.pow(2, rg.tensor([1.0, 2.0, 3.0]))
     tensor([2., 4., 8.])
     """
-    if out is not None:
-        return write_out(pow, out, (input, exponent), {})  # type: ignore[no-any-return]
     if isinstance(exponent, np.ndarray):
         exponent = new_tensor(exponent)
     if isinstance(input, Tensor):
@@ -229,17 +229,19 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     )
 
 
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def square(input: Tensor) -> Tensor:
     """`input ** 2`, elementwise. Source: PyTorch's `square`.
 
     >>> import retrograd as rg
     >>> rg.square(rg.tensor([1.0, -3.0]))
     tensor([1., 9.])
     """
-    return pow(input, 2, out=out)
+    return pow(input, 2)
 
 
-def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
     """`pow` in double precision: float64, or complex128 where an argument is complex.
 
     Source: PyTorch's `float_power`.
@@ -248,8 +250,6 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     >>> rg.float_power(rg.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=retrograd.float64)
     """
-    if out is not None:
-        return write_out(float_power, out, (input, exponent), {})  # type: ignore[no-any-return]
     pair = [as_tensor(value, np.dtype(np.float64)) for value in (input, exponent)]
     wide = any(value._array.dtype.kind == "c" for value in pair)
     target = np.dtype(np.complex128 if wide else np.float64)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..creation.from_data import check_device, finish
 from .records import complex_transform, from_half, place_of, to_half
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 __all__ = [
     "fft",
@@ -42,18 +41,6 @@ __all__ = [
 ]
 
 
-def _with_out(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`function` with the further keyword `out`, a tensor to write the result to."""
-
-    @functools.wraps(function)
-    def call(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-        if out is None:
-            return function(input, *args, **kwargs)
-        return write_out(function, out, (input, *args), kwargs)  # type: ignore[no-any-return]
-
-    return call
-
-
 def _one(n: int | None) -> tuple[int] | None:
     """The size of a one-dimensional transform, where -1 means nothing."""
     if n is not None and n < 1:
@@ -64,7 +51,7 @@ def _one(n: int | None) -> tuple[int] | None:
 # -- one dimension -----------------------------------------------------------------------------
 
 
-@_with_out
+@public(out=True)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along `dim`: complex, with that dimension of size n.
 
@@ -79,7 +66,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return complex_transform("fft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`; `norm` "backward" (default) scales by 1/n, "forward" nothing.
 
@@ -90,7 +77,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return complex_transform("ifft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n//2 + 1 bins of the transform of a real input; the others are their conjugates.
 
@@ -103,7 +90,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return to_half("rfft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`: n real points (by default 2 * (bins - 1)) from half a spectrum.
 
@@ -117,7 +104,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return from_half("irfft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real transform of a signal with conjugate symmetry, given by its first half.
 
@@ -130,7 +117,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return from_half("hfft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`: half of the signal whose transform is the real input.
 
@@ -144,7 +131,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 # -- two and more dimensions -------------------------------------------------------------------
 
 
-@_with_out
+@public(out=True)
 def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `fft`, over the last two dimensions unless `dim` names others.
 
@@ -158,7 +145,7 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
     return complex_transform("fft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`.
 
@@ -169,7 +156,7 @@ def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return complex_transform("ifft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `rfft`: half a spectrum in the last of `dim`.
 
@@ -180,7 +167,7 @@ def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return to_half("rfft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `rfft2`.
 
@@ -191,7 +178,7 @@ def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
     return from_half("irfft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The `fft` over several dimensions: `dim`, or the last `len(s)`, or all.
 
@@ -205,7 +192,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
     return complex_transform("fftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`.
 
@@ -216,7 +203,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return complex_transform("ifftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The `rfft` over several dimensions, with half a spectrum in the last.
 
@@ -227,7 +214,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return to_half("rfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`.
 
@@ -238,7 +225,7 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return from_half("irfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The `hfft` over several dimensions, with half a signal in the last.
 
@@ -249,7 +236,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return from_half("hfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`.
 
@@ -260,7 +247,7 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return to_half("ihfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `hfft`.
 
@@ -271,7 +258,7 @@ def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return from_half("hfft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `hfft2`.
 
@@ -285,14 +272,9 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
 # -- frequencies -------------------------------------------------------------------------------
 
 
+@public(out=True)
 def fftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """The frequencies of the n bins of `fft`, in cycles per unit of the sample spacing `d`.
 
@@ -302,17 +284,12 @@ def fftfreq(
     """
     steps = np.arange(_points(n))
     steps -= n * (steps >= (n + 1) // 2)
-    return _frequencies(steps, n * d, out, dtype, (device, requires_grad))
+    return _frequencies(steps, n * d, dtype, (device, requires_grad))
 
 
+@public(out=True)
 def rfftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """The frequencies of the n//2 + 1 bins of `rfft`, in cycles per unit of the spacing `d`.
 
@@ -320,7 +297,7 @@ def rfftfreq(
     >>> rg.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _frequencies(np.arange(_points(n) // 2 + 1), n * d, out, dtype, (device, requires_grad))
+    return _frequencies(np.arange(_points(n) // 2 + 1), n * d, dtype, (device, requires_grad))
 
 
 def _points(n: int) -> int:
@@ -329,13 +306,11 @@ def _points(n: int) -> int:
     return n
 
 
-def _frequencies(steps: Any, span: float, out: Any, dtype: Any, made: tuple[Any, bool]) -> Tensor:
+def _frequencies(steps: Any, span: float, dtype: Any, made: tuple[Any, bool]) -> Tensor:
     device, requires_grad = made
     check_device(device)
     wanted = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     array = (steps * (1.0 / span if steps.size else 1.0)).astype(wanted)
-    if out is not None:
-        return write_out(new_tensor, out, (array,), {})  # type: ignore[no-any-return]
     return finish(array, requires_grad)
 
 

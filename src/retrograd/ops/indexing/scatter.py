@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
 from ..core import batching_index
-from ..core.arguments import renamed
+from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
 from ..creation.from_data import NUMBERS, fill_value, filler
 from ..shape.basic_views import basic
@@ -153,9 +152,8 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
     return place
 
 
-def gather(
-    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="gather")
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for `dim` 0, and likewise for other dimensions.
 
     The result has the shape of `index`, an int64 tensor with the input's number of dimensions and
@@ -166,8 +164,6 @@ def gather(
     tensor([[1, 1],
             [4, 3]])
     """
-    if out is not None:
-        return write_out(gather, out, (input, dim, index), {"sparse_grad": sparse_grad})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
         return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
@@ -182,14 +178,8 @@ def from_front(indices: Tensor, size: int) -> Tensor:
     return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
 
 
-def take_along_dim(
-    input: Tensor,
-    indices: Tensor,
-    dim: int | None = None,
-    *,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="take_along_dim")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
     Negative indices count from the end, unless flattened. Source: PyTorch's `take_along_dim`.
@@ -199,10 +189,6 @@ def take_along_dim(
     tensor([[2],
             [4]])
     """
-    if names:
-        return renamed(take_along_dim, locals())
-    if out is not None:
-        return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input._array.ndim != indices._array.ndim:
@@ -221,6 +207,7 @@ def take_along_dim(
     return gather(input.expand(wide[0]), place, indices.expand(wide[1]))
 
 
+@public(out=True, methods="scatter scatter_")
 def scatter(
     input: Tensor,
     dim: int,
@@ -229,7 +216,6 @@ def scatter(
     *,
     value: Any = None,
     reduce: str | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
 
@@ -243,8 +229,6 @@ def scatter(
     tensor([[0., 5.],
             [5., 0.]])
     """
-    if out is not None:
-        return write_out(scatter, out, (input, dim, index, src), {"value": value, "reduce": reduce})  # type: ignore[no-any-return]
     source = value if src is None else src
     given = isinstance(source, Tensor)
     place = check_along(input, index, dim, "scatter", source if given else None)
@@ -281,9 +265,8 @@ def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Te
     return basic(src, index=tuple([slice(n) for n in sizes]))  # type: ignore[no-any-return]
 
 
-def scatter_add(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="scatter_add scatter_add_")
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for `dim` 0, and likewise for others.
 
     Raises RuntimeError for shapes, dtypes and indices that do not fit. Source: `scatter_add`.
@@ -292,8 +275,6 @@ def scatter_add(
     >>> rg.scatter_add(rg.zeros(2), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0.])
     """
-    if out is not None:
-        return write_out(scatter_add, out, (input, dim, index, src), {})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "scatter_add", src)
     return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)  # type: ignore[no-any-return]
 
@@ -350,15 +331,8 @@ def as_vector(
     return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
 
 
-def index_add(
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    *,
-    alpha: Any = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="index_add index_add_")
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with `alpha * source` added to the entries `index` of dimension `dim`.
 
     `index` is a vector, `source` has one entry along `dim` for each. Source: PyTorch's `index_add`.
@@ -367,17 +341,14 @@ def index_add(
     >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0., 0.])
     """
-    if out is not None:
-        return write_out(index_add, out, (input, dim, index, source), {"alpha": alpha})  # type: ignore[no-any-return]
     if not input._array.ndim:
         return as_vector(index_add, input, dim, index, source, alpha=alpha)
     place, vector = entries(input, dim, index, source, "index_add")
     return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)  # type: ignore[no-any-return]
 
 
-def index_copy(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="index_copy index_copy_")
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the entries `index` of dimension `dim` replaced by those of `source`.
 
     Source: PyTorch's `index_copy`.
@@ -386,8 +357,6 @@ def index_copy(
     >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
-    if out is not None:
-        return write_out(index_copy, out, (input, dim, index, source), {})  # type: ignore[no-any-return]
     if not input._array.ndim:
         return as_vector(index_copy, input, dim, index, source)
     place, vector = entries(input, dim, index, source, "index_copy")
@@ -459,12 +428,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
 
 
-for function in (
-    gather, index_add, index_copy, index_fill, put, scatter,
-    scatter_add, take_along_dim,
-):  # fmt: skip
+for function in (index_fill, put):
     method(function)
-for function in (
-    index_add, index_copy, index_fill, put, scatter, scatter_add,
-):  # fmt: skip
+for function in (index_fill, put):
     method(in_place(function))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.batch import Batch
-from ...engine.dispatch import write_out
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...errors import LinAlgError
@@ -22,7 +21,7 @@ from ..core.dims import broadcast_shapes
 from ..core.pointwise import legacy_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 __all__: list[str] = []
 
@@ -100,19 +99,6 @@ def raise_failed(info: Tensor, text: str) -> None:
     if failed.size:
         where = f"(Batch element {failed[0]}): " if info._array.ndim else ""
         raise LinAlgError(text.format(where=where, info=info._array.flat[failed[0]]))
-
-
-def write_all(function: Callable[..., Any], out: Any, results: Any) -> Any:
-    """The out= form of a function with several results: each goes into its tensor of `out`."""
-
-    def written(target: Any, result: Tensor) -> Any:
-        def compute(value: Tensor) -> Any:
-            return value
-
-        compute.__name__ = function.__name__
-        return write_out(compute, target, (result,), {})
-
-    return type(results)(*[written(t, r) for t, r in zip(out, results, strict=True)])
 
 
 # -- places ----------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
 from . import bilinear
 
@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="matmul")
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product of the last two dimensions; the ones before them broadcast.
 
     `(..., n, k)` with `(..., k, m)` gives `(..., n, m)`; a 1-D factor is a row on the left, a
@@ -38,8 +39,6 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> rg.matmul(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    if out is not None:
-        return write_out(matmul, out, (input, other), {})  # type: ignore[no-any-return]
     if not isinstance(other, Tensor):
         raise not_a_tensor("matmul", "other", other)
     m, n = input.ndim, other.ndim
@@ -76,7 +75,8 @@ def _rmatmul_operator(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="mm")
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices, `(n, k)` with `(k, m)`, without broadcasting.
 
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
@@ -86,8 +86,6 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.mm(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
-    if out is not None:
-        return write_out(mm, out, (input, mat2), {})  # type: ignore[no-any-return]
     if input.ndim != 2:
         raise RuntimeError(f"self must be a matrix, but has shape {list(input.shape)}")
     if mat2.ndim != 2:
@@ -95,7 +93,8 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     return bilinear.mm(input, mat2)  # type: ignore[no-any-return]
 
 
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="bmm")
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two stacks of matrices, `(b, n, k)` with `(b, k, m)`, without broadcasting.
 
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
@@ -107,8 +106,6 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     <BLANKLINE>
             [[21.]]])
     """
-    if out is not None:
-        return write_out(bmm, out, (input, mat2), {})  # type: ignore[no-any-return]
     for name, t in (("batch1", input), ("batch2", mat2)):
         if t.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
@@ -121,7 +118,8 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     return bilinear.matmul(input, mat2)  # type: ignore[no-any-return]
 
 
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="mv")
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix `(n, k)` and a vector `(k)`.
 
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
@@ -131,8 +129,6 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.mv(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    if out is not None:
-        return write_out(mv, out, (input, vec), {})  # type: ignore[no-any-return]
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}"
@@ -140,7 +136,8 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     return bilinear.mv(input, vec)  # type: ignore[no-any-return]
 
 
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="dot")
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Sum of the products of two vectors' elements, without conjugation; 0-d.
 
     Raises RuntimeError for other ranks, different sizes and different dtypes. Source: PyTorch's
@@ -150,8 +147,6 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.dot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if out is not None:
-        return write_out(dot, out, (input, tensor), {})  # type: ignore[no-any-return]
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors. For the sum "
@@ -160,7 +155,8 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     return bilinear.dot(input, tensor)  # type: ignore[no-any-return]
 
 
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="vdot")
+def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Inner product of two vectors: like `dot`, with the first one conjugated.
 
     Source: PyTorch's `vdot`.
@@ -169,12 +165,11 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.vdot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if out is not None:
-        return write_out(vdot, out, (input, other), {})  # type: ignore[no-any-return]
     return dot(input.conj() if input.dtype.is_complex else input, other)
 
 
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="outer ger")
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an element of one vector `(n)` and one of another `(m)`: `(n, m)`.
 
     The dtypes promote; nothing is conjugated. Raises RuntimeError for other ranks. Source:
@@ -185,8 +180,6 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[ 1., 10.],
             [ 2., 20.]])
     """
-    if out is not None:
-        return write_out(outer, out, (input, vec2), {})  # type: ignore[no-any-return]
     for name, t in (("self", input), ("vec2", vec2)):
         if t.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
@@ -198,7 +191,8 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 ger = outer
 
 
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="inner")
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dimensions: `(..., k)` with `(*, k)` gives `(..., *)`.
 
     With a 0-d tensor it is the product. Raises RuntimeError for different last sizes. Source:
@@ -208,8 +202,6 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.inner(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    if out is not None:
-        return write_out(inner, out, (input, other), {})  # type: ignore[no-any-return]
     if input.ndim == 0 or other.ndim == 0:
         return mul(input, other)  # type: ignore[no-any-return]
     if input.shape[-1] != other.shape[-1]:
@@ -247,6 +239,3 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 method(_matmul_operator, "__matmul__")
 method(_rmatmul_operator, "__rmatmul__")
-method(outer, "outer", "ger")
-for function in (matmul, mm, bmm, mv, dot, vdot, inner):
-    method(function)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, write_out
+from ...engine.dispatch import LEGACY
 from ...engine.op import declare, example, recorded
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import sums
 from ..core import batching
-from ..core.arguments import renamed
+from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.structure import SMALL
 
@@ -176,15 +176,8 @@ _nansum_dim_op = declare(
 )
 
 
-def sum(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="sum")
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Sum of all elements, or over the dimensions `dim` (an int or a tuple of them).
 
     Reduced dimensions are dropped, or stay with size 1 if `keepdim`. Booleans and integers are
@@ -197,28 +190,16 @@ def sum(
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
-    if names:
-        return renamed(sum, locals())
-    if dim is None and dtype is None and not keepdim and out is None:
+    if dim is None and dtype is None and not keepdim:
         return _sum(input)  # type: ignore[no-any-return]
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(sum, out, (input,), params)  # type: ignore[no-any-return]
     if dtype is None:
         return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
     total = _sum_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
     return converted(total, dtype)  # type: ignore[no-any-return]
 
 
-def mean(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="mean")
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
     Real floating and complex tensors only: RuntimeError for integers unless `dtype` converts them.
@@ -229,27 +210,15 @@ def mean(
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
-    if names:
-        return renamed(mean, locals())
-    if dim is None and dtype is None and not keepdim and out is None:
+    if dim is None and dtype is None and not keepdim:
         return _mean(input)  # type: ignore[no-any-return]
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(mean, out, (input,), params)  # type: ignore[no-any-return]
     return _mean_dim(  # type: ignore[no-any-return]
         converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim
     )
 
 
-def nansum(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="nansum")
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
 
     Source: PyTorch's `nansum`.
@@ -258,24 +227,12 @@ def nansum(
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
-    if names:
-        return renamed(nansum, locals())
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
     total = _nansum_dim_op(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
     return converted(total, dtype)  # type: ignore[no-any-return]
 
 
-def nanmean(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="nanmean")
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 
     Raises RuntimeError for integers. Source: PyTorch's `nanmean`.
@@ -284,11 +241,6 @@ def nanmean(
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
-    if names:
-        return renamed(nanmean, locals())
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(nanmean, out, (input,), params)  # type: ignore[no-any-return]
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
@@ -337,14 +289,9 @@ _prod_dim = declare(
 )
 
 
+@public(out=True, methods="prod")
 def prod(
-    input: Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **names: Any,
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """Product of all elements, or along one dimension `dim`.
 
@@ -357,11 +304,6 @@ def prod(
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
     """
-    if names:
-        return renamed(prod, locals())
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
     if dim is None:
         return converted(_prod(converted(input, dtype)), dtype)  # type: ignore[no-any-return]
     wrap_dim(input, dim)
@@ -391,14 +333,8 @@ _count_nonzero = declare(
 )
 
 
-def any(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="any")
+def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
     Booleans, for uint8 input uint8; False for no elements. Source: PyTorch's `any`.
@@ -407,21 +343,11 @@ def any(
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
-    if names:
-        return renamed(any, locals())
-    if out is not None:
-        return write_out(any, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
 
 
-def all(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    **names: Any,
-) -> Tensor:
+@public(out=True, methods="all")
+def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 
     True for no elements. Source: PyTorch's `all`.
@@ -430,10 +356,6 @@ def all(
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
-    if names:
-        return renamed(all, locals())
-    if out is not None:
-        return write_out(all, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
     return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
 
 
@@ -442,7 +364,8 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(input, dim)
 
 
-def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+@public(methods="count_nonzero")
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
 
     Source: PyTorch's `count_nonzero`.
@@ -451,10 +374,4 @@ def count_nonzero(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
-    if names:
-        return renamed(count_nonzero, locals())
     return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
-
-
-for function in (sum, mean, nansum, nanmean, prod, any, all, count_nonzero):
-    method(function)

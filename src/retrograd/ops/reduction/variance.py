@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method
-from ..core.arguments import renamed
+from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import wrap_dims
 from .sum_prod import DIMS, add_up, count, legacy, mean
 
@@ -114,6 +113,7 @@ def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     return dim, correction
 
 
+@public(out=True, methods="var")
 def var(
     input: Tensor,
     dim: Any = None,
@@ -121,8 +121,6 @@ def var(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
 
@@ -134,17 +132,13 @@ def var(
     >>> rg.var(x), rg.var(x, correction=0)
     (tensor(1.), tensor(0.6667))
     """
-    if names:
-        return renamed(var, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "correction": correction}
-        return write_out(var, out, (input,), params)  # type: ignore[no-any-return]
     return _var_op(  # type: ignore[no-any-return]
         input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
     )
 
 
+@public(out=True, methods="std")
 def std(
     input: Tensor,
     dim: Any = None,
@@ -152,8 +146,6 @@ def std(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    out: Tensor | None = None,
-    **names: Any,
 ) -> Tensor:
     """Standard deviation, the square root of `var`; arguments and errors as there.
 
@@ -163,17 +155,13 @@ def std(
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    if names:
-        return renamed(std, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "correction": correction}
-        return write_out(std, out, (input,), params)  # type: ignore[no-any-return]
     return _std_op(  # type: ignore[no-any-return]
         input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
     )
 
 
+@public()
 def var_mean(
     input: Tensor,
     dim: Any = None,
@@ -181,7 +169,6 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`) with the same arguments.
 
@@ -189,13 +176,12 @@ def var_mean(
     >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    if names:
-        return renamed(var_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     spread = var(input, dim, keepdim=keepdim, correction=correction)
     return spread, mean(input, dim, keepdim)
 
 
+@public()
 def std_mean(
     input: Tensor,
     dim: Any = None,
@@ -203,7 +189,6 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    **names: Any,
 ) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`) with the same arguments.
 
@@ -211,15 +196,9 @@ def std_mean(
     >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    if names:
-        return renamed(std_mean, locals())
     dim, correction = _spread_args(dim, unbiased, correction)
     spread = std(input, dim, keepdim=keepdim, correction=correction)
     return spread, mean(input, dim, keepdim)
 
 
 # -- norms ---------------------------------------------------------------------------------------
-
-
-for function in (var, std):
-    method(function)

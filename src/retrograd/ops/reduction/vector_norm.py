@@ -14,10 +14,9 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor, method, new_tensor
-from ..core.arguments import renamed
+from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from .sum_prod import add_up, converted, legacy
@@ -106,15 +105,9 @@ _vector_norm_op = declare(
 )
 
 
+@public(out=True)
 def vector_norm(
-    x: Tensor,
-    ord: float = 2,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **names: Any,
+    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
 
@@ -128,11 +121,6 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
-    if names:
-        return renamed(vector_norm, locals())
-    if out is not None:
-        params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(vector_norm, out, (x,), params)  # type: ignore[no-any-return]
     if not isinstance(ord, (int, float)):
         raise TypeError(
             "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
@@ -231,9 +219,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(recorded.sub(input, other), p)
 
 
-def renorm(
-    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="renorm renorm_")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The entries along `dim` scaled down to the `p`-norm `maxnorm` where theirs is larger.
 
     Raises RuntimeError unless `p` is positive, `maxnorm` is not negative, and there are at least
@@ -244,8 +231,6 @@ def renorm(
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-    if out is not None:
-        return write_out(renorm, out, (input, p, dim, maxnorm), {})  # type: ignore[no-any-return]
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
     if maxnorm < 0:
@@ -259,6 +244,5 @@ def renorm(
     return recorded.mul(input, factor)  # type: ignore[no-any-return]
 
 
-for function in (norm, dist, renorm):
+for function in (norm, dist):
     method(function)
-method(in_place(renorm))

@@ -12,7 +12,7 @@ from ...engine.dispatch import check_broadcast
 from ...engine.inplace import turn
 from ...engine.op import declare, example
 from ...engine.tensor import Size, Tensor, method
-from ..core.arguments import renamed
+from ..core.arguments import public
 from ..core.dims import broadcast_shapes as common_shape
 from ..core.dims import integers, normalize_dim, normalize_dims
 from ..core.structure import expand as _expand
@@ -165,7 +165,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(common_shape(*whole))
 
 
-def squeeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+@public(methods="squeeze")
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
     `dim` is an integer or a tuple; dimensions of other sizes stay. Source: PyTorch's `squeeze`.
@@ -174,8 +175,6 @@ def squeeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
-    if names:
-        return renamed(squeeze, locals())
     return _squeeze(input, dims=ones_among(input._array.shape, dim))  # type: ignore[no-any-return]
 
 
@@ -191,7 +190,8 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
 
 
-def unsqueeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
+@public(methods="unsqueeze")
+def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view with a new dimension of size 1 at place `dim` of the result.
 
     Raises IndexError where there is no such place. Source: PyTorch's `unsqueeze`.
@@ -200,8 +200,6 @@ def unsqueeze(input: Tensor, dim: Any = None, **names: Any) -> Tensor:
     >>> rg.unsqueeze(rg.ones(3), -1).shape
     retrograd.Size([3, 1])
     """
-    if names:
-        return renamed(unsqueeze, locals())
     return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))  # type: ignore[no-any-return]
 
 
@@ -259,7 +257,5 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
     return tuple(map(function, tensors))
 
 
-for function in (
-    broadcast_to, expand, expand_as, squeeze, squeeze_, unsqueeze, unsqueeze_,
-):  # fmt: skip
+for function in (broadcast_to, expand, expand_as, squeeze_, unsqueeze_):
     method(function)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.op import OPS
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 from ..core.structure import splice
 from .basic_views import as_strided, check_entry
@@ -46,6 +46,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _replaced(input, src, "select", index=(*[slice(None)] * place, entry))
 
 
+@public(out=True, methods="slice_scatter")
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -53,8 +54,6 @@ def slice_scatter(
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
-    *,
-    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with the entries `start:end:step` along `dim` replaced by `src`.
 
@@ -65,9 +64,6 @@ def slice_scatter(
     >>> rg.slice_scatter(rg.zeros(4), rg.ones(2), 0, 1, 4, 2)
     tensor([0., 1., 0., 1.])
     """
-    if out is not None:
-        given = (input, src, dim, start, end, step)
-        return write_out(slice_scatter, out, given, {})  # type: ignore[no-any-return]
     place = normalize_dim(dim, input._array.ndim)
     if operator.index(step) <= 0:
         raise RuntimeError(f"slice step must be positive, but got {step}")
@@ -120,5 +116,5 @@ def as_strided_scatter(
     )
 
 
-for function in (as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter):
+for function in (as_strided_scatter, diagonal_scatter, select_scatter):
     method(function)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core import batching
-from ..core.arguments import renamed
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 from ..indexing.index import index_select
 from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
@@ -122,7 +121,8 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     return found
 
 
-def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+@public(out=True)
+def cat(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors one after another along `dim`; all other sizes must agree.
 
     Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
@@ -132,10 +132,6 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) 
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if names:
-        return renamed(cat, locals())
-    if out is not None:
-        return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "cat")
     shapes = [x._array.shape for x in parts]
     first = shapes[0]
@@ -169,31 +165,30 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
             )
 
 
-def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+@public(out=True)
+def concat(tensors: Any, dim: int = 0) -> Tensor:
     """`cat` under another name. Source: PyTorch's `concat`.
 
     >>> import retrograd as rg
     >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if names:
-        return renamed(concat, locals())
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim)
 
 
-def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+@public(out=True)
+def concatenate(tensors: Any, dim: int = 0) -> Tensor:
     """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
 
     >>> import retrograd as rg
     >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if names:
-        return renamed(concatenate, locals())
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim)
 
 
-def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+@public(out=True)
+def stack(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors, all of one shape, along a new dimension at place `dim` of the result.
 
     Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
@@ -203,10 +198,6 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any
     tensor([[1, 3],
             [2, 4]])
     """
-    if names:
-        return renamed(stack, locals())
-    if out is not None:
-        return write_out(stack, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "stack")
     first = parts[0]._array.shape
     place = normalize_dim(dim, len(first) + 1)
@@ -219,20 +210,20 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None, **names: Any
     return _stack_op(*parts, dim=place)  # type: ignore[no-any-return]
 
 
-def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def hstack(tensors: Any) -> Tensor:
     """Side by side: joined along dimension 1, or 0 for vectors. Source: PyTorch's `hstack`.
 
     >>> import retrograd as rg
     >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
     tensor([1, 2, 3])
     """
-    if out is not None:
-        return write_out(hstack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = [atleast_1d(x) for x in _sequence(tensors, "hstack")]
     return cat(parts, 0 if parts[0]._array.ndim == 1 else 1)
 
 
-def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def vstack(tensors: Any) -> Tensor:
     """One above the other: joined along dimension 0, vectors as rows. Source: `vstack`.
 
     >>> import retrograd as rg
@@ -240,12 +231,11 @@ def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    if out is not None:
-        return write_out(vstack, out, (tensors,), {})  # type: ignore[no-any-return]
     return cat([atleast_2d(x) for x in _sequence(tensors, "vstack")], 0)
 
 
-def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def row_stack(tensors: Any) -> Tensor:
     """`vstack` under another name. Source: PyTorch's `row_stack`.
 
     >>> import retrograd as rg
@@ -253,24 +243,22 @@ def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    if out is not None:
-        return write_out(row_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     return vstack(tensors)
 
 
-def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def dstack(tensors: Any) -> Tensor:
     """One behind the other: joined along dimension 2. Source: PyTorch's `dstack`.
 
     >>> import retrograd as rg
     >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
     retrograd.Size([1, 2, 2])
     """
-    if out is not None:
-        return write_out(dstack, out, (tensors,), {})  # type: ignore[no-any-return]
     return cat([atleast_3d(x) for x in _sequence(tensors, "dstack")], 2)
 
 
-def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def column_stack(tensors: Any) -> Tensor:
     """Side by side, with vectors as columns. Source: PyTorch's `column_stack`.
 
     >>> import retrograd as rg
@@ -278,8 +266,6 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
-    if out is not None:
-        return write_out(column_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "column_stack")
     return cat([x if x._array.ndim > 1 else reshape(x, (x._array.size, 1)) for x in parts], 1)
 
@@ -343,13 +329,9 @@ def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     return repeat(input, *[1] * (input._array.ndim - len(counts)), *counts)
 
 
+@public(methods="repeat_interleave")
 def repeat_interleave(
-    input: Tensor,
-    repeats: Any = None,
-    dim: int | None = None,
-    *,
-    output_size: int | None = None,
-    **names: Any,
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each entry along `dim` several times in a row; of the flattened tensor where `dim` is None.
 
@@ -360,8 +342,6 @@ def repeat_interleave(
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
-    if names:
-        return renamed(repeat_interleave, locals())
     if repeats is None:
         counts = input._array
         return new_tensor(np.repeat(np.arange(counts.size), counts))
@@ -484,5 +464,4 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 method(repeat)
-method(repeat_interleave)
 method(tile)

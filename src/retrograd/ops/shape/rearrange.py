@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
 
@@ -186,7 +185,8 @@ def _check_matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="tril tril_")
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices `(..., M, N)` with zeros above the given diagonal. Source: PyTorch's `tril`.
 
     >>> import retrograd as rg
@@ -194,13 +194,12 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 0],
             [3, 4]])
     """
-    if out is not None:
-        return write_out(tril, out, (input, diagonal), {})  # type: ignore[no-any-return]
     _check_matrix(input, "tril")
     return _tril(input, diagonal=diagonal)  # type: ignore[no-any-return]
 
 
-def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="triu triu_")
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices `(..., M, N)` with zeros below the given diagonal. Source: PyTorch's `triu`.
 
     >>> import retrograd as rg
@@ -208,8 +207,6 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 2],
             [0, 4]])
     """
-    if out is not None:
-        return write_out(triu, out, (input, diagonal), {})  # type: ignore[no-any-return]
     _check_matrix(input, "triu")
     return _triu(input, diagonal=diagonal)  # type: ignore[no-any-return]
 
@@ -271,7 +268,8 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))  # type: ignore[no-any-return]
 
 
-def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="diag")
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector `input` on a diagonal; of a matrix, a copy of that diagonal.
 
     Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `diag`.
@@ -281,8 +279,6 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 0],
             [0, 2]])
     """
-    if out is not None:
-        return write_out(diag, out, (input, diagonal), {})  # type: ignore[no-any-return]
     ndim = input._array.ndim
     if ndim == 1:
         return diag_embed(input, diagonal)
@@ -306,7 +302,5 @@ def _diagonal_of(input: Tensor, offset: int) -> Any:
     return diagonal(input, offset)
 
 
-for function in (diag, diag_embed, diagflat, flip, fliplr, flipud, roll, rot90, tril, triu):
+for function in (diag_embed, diagflat, flip, fliplr, flipud, roll, rot90):
     method(function)
-for function in (tril, triu):
-    method(in_place(function))

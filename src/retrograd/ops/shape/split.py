@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor, method
-from ..core.arguments import renamed
+from ..core.arguments import public
 from ..core.dims import normalize_dim
 from .basic_views import basic
 
@@ -123,7 +123,8 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return split(input, list(split_sizes), dim)
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
+@public(methods="chunk")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but the last.
 
     Raises RuntimeError for a 0-d tensor and where `chunks` is not positive. Source: `chunk`.
@@ -132,8 +133,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, **names: Any) -> tuple[Tenso
     >>> [part.shape[0] for part in rg.chunk(rg.ones(5), 3)]
     [2, 2, 1]
     """
-    if names:
-        return renamed(chunk, locals())
     shape = input._array.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -186,9 +185,8 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _single_views(input, chunk(input.detach(), chunks, dim), dim)
 
 
-def tensor_split(
-    input: Tensor, indices_or_sections: Any, dim: int = 0, **names: Any
-) -> tuple[Tensor, ...]:
+@public(methods="tensor_split")
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: a number of them, as equal as possible, or cut at indices.
 
     Unlike those of `split`, each is a view of its own, and may be written in place. Raises
@@ -201,8 +199,6 @@ def tensor_split(
     >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), (1, 4))]
     [1, 3, 1]
     """
-    if names:
-        return renamed(tensor_split, locals())
     shape = input._array.shape
     if not shape:
         raise RuntimeError(
@@ -226,7 +222,8 @@ def tensor_split(
     return tuple([basic(input, index=(*before, slice(a, max(a, b)))) for a, b in pairs])
 
 
-def unbind(input: Tensor, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
+@public(methods="unbind")
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every entry along `dim`, without that dimension.
 
     The views must not be written in place where a gradient is wanted. Source: `unbind`.
@@ -235,8 +232,6 @@ def unbind(input: Tensor, dim: int = 0, **names: Any) -> tuple[Tensor, ...]:
     >>> rg.unbind(rg.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
-    if names:
-        return renamed(unbind, locals())
     shape = input._array.shape
     if not shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -293,7 +288,13 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
 
 
 for function in (
-    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
-    unsafe_split, unsafe_split_with_sizes, vsplit,
-):  # fmt: skip
+    dsplit,
+    hsplit,
+    split,
+    split_with_sizes,
+    unsafe_chunk,
+    unsafe_split,
+    unsafe_split_with_sizes,
+    vsplit,
+):
     method(function)

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core import return_types
-from ..core.arguments import renamed, write_each
+from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
@@ -126,14 +125,9 @@ _kthvalue_op = declare(
 )
 
 
+@public(out=True, methods="sort")
 def sort(
-    input: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    stable: bool | None = None,
-    out: Any = None,
-    **names: Any,
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
     """The elements in order along `dim`, and where each was: a pair (values, indices).
 
@@ -146,49 +140,33 @@ def sort(
     values=tensor([3., 2., 1.]),
     indices=tensor([0, 2, 1]))
     """
-    if names:
-        return renamed(sort, locals())
-    if out is not None:
-        return write_each(sort, out, input, dim, descending, stable=stable)
     return return_types.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
 
 
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: Any
-) -> Tensor:
+@public(methods="argsort")
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices of `sort`. Source: PyTorch's `argsort`.
 
     >>> import retrograd as rg
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
-    if names:
-        return renamed(argsort, locals())
     return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)  # type: ignore[no-any-return]
 
 
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="msort")
+def msort(input: Tensor) -> Tensor:
     """The values of `sort` along the first dimension. Source: PyTorch's `msort`.
 
     >>> import retrograd as rg
     >>> rg.msort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
-    if out is not None:
-        return write_out(msort, out, (input,), {})  # type: ignore[no-any-return]
     return sort(input, 0).values  # type: ignore[no-any-return]
 
 
-def topk(
-    input: Tensor,
-    k: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
-    *,
-    out: Any = None,
-    **names: Any,
-) -> Any:
+@public(out=True, methods="topk")
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
 
     In order if `sorted`. Raises RuntimeError for `k` out of range or complex input. Source:
@@ -198,10 +176,6 @@ def topk(
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
-    if names:
-        return renamed(topk, locals())
-    if out is not None:
-        return write_each(topk, out, input, k, dim, largest, sorted)
     at = wrap_dim(input, dim)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(
@@ -211,9 +185,8 @@ def topk(
     return return_types.topk(*_topk_op(input, k=k, dim=at, largest=largest, sorted=sorted))
 
 
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None, **names: Any
-) -> Any:
+@public(out=True, methods="kthvalue")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element along `dim`, counted from 1: a pair (values, indices).
 
     Raises RuntimeError for `k` out of range or complex input. Source: PyTorch's `kthvalue`.
@@ -222,10 +195,6 @@ def kthvalue(
     >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-    if names:
-        return renamed(kthvalue, locals())
-    if out is not None:
-        return write_each(kthvalue, out, input, k, dim, keepdim)
     at = wrap_dim(input, dim)
     dims = (at,) if input.ndim else ()
     check_elements(input, dims, "kthvalue")
@@ -237,7 +206,8 @@ def kthvalue(
 # -- where elements are nonzero, and which differ ------------------------------------------------
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+@public(out=True, methods="nonzero")
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements, in C order: int64 (count, ndim).
 
     With `as_tuple`, one index tensor per dimension, fit for indexing. Source: PyTorch's `nonzero`.
@@ -247,8 +217,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     tensor([[0, 1],
             [1, 0]])
     """
-    if out is not None:
-        return write_out(nonzero, out, (input,), {"as_tuple": as_tuple})
     rank(input)
     if as_tuple:
         return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input._array))])
@@ -348,15 +316,5 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return new_tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
-for function in (
-    sort,
-    argsort,
-    msort,
-    topk,
-    kthvalue,
-    nonzero,
-    argwhere,
-    unique,
-    unique_consecutive,
-):
+for function in (argwhere, unique, unique_consecutive):
     method(function)
