@@ -418,6 +418,13 @@ caller_text(PyObject *self, void *name)
     return PyObject_GetAttrString(((Caller *)self)->python, name);
 }
 
+static PyObject *
+caller_signature(PyObject *object, void *unused)
+{
+    Caller *self = (Caller *)object;
+    return PyObject_GetAttrString(self->served ? self->served : self->python, "__signature__");
+}
+
 static PyMethodDef caller_methods[] = {{"__reduce__", caller_reduce, METH_NOARGS, NULL}, {NULL}};
 
 static PyMemberDef caller_members[] = {
@@ -428,6 +435,7 @@ static PyMemberDef caller_members[] = {
 static PyGetSetDef caller_getset[] = {
     {"__doc__", caller_text, NULL, NULL, "__doc__"},
     {"__module__", caller_text, NULL, NULL, "__module__"},
+    {"__signature__", caller_signature, NULL, NULL, NULL},
     {NULL},
 };
 

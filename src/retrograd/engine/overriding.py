@@ -175,22 +175,23 @@ def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
     return TypeError(NOBODY.format(name=name, types=[type(t) for t in asked], mode=mode))
 
 
-def public(function: Any) -> Any:
-    """The form of a function that users see: NOTE [Who is asked], rule 1."""
+def public(function: Any, *served: Any) -> Any:
+    """The form of a function that users see: NOTE [Who is asked], rule 1. `served`: see `form`."""
     if function.__class__ is not FunctionType or hasattr(function, "op"):
         return function  # no function, or the caller of an op
     if function.__name__ in IGNORED or function in _forms:
         return function
     found = forms.get(function)
     if found is None:
-        found = forms[function] = form(function)
+        found = forms[function] = form(function, *served)
     return found
 
 
 def form(function: Any, *served: Any) -> Any:
     """A form of a function that asks its arguments, apart from all others.
 
-    `served` may be a callable and a frozenset of keywords: it takes the calls with one of them.
+    `served` may be a callable and a frozenset of keywords: it takes the calls with one of them, and
+    has the signature that is shown.
     """
     make = _in_python if native.native is None else native.native.public
     made = make(function, *served)
@@ -217,6 +218,8 @@ def _in_python(
             return served(*args, **kwargs)
         return function(*args, **kwargs)
 
+    if served is not None:
+        call.__signature__ = served.__signature__  # type: ignore[attr-defined]
     return call
 
 

@@ -5,47 +5,50 @@ NOTE [Public functions]
    when it is done (`write_out`, and `write_each` for a tuple of tensors).
 2. PyTorch takes `axis` for `dim`, `keepdims`, `x2`: so does every public function that has such an
    argument.
-3. Calls with one of these keywords go another way (`served`); all others reach the function as if
-   it were not decorated. So nobody pays for what he does not use.
+3. Calls with one of these keywords go another way (`Keywords`); all others reach the function as if
+   it were not decorated, and cost nothing more.
 4. `inspect.signature` shows `out`, and `**names` where NumPy has another name for an argument.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ...engine import overriding
 from ...engine.dispatch import write_out
 from ...engine.inplace import in_place
+from ...engine.op import parameters_of
 from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import ParamSpec, Protocol, TypeVar, overload
 
 __all__: list[str] = []
 
-P = ParamSpec("P")
-R_co = TypeVar("R_co", covariant=True)
-
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
 
+if TYPE_CHECKING:
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
 
-class Public(Protocol[P, R_co]):
-    """A public function, as type checkers see it."""
+    class Public(Protocol[P, R_co]):
+        """A public function, as type checkers see it."""
 
-    __name__: str
+        __name__: str
 
-    @overload
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    @overload
-    def __call__(self, *args: Any, out: Any, **names: Any) -> R_co: ...
-    @overload
-    def __call__(self, *args: Any, axis: Any, **names: Any) -> R_co: ...
-    @overload
-    def __call__(self, *args: Any, keepdims: Any, **names: Any) -> R_co: ...
-    @overload
-    def __call__(self, *args: Any, x2: Any, **names: Any) -> R_co: ...
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **names: Any) -> R_co: ...
+        @overload
+        def __call__(self, *args: Any, axis: Any, **names: Any) -> R_co: ...
+        @overload
+        def __call__(self, *args: Any, keepdims: Any, **names: Any) -> R_co: ...
+        @overload
+        def __call__(self, *args: Any, x2: Any, **names: Any) -> R_co: ...
 
 
 def public(
@@ -58,15 +61,8 @@ def public(
     """
 
     def decorate(function: Any) -> Any:
-        shown = inspect.signature(function)
-        own = list(shown.parameters)
-        owners = {name: to for name, to in ALIASES.items() if to in own}
-        further = [SEVERAL_OUT, OUT][shown.return_annotation == "Tensor"]
-        function.__signature__ = shown.replace(
-            parameters=[*shown.parameters.values(), *[further] * out, *[NAMES] * bool(owners)]
-        )
-        keywords = frozenset({*owners, *["out"] * out})
-        made = overriding.form(function, served(function, own, owners), keywords)
+        keywords = Keywords(function, out)
+        made = overriding.public(function, keywords, keywords.names)
         for name in methods.split():
             method(in_place(made) if name.endswith("_") else made, name)
         return made
@@ -74,35 +70,45 @@ def public(
     return decorate
 
 
+class Keywords:
+    """Takes the calls of a function with `out`, or with NumPy's name of an argument.
+
+    Raises TypeError for an argument given twice.
+    """
+
+    def __init__(self, function: Callable[..., Any], out: bool) -> None:
+        self.function, self.out = function, out
+        self.own = parameters_of(function)
+        self.owners = {name: to for name, to in ALIASES.items() if to in self.own}
+        self.names = frozenset({*self.owners, *["out"] * out})
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """What users see; made when it is asked for, so that imports stay quick."""
+        own = inspect.signature(self.function)
+        out = [SEVERAL_OUT, OUT][own.return_annotation == "Tensor"]
+        more = [*[out] * self.out, *[NAMES] * bool(self.owners)]
+        return own.replace(parameters=[*own.parameters.values(), *more])
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        for name in self.owners.keys() & kwargs.keys():
+            to = self.owners[name]
+            if to in kwargs or to in self.own[: len(args)]:
+                raise TypeError(
+                    f"{self.function.__name__}() got multiple values for argument '{to}': '{name}' "
+                    "is another name for it"
+                )
+            kwargs[to] = kwargs.pop(name)
+        if out is None:
+            return self.function(*args, **kwargs)
+        write = write_each if isinstance(out, (tuple, list)) else write_out
+        return write(self.function, out, args, kwargs)
+
+
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
 SEVERAL_OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Any")
 NAMES = inspect.Parameter("names", inspect.Parameter.VAR_KEYWORD, annotation="Any")
-
-
-def served(
-    function: Callable[..., Any], own: list[str], owners: dict[str, str]
-) -> Callable[..., Any]:
-    """What takes the calls of `function` with `out`, or with one of NumPy's names in `owners`.
-
-    `own` are the names of its arguments. Raises TypeError for an argument given twice.
-    """
-
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        for name in owners.keys() & kwargs.keys():
-            to = owners[name]
-            if to in kwargs or to in own[: len(args)]:
-                raise TypeError(
-                    f"{function.__name__}() got multiple values for argument '{to}': '{name}' is "
-                    "another name for it"
-                )
-            kwargs[to] = kwargs.pop(name)
-        if out is None:
-            return function(*args, **kwargs)
-        write = write_each if isinstance(out, (tuple, list)) else write_out
-        return write(function, out, args, kwargs)
-
-    return call
 
 
 def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
