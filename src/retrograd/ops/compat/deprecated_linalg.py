@@ -56,8 +56,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return return_types.svd(zeros[0], svdvals(input), zeros[1])
 
 
-@public(out=True, methods="lu")
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+@public(methods="lu")
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
     """(LU, pivots), and info if `get_infos`: `linalg.lu_factor_ex`.
 
     >>> import retrograd as rg
@@ -65,7 +65,12 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     tensor([1, 2], dtype=retrograd.int32)
     """
     LU, pivots, info = triangles.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    return (LU, pivots, info) if get_infos else (LU, pivots)
+    found = (LU, pivots, info) if get_infos else (LU, pivots)
+    if out is None:
+        return found
+    for target, value in zip(out, found, strict=True):
+        target.copy_(value)
+    return tuple(out)
 
 
 @public(out=True, methods="lu_solve")

@@ -124,8 +124,9 @@ def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
 def write_each(
     function: Callable[..., Any], outs: Any, inputs: tuple[Any, ...], params: dict[str, Any]
 ) -> Any:
-    """Compute a function with several results into the tensors `outs`; a tuple of those, as its.
+    """Compute a function with several results into the tensors `outs`.
 
+    Returns a named tuple of those if the function gives one, else None, as PyTorch does.
     Raises as `write_out`, TypeError for a function with one result, and RuntimeError for another
     number of tensors.
     """
@@ -139,7 +140,7 @@ def write_each(
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(outs).__name__}")
         if len(outs) != len(found):
             raise RuntimeError(
-                f"{name}(): expected out= to hold {len(found)} tensors, got {len(outs)}"
+                f"{name}(): expected an out= argument of length {len(found)}, got {len(outs)}"
             )
         return found[0]
 
@@ -149,4 +150,4 @@ def write_each(
     write_out(first, outs[0], inputs, params)
     for value, out in zip(found[1:], outs[1:], strict=True):
         write_value(value, out, name)
-    return type(found)(*outs) if hasattr(found, "_fields") else tuple(outs)
+    return type(found)(*outs) if hasattr(found, "_fields") else None
