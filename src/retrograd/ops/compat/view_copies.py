@@ -84,6 +84,7 @@ def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> A
         "x = rg.tensor([[1, 2], [3, 4]])\n"
         + (f"[copy.tolist() for copy in {call}]" if name in SEVERAL else f"{call}.tolist()"),
         shown,
+        returns="Any" if name in SEVERAL else "Tensor",
         out=True,
         methods="narrow_copy" if name == "narrow" else "",
     )
