@@ -292,7 +292,7 @@ def split(tensor: Any, level: BatchLevel) -> Tensor:
     if not level.holds(tensor):
         return with_axis(tensor, level.size)
     batch = tensor._array
-    return with_axis(batch.value, level.size) if batch.shared else batch.value  # type: ignore[no-any-return]
+    return with_axis(batch.value, level.size) if batch.shared else batch.value
 
 
 def variable(tensor: Tensor) -> Tensor:
@@ -322,7 +322,7 @@ def give_back(made: Tensor, tensor: Tensor) -> None:
 
 def with_axis(t: Tensor, size: int) -> Tensor:
     """`t` repeated along a new first axis, as a view."""
-    return recorded.expand(t, shape=(size, *t._array.shape))  # type: ignore[no-any-return]
+    return recorded.expand(t, shape=(size, *t._array.shape))
 
 
 def run(
@@ -377,7 +377,7 @@ def raised(t: Tensor, ndim: int) -> Tensor:
     size, *shape = t._array.shape
     if len(shape) >= ndim:
         return t
-    return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))  # type: ignore[no-any-return]
+    return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))
 
 
 def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -64,11 +64,18 @@ from .tensor import Tensor, as_array, method, new_tensor, wrote
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    class Callers:
+        """The namespace of callers, as type checkers see it."""
+
+        def __getattr__(self, name: str) -> Callable[..., Tensor]: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+
 __all__ = ["OPS", "Example", "Op", "arrays", "declare", "example", "operator", "recorded"]
 
 arrays: Any = ModuleType("arrays")
 reals: Any = ModuleType("reals")
-recorded: Any = ModuleType("recorded")
+recorded: Callers = ModuleType("recorded")  # type: ignore[assignment]
 
 ALONE, TOGETHER = -1, -2  # how a formula takes values: see `entry`
 
@@ -419,7 +426,7 @@ def declare(
     batch: Any = "auto",
     doc: str = "",
     **formulas: Callable[..., Any],
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Enter an op into the registry and both namespaces; return its caller.
 
     `methods` are the names under which tensors get it. `examples` are what the law suites run, with
@@ -428,7 +435,8 @@ def declare(
     exists (by default for elementwise ops). `view` is True when the output shares the input's
     memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
     simpler forward that formulas may use where all values are real; it may return its input.
-    `batch` is the op's rule for many examples at once, None for one at a time.
+    `batch` is the op's rule for many examples at once, None for one at a time. To type checkers a
+    caller gives one tensor; that of an op with several outputs is unpacked, or annotated as Any.
     """
     op = Op(
         signature,

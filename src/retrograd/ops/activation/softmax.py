@@ -105,7 +105,7 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
             'logsumexp() missing 1 required positional arguments: "dim". For all elements: '
             "x.flatten().logsumexp(0)"
         )
-    return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)
 
 
 def along(input: Tensor, dim: int) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    return _softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
+    return _softmax_op(converted(input, dtype), dim=along(input, dim))
 
 
 @public(out=True, methods="log_softmax")
@@ -137,7 +137,7 @@ def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """
-    return _log_softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
+    return _log_softmax_op(converted(input, dtype), dim=along(input, dim))
 
 
 def softmin(input: Tensor, dim: int, dtype: Any = None) -> Tensor:

@@ -89,7 +89,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if x._array.dtype.kind in "biu":
         x = x.long()
     found = powers(x, max(columns, 2))[:, :columns]
-    return found if increasing else flip(found, (1,))  # type: ignore[no-any-return]
+    return found if increasing else flip(found, (1,))
 
 
 @public(out=True)

@@ -194,7 +194,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([21., 42.])
     """
     once = alpha.__class__ is int and alpha == 1
-    return _add(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
+    return _add(input, other if once else scaled(input, other, alpha))
 
 
 @public(out=True, methods="sub subtract")
@@ -206,7 +206,7 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([0., 1.])
     """
     once = alpha.__class__ is int and alpha == 1
-    return _sub(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
+    return _sub(input, other if once else scaled(input, other, alpha))
 
 
 @public(out=True, methods="div divide true_divide")
@@ -221,13 +221,13 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
     """
     if rounding_mode is None:
-        return _div(input, other)  # type: ignore[no-any-return]
+        return _div(input, other)
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"'{rounding_mode}'"
         )
-    return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)  # type: ignore[no-any-return]
+    return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)
 
 
 def positive(input: Tensor) -> Tensor:
@@ -252,7 +252,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([8., 6.])
     """
     factor = input if alpha.__class__ is int and alpha == 1 else scaled(other, input, alpha)
-    return _sub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
+    return _sub(operand(other, input._array.dtype), factor)
 
 
 def _divided(self: Tensor, other: Any) -> Any:
@@ -272,7 +272,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
     if not expands(shape, input._array.shape):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
-    return sum_to(input, shape=shape)  # type: ignore[no-any-return]
+    return sum_to(input, shape=shape)
 
 
 multiply, subtract, negative = mul, sub, neg

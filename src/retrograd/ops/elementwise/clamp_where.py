@@ -223,9 +223,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if dtype.kind == "f" and bound is not None and not isinstance(bound, Tensor):
             dtypes.check_scalar(bound, dtype)
     if not tensors:
-        return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
+        return _clamp(input, min=min, max=max)
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
-    return _clamp_by_tensors(input, *bounds)  # type: ignore[no-any-return]
+    return _clamp_by_tensors(input, *bounds)
 
 
 @public(out=True)
@@ -335,7 +335,7 @@ def nan_to_num(
         posinf = most if posinf is None else posinf
         neginf = -most if neginf is None else neginf
     filled = 0.0 if nan is None else nan
-    return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)  # type: ignore[no-any-return]
+    return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)
 
 
 for function in (clamp, clip, clamp_min, clamp_max, nan_to_num):

@@ -144,7 +144,7 @@ def isclose(
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
-    return _isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)  # type: ignore[no-any-return]
+    return _isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def allclose(

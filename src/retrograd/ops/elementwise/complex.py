@@ -77,7 +77,7 @@ def conj(input: Tensor) -> Tensor:
     array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind != "c":
         return input
-    return _conj(input)  # type: ignore[no-any-return]
+    return _conj(input)
 
 
 recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
@@ -184,7 +184,7 @@ def real(input: Tensor) -> Tensor:
     array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind != "c":
         return input
-    return _real(input)  # type: ignore[no-any-return]
+    return _real(input)
 
 
 def imag(input: Tensor) -> Tensor:
@@ -201,7 +201,7 @@ def imag(input: Tensor) -> Tensor:
             "imag is not implemented for tensors with non-complex dtypes. This one is "
             f"{input.dtype}: its imaginary part is zeros_like(x)"
         )
-    return _imag(input)  # type: ignore[no-any-return]
+    return _imag(input)
 
 
 def _set_real(self: Tensor, value: Any) -> None:
@@ -266,7 +266,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     tensor([1.+2.j])
     """
     _check_parts("complex", real=real, imag=imag)
-    return _complex(real, imag)  # type: ignore[no-any-return]
+    return _complex(real, imag)
 
 
 def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
@@ -369,7 +369,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts("polar", abs=abs, angle=angle)
-    return _polar(abs, angle)  # type: ignore[no-any-return]
+    return _polar(abs, angle)
 
 
 # -- views as pairs of reals -------------------------------------------------------------------
@@ -433,7 +433,7 @@ def view_as_real(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"view_as_real is only supported for complex tensors, but this one is {input.dtype}"
         )
-    return _view_as_real(input)  # type: ignore[no-any-return]
+    return _view_as_real(input)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
@@ -464,7 +464,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError(
             "Tensor must have a stride divisible by 2 for all but last dimension: call contiguous()"
         )
-    return _view_as_complex(input)  # type: ignore[no-any-return]
+    return _view_as_complex(input)
 
 
 method(abs, "__abs__")

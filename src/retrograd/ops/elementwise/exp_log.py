@@ -232,9 +232,9 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
                 f"expected dtype {input.dtype.name} for `{name}` but got dtype {value.dtype.name}"
             )
     if isinstance(weight, Tensor):
-        return _lerp(input, end, weight)  # type: ignore[no-any-return]
+        return _lerp(input, end, weight)
     dtypes.check_scalar(weight, input._array.dtype)
-    return _lerp_number(input, end, weight=weight)  # type: ignore[no-any-return]
+    return _lerp_number(input, end, weight=weight)
 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
@@ -266,7 +266,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
     tensor([41., 61.])
     """
-    return _addcmul(input, tensor1, tensor2, value=value)  # type: ignore[no-any-return]
+    return _addcmul(input, tensor1, tensor2, value=value)
 
 
 def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
@@ -307,7 +307,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])
     """
-    return _addcdiv(input, tensor1, tensor2, value=value)  # type: ignore[no-any-return]
+    return _addcdiv(input, tensor1, tensor2, value=value)
 
 
 for function in (lerp, addcmul, addcdiv):

@@ -217,11 +217,11 @@ def pow(input: Any, exponent: Any) -> Tensor:
         exponent = new_tensor(exponent)
     if isinstance(input, Tensor):
         if isinstance(exponent, Tensor):
-            return _pow_tensors(input, exponent)  # type: ignore[no-any-return]
+            return _pow_tensors(input, exponent)
         if isinstance(exponent, NUMBERS):
-            return _pow(input, exponent=exponent)  # type: ignore[no-any-return]
+            return _pow(input, exponent=exponent)
     elif isinstance(exponent, Tensor) and isinstance(input, NUMBERS):
-        return _pow_of_number(exponent, base=input)  # type: ignore[no-any-return]
+        return _pow_of_number(exponent, base=input)
     raise TypeError(
         "pow() received an invalid combination of arguments - got "
         f"({type(input).__name__}, {type(exponent).__name__}), but expected a Tensor and a Tensor "

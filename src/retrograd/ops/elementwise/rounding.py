@@ -118,8 +118,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     (tensor([ 0.,  2., -3.]), tensor([1200.]))
     """
     if decimals == 0:
-        return _round(input)  # type: ignore[no-any-return]
-    return _round_decimals(input, decimals=decimals)  # type: ignore[no-any-return]
+        return _round(input)
+    return _round_decimals(input, decimals=decimals)
 
 
 def _sign(x: Any) -> Any:

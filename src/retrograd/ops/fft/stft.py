@@ -270,7 +270,7 @@ def _overlapped(
             stacklevel=3,
         )
         found = constant_pad_nd(found, (0, last - whole))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _added(parts: Tensor, hop: int, shape: tuple[int, ...], first: int, kept: int) -> Tensor:

@@ -115,7 +115,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     >>> rg.fill(rg.zeros(2), 3.0)
     tensor([3., 3.])
     """
-    return _fill(input, _scalar(input, value, "fill"))  # type: ignore[no-any-return]
+    return _fill(input, _scalar(input, value, "fill"))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -270,7 +270,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     region, found, dims = _checked(input, indices, values, "index_put")
     changed = index_put_op(region, values, found, dims=dims, accumulate=accumulate)
-    return changed if region is input else changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+    return changed if region is input else changed.reshape(input._array.shape)
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:

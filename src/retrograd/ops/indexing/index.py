@@ -279,7 +279,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not shape:
         return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
     vector = index if index._array.ndim else index.reshape(1)
-    return _index_select(input, vector, dim=place)  # type: ignore[no-any-return]
+    return _index_select(input, vector, dim=place)
 
 
 @public(out=True, methods="take")
@@ -296,7 +296,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = input.reshape(-1)
     try:
-        return _index_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
+        return _index_op(flat, index, dims=(0,))
     except IndexError:
         size = flat._array.size
         outside = index._array[(index._array < -size) | (index._array >= size)]

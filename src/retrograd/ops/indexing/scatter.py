@@ -167,7 +167,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
         return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
-    return take_along(input, index, dim=place)  # type: ignore[no-any-return]
+    return take_along(input, index, dim=place)
 
 
 def from_front(indices: Tensor, size: int) -> Tensor:
@@ -238,16 +238,16 @@ def scatter(
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
-        return _scatter_add_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+        return _scatter_add_op(input, source, index, dim=place)
     if reduce == "multiply":
         if input._node is not None or source._node is not None:
             raise RuntimeError(
                 "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
             )
-        return _scatter_multiply_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+        return _scatter_multiply_op(input, source, index, dim=place)
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
-    return _scatter_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+    return _scatter_op(input, source, index, dim=place)
 
 
 def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
@@ -262,7 +262,7 @@ def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Te
         return src
     if len(sizes) != src._array.ndim:  # an empty index, or one entry for a 0-d source
         return src.reshape(-1)[: index._array.size].reshape(sizes)  # type: ignore[no-any-return]
-    return basic(src, index=tuple([slice(n) for n in sizes]))  # type: ignore[no-any-return]
+    return basic(src, index=tuple([slice(n) for n in sizes]))
 
 
 @public(out=True, methods="scatter_add scatter_add_")
@@ -276,7 +276,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     tensor([3., 0.])
     """
     place = check_along(input, index, dim, "scatter_add", src)
-    return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)  # type: ignore[no-any-return]
+    return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)
 
 
 # -- whole entries of one dimension ------------------------------------------------------------
@@ -344,7 +344,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input._array.ndim:
         return as_vector(index_add, input, dim, index, source, alpha=alpha)
     place, vector = entries(input, dim, index, source, "index_add")
-    return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)  # type: ignore[no-any-return]
+    return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)
 
 
 @public(out=True, methods="index_copy index_copy_")
@@ -360,7 +360,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     if not input._array.ndim:
         return as_vector(index_copy, input, dim, index, source)
     place, vector = entries(input, dim, index, source, "index_copy")
-    return index_put_op(input, source, vector, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+    return index_put_op(input, source, vector, dims=(place,), accumulate=False)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -381,7 +381,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     once = vector  # an index that repeats is filled once all the same, which the gradient sees
     if not isinstance(vector._array, Interpreted) or isinstance(value, Tensor):
         once = new_tensor(np.unique(vector._array))
-    return index_put_op(input, filler, once, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+    return index_put_op(input, filler, once, dims=(place,), accumulate=False)
 
 
 def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
@@ -401,7 +401,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
         return found
     if not isinstance(found._array, Interpreted):
         fill_value(found._array.item(), target)  # for its error
-    return recorded.cast(found, dtype=target)  # type: ignore[no-any-return]
+    return recorded.cast(found, dtype=target)
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

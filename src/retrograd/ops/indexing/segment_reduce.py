@@ -130,7 +130,7 @@ def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: boo
 
 def _start(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """What sums start from: `input`, or zeros at the places that something is scattered to."""
-    return input if include_self else input.scatter(dim, index, 0)  # type: ignore[no-any-return]
+    return input if include_self else input.scatter(dim, index, 0)
 
 
 @public(out=True)

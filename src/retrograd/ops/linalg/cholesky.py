@@ -160,7 +160,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     one = identity(L, L.shape[-1])
     inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
     turned = recorded.adjoint(inverse)
-    return inverse @ turned if upper else turned @ inverse  # type: ignore[no-any-return]
+    return inverse @ turned if upper else turned @ inverse
 
 
 # -- LDL -------------------------------------------------------------------------------------------
@@ -255,4 +255,4 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         )
     check_same_dtype(LD, B, "torch.linalg.ldl_solve")
     check_system(LD, B, "torch.linalg.ldl_solve")
-    return _ldl_solve(LD, pivots, B, hermitian=hermitian)  # type: ignore[no-any-return]
+    return _ldl_solve(LD, pivots, B, hermitian=hermitian)

@@ -120,7 +120,7 @@ def det(A: Tensor) -> Tensor:
             [-2.,  1.]]),)
     """
     check_square(A, "linalg.det")
-    return _det(A)  # type: ignore[no-any-return]
+    return _det(A)
 
 
 @public(out=True, methods="slogdet")

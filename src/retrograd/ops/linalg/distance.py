@@ -43,7 +43,7 @@ def _length(difference: Any, p: float) -> Tensor:
     if p == 1:
         return difference.abs().sum(-1)  # type: ignore[no-any-return]
     if p == math.inf and difference._array.shape[-1]:
-        return farthest(difference.abs())  # type: ignore[no-any-return]
+        return farthest(difference.abs())
     if difference._array.shape[-1] == 0:
         return difference.abs().sum(-1)  # type: ignore[no-any-return]
     return difference.norm(p, -1)  # type: ignore[no-any-return]

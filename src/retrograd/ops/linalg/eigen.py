@@ -106,7 +106,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     tensor([1., 3.])
     """
     check_square(A, "linalg.eigh")
-    return _eigvalsh(mirror(A, upper=check_triangle(UPLO)))  # type: ignore[no-any-return]
+    return _eigvalsh(mirror(A, upper=check_triangle(UPLO)))
 
 
 # -- general ---------------------------------------------------------------------------------------
@@ -185,4 +185,4 @@ def eigvals(A: Tensor) -> Tensor:
     tensor([2.+0.j, 3.+0.j])
     """
     check_square(A, "linalg.eigvals")
-    return _eigvals(A)  # type: ignore[no-any-return]
+    return _eigvals(A)

@@ -105,7 +105,7 @@ def pinv(
     if hermitian:
         check_square(A, "linalg.pinv")
         A = mirror(A, upper=False)
-    return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))  # type: ignore[no-any-return]
+    return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:

@@ -168,7 +168,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 def permutation_matrix(pivots: Tensor, like: Tensor) -> Tensor:
     """P with A = P L U, in the dtype of `like`."""
-    return swap_rows(identity(like, like.shape[-2]), pivots, back=True)  # type: ignore[no-any-return]
+    return swap_rows(identity(like, like.shape[-2]), pivots, back=True)
 
 
 def lower_part(LU: Tensor) -> Tensor:
@@ -269,6 +269,6 @@ def lu_solve(
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
-        return swap_rows(middle, pivots, back=True)  # type: ignore[no-any-return]
+        return swap_rows(middle, pivots, back=True)
     middle = solve_triangular(LU, swap_rows(B, pivots, back=False), upper=False, unitriangular=True)
     return solve_triangular(LU, middle, upper=True)

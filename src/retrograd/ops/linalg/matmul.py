@@ -44,7 +44,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     m, n = input.ndim, other.ndim
     if n == 2:
         if m == 2:
-            return bilinear.mm(input, other)  # type: ignore[no-any-return]
+            return bilinear.mm(input, other)
         if m == 1:
             return bilinear.mm(input.unsqueeze(0), other).squeeze(0)  # type: ignore[no-any-return]
     if m == 0 or n == 0:
@@ -53,11 +53,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         )
     if n == 1:
         if m <= 2:
-            return (bilinear.dot if m == 1 else bilinear.mv)(input, other)  # type: ignore[no-any-return]
+            return (bilinear.dot if m == 1 else bilinear.mv)(input, other)
         return bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
     if m == 1:
         return bilinear.matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore[no-any-return]
-    return bilinear.matmul(input, other)  # type: ignore[no-any-return]
+    return bilinear.matmul(input, other)
 
 
 def not_a_tensor(name: str, argument: str, value: Any) -> TypeError:
@@ -90,7 +90,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         raise RuntimeError(f"self must be a matrix, but has shape {list(input.shape)}")
     if mat2.ndim != 2:
         raise RuntimeError(f"mat2 must be a matrix, but has shape {list(mat2.shape)}")
-    return bilinear.mm(input, mat2)  # type: ignore[no-any-return]
+    return bilinear.mm(input, mat2)
 
 
 @public(out=True, methods="bmm")
@@ -115,7 +115,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
             f"{found}."
         )
-    return bilinear.matmul(input, mat2)  # type: ignore[no-any-return]
+    return bilinear.matmul(input, mat2)
 
 
 @public(out=True, methods="mv")
@@ -133,7 +133,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}"
         )
-    return bilinear.mv(input, vec)  # type: ignore[no-any-return]
+    return bilinear.mv(input, vec)
 
 
 @public(out=True, methods="dot")
@@ -152,7 +152,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
             f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors. For the sum "
             "of all products: (x * y).sum()"
         )
-    return bilinear.dot(input, tensor)  # type: ignore[no-any-return]
+    return bilinear.dot(input, tensor)
 
 
 @public(out=True, methods="vdot")
@@ -185,7 +185,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
     if input.dtype is not vec2.dtype:
         return input.unsqueeze(-1) * vec2  # type: ignore[no-any-return]
-    return bilinear.outer(input, vec2)  # type: ignore[no-any-return]
+    return bilinear.outer(input, vec2)
 
 
 ger = outer
@@ -203,14 +203,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     tensor([21., 43.])
     """
     if input.ndim == 0 or other.ndim == 0:
-        return mul(input, other)  # type: ignore[no-any-return]
+        return mul(input, other)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
     if input.ndim == 1 and other.ndim == 1:
-        return bilinear.dot(input, other)  # type: ignore[no-any-return]
+        return bilinear.dot(input, other)
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
     return bilinear.linear(input, rows, None).reshape(*input.shape[:-1], *other.shape[:-1])  # type: ignore[no-any-return]
 
@@ -227,7 +227,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[11.5000, 18.0000]])
     """
     if weight._array.ndim == 2:
-        return bilinear.linear(input, weight, bias)  # type: ignore[no-any-return]
+        return bilinear.linear(input, weight, bias)
     if weight.ndim > 2:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D: the weight "

@@ -90,7 +90,7 @@ def matrix_exp(input: Tensor) -> Tensor:
             [0., 1.]])
     """
     check_square(input, "linalg.matrix_exp")
-    return _matrix_exp(input)  # type: ignore[no-any-return]
+    return _matrix_exp(input)
 
 
 # -- products --------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     if p in (None, 2, -2):
         values = svdvals(A)
         first, last = values[..., 0], values[..., -1]
-        return last / first if p == -2 else first / last  # type: ignore[no-any-return]
+        return last / first if p == -2 else first / last
     check_square(A, f"linalg.cond(ord={p})")
     inverse, info = inv_ex(A)
     product = matrix_norm(A, p) * matrix_norm(inverse, p)

@@ -189,7 +189,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
-        return blank(input, path=(), layout=None) + new_tensor(ones)  # type: ignore[no-any-return]
+        return blank(input, path=(), layout=None) + new_tensor(ones)
     result: Tensor | None = None
     square = input
     while True:
@@ -302,7 +302,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         a, b = (LEGACY[t.dtype.name] for t in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
-    return _cross(input, other, dim=dim)  # type: ignore[no-any-return]
+    return _cross(input, other, dim=dim)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

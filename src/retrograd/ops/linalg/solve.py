@@ -235,7 +235,7 @@ def solve_triangular(
     check_same_dtype(A, B, "linalg.solve_triangular")
     check_system(A, B, "linalg.solve_triangular", left)
     if left:
-        return _solve_triangular(A, B, upper=upper, unit=unitriangular)  # type: ignore[no-any-return]
+        return _solve_triangular(A, B, upper=upper, unit=unitriangular)
     turned = transposed_tensor(A), transposed_tensor(B)
     return transposed_tensor(_solve_triangular(*turned, upper=not upper, unit=unitriangular))
 

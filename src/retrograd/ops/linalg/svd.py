@@ -122,7 +122,7 @@ def svdvals(A: Tensor, *, driver: None = None) -> Tensor:
     tensor([4., 3.])
     """
     check_matrix(A, "linalg.svd")
-    return _svdvals(A)  # type: ignore[no-any-return]
+    return _svdvals(A)
 
 
 # -- low rank --------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ _place = {
 }
 
 
-def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
+def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     at = None if dim is None else wrap_dim(input, dim)
     if at is not None and input.ndim:
         check_elements(input, (at,), name)
@@ -64,7 +64,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     >>> rg.argmax(x), rg.argmax(x, dim=0)
     (tensor(1), tensor([1, 0]))
     """
-    return _arg("argmax", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _arg("argmax", input, dim, keepdim)
 
 
 @public(out=True, methods="argmin")
@@ -75,4 +75,4 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     >>> rg.argmin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
     tensor([0, 1])
     """
-    return _arg("argmin", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _arg("argmin", input, dim, keepdim)

@@ -115,7 +115,7 @@ def corrcoef(input: Tensor) -> Tensor:
     c = c / deviation.reshape(-1, 1) / deviation
     if not is_complex:
         return c.clamp(-1, 1)  # type: ignore[no-any-return]
-    return recorded.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))  # type: ignore[no-any-return]
+    return recorded.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
 
 
 for function in (corrcoef, cov):

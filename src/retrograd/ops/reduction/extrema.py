@@ -295,7 +295,7 @@ def min(
     return _max_or_min("min", recorded.minimum, input, dim, keepdim, other)
 
 
-def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
+def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     dims = wrap_dims(input, dim)
     if (dim is None or dim == ()) and 0 in input.shape:
         raise empty_error(name)
@@ -313,7 +313,7 @@ def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([3., 5.])
     """
-    return _amax_or_amin("amax", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _amax_or_amin("amax", input, dim, keepdim)
 
 
 @public(out=True, methods="amin")
@@ -324,7 +324,7 @@ def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     >>> rg.amin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
-    return _amax_or_amin("amin", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _amax_or_amin("amin", input, dim, keepdim)
 
 
 @public(out=True, methods="aminmax")

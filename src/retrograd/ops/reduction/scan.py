@@ -224,7 +224,7 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     tensor([1., 3., 6.])
     """
     at = wrap_dim(input, dim)
-    return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)  # type: ignore[no-any-return]
+    return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)
 
 
 @public(out=True, methods="cumprod cumprod_")
@@ -238,7 +238,7 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     tensor([1., 2., 6.])
     """
     at = wrap_dim(input, dim)
-    return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)  # type: ignore[no-any-return]
+    return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)
 
 
 @public(out=True, methods="logcumsumexp")
@@ -252,7 +252,7 @@ def logcumsumexp(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.logcumsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
-    return _logcumsumexp_op(input, dim=wrap_dim(input, dim))  # type: ignore[no-any-return]
+    return _logcumsumexp_op(input, dim=wrap_dim(input, dim))
 
 
 # -- extrema -------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def diff(
         after, before = ends(result, at)
         change = recorded.ne if result.dtype == dtypes.boolean else recorded.sub
         result = change(after, before)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, int]:

@@ -43,7 +43,7 @@ def legacy(dtype: np.dtype[Any]) -> str:
     return LEGACY.get(name, name)
 
 
-def converted(input: Any, dtype: Any) -> Any:
+def converted(input: Tensor, dtype: Any) -> Tensor:
     """`input` as `dtype`, a public dtype or None: what the `dtype=` of reductions does first."""
     if dtype is None or input.dtype == dtype:
         return input
@@ -191,11 +191,11 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
     if dim is None and dtype is None and not keepdim:
-        return _sum(input)  # type: ignore[no-any-return]
+        return _sum(input)
     if dtype is None:
-        return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+        return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)
     total = _sum_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)  # type: ignore[no-any-return]
+    return converted(total, dtype)
 
 
 @public(out=True, methods="mean")
@@ -211,10 +211,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
     if dim is None and dtype is None and not keepdim:
-        return _mean(input)  # type: ignore[no-any-return]
-    return _mean_dim(  # type: ignore[no-any-return]
-        converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim
-    )
+        return _mean(input)
+    return _mean_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
 
 
 @public(out=True, methods="nansum")
@@ -228,7 +226,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     tensor(1.)
     """
     total = _nansum_dim_op(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)  # type: ignore[no-any-return]
+    return converted(total, dtype)
 
 
 @public(out=True, methods="nanmean")
@@ -248,7 +246,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
         )
     present = recorded.eq(input, input)
     total = nansum(input, dim, keepdim, dtype=dtype)
-    return recorded.div(total, sum(present, dim, keepdim))  # type: ignore[no-any-return]
+    return recorded.div(total, sum(present, dim, keepdim))
 
 
 # -- products ------------------------------------------------------------------------------------
@@ -305,10 +303,10 @@ def prod(
     tensor([6., 0., 0.])
     """
     if dim is None:
-        return converted(_prod(converted(input, dtype)), dtype)  # type: ignore[no-any-return]
+        return converted(_prod(converted(input, dtype)), dtype)
     wrap_dim(input, dim)
     total = _prod_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)  # type: ignore[no-any-return]
+    return converted(total, dtype)
 
 
 # -- counts and truth ----------------------------------------------------------------------------
@@ -343,7 +341,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
-    return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)
 
 
 @public(out=True, methods="all")
@@ -356,7 +354,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
-    return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)
 
 
 def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
@@ -374,4 +372,4 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
-    return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
+    return _count_nonzero(input, dim=wrap_dims(input, dim))

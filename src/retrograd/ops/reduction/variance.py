@@ -133,9 +133,7 @@ def var(
     (tensor(1.), tensor(0.6667))
     """
     dim, correction = _spread_args(dim, unbiased, correction)
-    return _var_op(  # type: ignore[no-any-return]
-        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
-    )
+    return _var_op(input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim)
 
 
 @public(out=True, methods="std")
@@ -156,9 +154,7 @@ def std(
     tensor(1.)
     """
     dim, correction = _spread_args(dim, unbiased, correction)
-    return _std_op(  # type: ignore[no-any-return]
-        input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim
-    )
+    return _std_op(input, dim=wrap_dims(input, dim), correction=correction, keepdim=keepdim)
 
 
 @public()

@@ -128,9 +128,7 @@ def vector_norm(
         )
     dims = wrap_dims(x, dim)
     check_norm(x, ord, dims, dtype)
-    return _vector_norm_op(  # type: ignore[no-any-return]
-        converted(x, dtype), ord=float(ord), dim=dims, keepdim=keepdim
-    )
+    return _vector_norm_op(converted(x, dtype), ord=float(ord), dim=dims, keepdim=keepdim)
 
 
 def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None:
@@ -205,7 +203,7 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         )
     total: Tensor = input.movedim(dims, (-2, -1)).svd()[1].sum(-1)
     if keepdim:
-        return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)  # type: ignore[no-any-return]
+        return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)
     return total
 
 
@@ -241,7 +239,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
     one = new_tensor(np.ones((), size._array.dtype))
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
-    return recorded.mul(input, factor)  # type: ignore[no-any-return]
+    return recorded.mul(input, factor)
 
 
 for function in (norm, dist):

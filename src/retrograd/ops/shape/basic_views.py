@@ -293,7 +293,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     tensor([2, 4])
     """
     place, entry = check_entry(input, dim, index)
-    return _select(input, index=(*[slice(None)] * place, entry))  # type: ignore[no-any-return]
+    return _select(input, index=(*[slice(None)] * place, entry))
 
 
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
@@ -319,7 +319,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     first += size if first < 0 else 0
     if first + length > size:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
-    return basic(input, index=(*[slice(None)] * place, slice(first, first + length)))  # type: ignore[no-any-return]
+    return basic(input, index=(*[slice(None)] * place, slice(first, first + length)))
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -336,7 +336,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal_op(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+    return _diagonal_op(input, offset=offset, dim1=first, dim2=second)
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -362,7 +362,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         )
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return _unfold_op(self, dim=dim, size=size, step=step)  # type: ignore[no-any-return]
+    return _unfold_op(self, dim=dim, size=size, step=step)
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
@@ -390,7 +390,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(
             f"as_strided: Negative sizes, strides or offsets are not supported: {sizes}, {strides}"
         )
-    return _as_strided(input, size=sizes, stride=strides, offset=offset)  # type: ignore[no-any-return]
+    return _as_strided(input, size=sizes, stride=strides, offset=offset)
 
 
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:

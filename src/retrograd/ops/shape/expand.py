@@ -82,7 +82,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
             [2, 2, 2]])
     """
     wanted = integers(sizes if size is None else (size,), "expand", "size")
-    return _expand(self, shape=expanded(self._array.shape, wanted))  # type: ignore[no-any-return]
+    return _expand(self, shape=expanded(self._array.shape, wanted))
 
 
 def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -175,7 +175,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
-    return _squeeze(input, dims=ones_among(input._array.shape, dim))  # type: ignore[no-any-return]
+    return _squeeze(input, dims=ones_among(input._array.shape, dim))
 
 
 def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
@@ -200,7 +200,7 @@ def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.unsqueeze(rg.ones(3), -1).shape
     retrograd.Size([3, 1])
     """
-    return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))  # type: ignore[no-any-return]
+    return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:

@@ -28,7 +28,7 @@ def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
             f"expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(shape)}"
         )
-    return splice(input, src, path=((view, params, None),), layout=None)  # type: ignore[no-any-return]
+    return splice(input, src, path=((view, params, None),), layout=None)
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:

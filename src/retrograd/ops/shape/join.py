@@ -136,7 +136,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     shapes = [x._array.shape for x in parts]
     first = shapes[0]
     if first and not is_legacy_empty(first) and shapes.count(first) == len(shapes):
-        return _cat_op(*parts, dim=normalize_dim(dim, len(first)))  # type: ignore[no-any-return]
+        return _cat_op(*parts, dim=normalize_dim(dim, len(first)))
     for position, shape in enumerate(shapes):
         if not shape:
             raise RuntimeError(
@@ -148,7 +148,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     for position, shape in enumerate(shapes):
         if not is_legacy_empty(shape):
             _check_fit(shape, expected, place, position)
-    return _cat_op(*parts, dim=place)  # type: ignore[no-any-return]
+    return _cat_op(*parts, dim=place)
 
 
 def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, position: int) -> None:
@@ -207,7 +207,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(x._array.shape)} at entry {position}"
             )
-    return _stack_op(*parts, dim=place)  # type: ignore[no-any-return]
+    return _stack_op(*parts, dim=place)
 
 
 @public(out=True)
@@ -315,7 +315,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
         )
     if min(counts, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension: repeats {counts}")
-    return _repeat_op(self, repeats=counts)  # type: ignore[no-any-return]
+    return _repeat_op(self, repeats=counts)
 
 
 def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
@@ -430,7 +430,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return new_tensor(np.empty(0, input._array.dtype))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return input[new_tensor(found)]  # type: ignore[no-any-return]
+    return input[new_tensor(found)]
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

@@ -100,7 +100,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
         order = normalize_dims(order, ndim)
     except RuntimeError:
         raise RuntimeError(f"permute(): duplicate dims are not allowed, got {order}") from None
-    return _permute(input, dims=order)  # type: ignore[no-any-return]
+    return _permute(input, dims=order)
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -111,7 +111,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     retrograd.Size([4, 3, 2])
     """
     ndim = input._array.ndim
-    return _transpose(input, dim0=normalize_dim(dim0, ndim), dim1=normalize_dim(dim1, ndim))  # type: ignore[no-any-return]
+    return _transpose(input, dim0=normalize_dim(dim0, ndim), dim1=normalize_dim(dim1, ndim))
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -152,7 +152,7 @@ def t(input: Tensor) -> Tensor:
             f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D. For "
             "batches of matrices write x.mT"
         )
-    return _t(input)  # type: ignore[no-any-return]
+    return _t(input)
 
 
 def _reversed(self: Tensor) -> Any:
@@ -214,11 +214,11 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"({list(new)} dims)"
         )
     if not ndim:
-        return _permute(input, dims=())  # type: ignore[no-any-return]
+        return _permute(input, dims=())
     order = [dim for dim in range(ndim) if dim not in old]
     for place, dim in sorted(zip(new, old, strict=True)):
         order.insert(place, dim)
-    return _permute(input, dims=tuple(order))  # type: ignore[no-any-return]
+    return _permute(input, dims=tuple(order))
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:

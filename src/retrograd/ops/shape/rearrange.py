@@ -97,7 +97,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     tensor([3, 2, 1])
     """
     given = integers(places if dims is None else (dims,), "flip", "dims")
-    return _flip(input, dims=normalize_dims(given, input._array.ndim))  # type: ignore[no-any-return]
+    return _flip(input, dims=normalize_dims(given, input._array.ndim))
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
         )
     places = tuple([normalize_dim(dim, input._array.ndim) for dim in given])
-    return _roll(input, shifts=steps, dims=places)  # type: ignore[no-any-return]
+    return _roll(input, shifts=steps, dims=places)
 
 
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
@@ -195,7 +195,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
             [3, 4]])
     """
     _check_matrix(input, "tril")
-    return _tril(input, diagonal=diagonal)  # type: ignore[no-any-return]
+    return _tril(input, diagonal=diagonal)
 
 
 @public(out=True, methods="triu triu_")
@@ -208,7 +208,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
             [0, 4]])
     """
     _check_matrix(input, "triu")
-    return _triu(input, diagonal=diagonal)  # type: ignore[no-any-return]
+    return _triu(input, diagonal=diagonal)
 
 
 def tril_indices(
@@ -265,7 +265,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     sizes = list(shape[:-1])
     for place in sorted((first, second)):
         sizes.insert(place, size)
-    return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))  # type: ignore[no-any-return]
+    return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))
 
 
 @public(out=True, methods="diag")
@@ -298,7 +298,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
-def _diagonal_of(input: Tensor, offset: int) -> Any:
+def _diagonal_of(input: Tensor, offset: int) -> Tensor:
     return diagonal(input, offset)
 
 

@@ -83,7 +83,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """
     wanted = integers(sizes if shape is None else (shape,), "reshape")
     resolved = resolve_shape(wanted, input._array.size)
-    return _reshape(input, shape=resolved)  # type: ignore[no-any-return]
+    return _reshape(input, shape=resolved)
 
 
 def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
@@ -110,7 +110,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
             "(at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
             "instead."
         )
-    return _reshape(self, shape=resolved)  # type: ignore[no-any-return]
+    return _reshape(self, shape=resolved)
 
 
 def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
@@ -132,7 +132,7 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
             f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
             f"(different element sizes), but got {array.strides[-1] // old}"
         )
-    return _view_dtype(self, dtype=dtype)  # type: ignore[no-any-return]
+    return _view_dtype(self, dtype=dtype)
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
@@ -164,7 +164,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     merged = math.prod(shape[start : end + 1])
-    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))  # type: ignore[no-any-return]
+    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
@@ -235,7 +235,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     tensor([1., 1.])
     """
     if memory_format is None:
-        return structure.clone(input)  # type: ignore[no-any-return]
+        return structure.clone(input)
     return formats.copied_in(input, memory_format, "clone")
 
 

@@ -47,7 +47,7 @@ def _unbound(input: Any, *, dim: int) -> Any:
     return tuple([rows[i, ...] for i in range(rows.shape[0])])
 
 
-_split_op = declare(
+_split_op: Any = declare(
     "split(input, *, sizes, dim) -> *parts",
     _split,
     input=lambda xp, g, dim: xp.cat(*g, dim=dim),
@@ -61,7 +61,7 @@ _split_op = declare(
     doc="""Views of consecutive pieces of the given sizes along a dimension.""",
 )
 
-_unbind = declare(
+_unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
     _unbound,
     input=lambda xp, g, dim: xp.stack(*g, dim=dim),

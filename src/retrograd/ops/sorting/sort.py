@@ -151,7 +151,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
-    return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)  # type: ignore[no-any-return]
+    return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)
 
 
 @public(out=True, methods="msort")

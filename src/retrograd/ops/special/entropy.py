@@ -76,7 +76,7 @@ def xlogy(input: Any, other: Any) -> Tensor:
     >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
-    return _xlogy(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+    return _xlogy(*numbers_as_tensors(input, other))
 
 
 @public(out=True)
@@ -89,7 +89,7 @@ def xlog1py(input: Any, other: Any) -> Tensor:
     >>> rg.special.xlog1py(rg.tensor([0.0, 2.0]), rg.tensor([-1.0, 3.0]))
     tensor([0.0000, 2.7726])
     """
-    return _xlog1py(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+    return _xlog1py(*numbers_as_tensors(input, other))
 
 
 def _entr(x: Any) -> Any:
@@ -143,10 +143,10 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     tensor([ 0.0000, -1.0986,  2.1972])
     """
     if eps is None:
-        return _logit(input)  # type: ignore[no-any-return]
+        return _logit(input)
     if input._array.dtype.kind in "iub":
         input = recorded.cast(input, dtype=dtypes.default_numpy())
-    return _logit(clamp(input, eps, 1 - eps))  # type: ignore[no-any-return]
+    return _logit(clamp(input, eps, 1 - eps))
 
 
 attach(xlogy, "xlogy")

@@ -148,7 +148,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, but n is {n}.")
-    return digamma(input) if n == 0 else _polygamma(input, n=n)  # type: ignore[no-any-return]
+    return digamma(input) if n == 0 else _polygamma(input, n=n)
 
 
 def _polygamma_method(self: Any, n: int) -> Tensor:

@@ -96,7 +96,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     total = lgamma(input)
     for j in range(1, p):
         total = total + lgamma(input - 0.5 * j)
-    return total + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore[no-any-return]
+    return total + p * (p - 1) / 4 * math.log(math.pi)
 
 
 _zeta = declare(
@@ -123,7 +123,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     >>> rg.special.zeta(rg.tensor([2.0]), 1.0)
     tensor([1.6449])
     """
-    return _zeta(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+    return _zeta(*numbers_as_tensors(input, other))
 
 
 def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:

@@ -59,7 +59,7 @@ def _named(name: str, about: str, shown: str) -> Callable[..., Tensor]:
 
     def call(input: Any, n: Any) -> Tensor:
         first, second = numbers_as_tensors(input, n)
-        return _orthogonal(first, second.detach(), family=name, order=0)  # type: ignore[no-any-return]
+        return _orthogonal(first, second.detach(), family=name, order=0)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = with_doc(
