@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from types import FunctionType
 
 import pytest
 
 import retrograd as rg
+from retrograd import ops
+from retrograd.ops import later
 from retrograd.ops.core.arguments import ALIASES, public
 
 NAMESPACES = {"": rg, "linalg": rg.linalg, "fft": rg.fft, "special": rg.special}
@@ -104,3 +107,17 @@ def test_methods_and_in_place_forms_take_the_same():
     x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert x.cumsum_(axis=1).tolist() == [[1.0, 3.0], [3.0, 7.0]]
     assert x.sum(0, out=rg.empty(0)).tolist() == [4.0, 10.0]
+
+
+# These PyTorch has written in Python, too, so that they know one name only.
+ONE_NAME = {"norm", "split", "unique", "unique_consecutive"}
+
+
+@pytest.mark.parametrize("name", sorted(set(later.__all__) | set(ops.__all__)))
+def test_every_function_with_an_argument_that_numpy_names_otherwise_understands_it(name):
+    function = getattr(rg, name)
+    if isinstance(function, FunctionType | type(rg.add)) and not (
+        hasattr(function, "op") or name.endswith("_")  # callers of records
+    ):
+        shown = inspect.signature(function).parameters
+        assert "names" in shown or name in ONE_NAME or not shown.keys() & set(ALIASES.values())

@@ -244,6 +244,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
+@public(methods="rsub")
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
 
@@ -279,7 +280,6 @@ multiply, subtract, negative = mul, sub, neg
 divide = true_divide = div
 
 method(positive, "positive", "__pos__")
-method(rsub)
 attach_operator(rsub, "__rsub__")
 attach_operator(_divided, "__rtruediv__", "__rdiv__")
 method(sum_to_size)

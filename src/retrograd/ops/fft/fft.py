@@ -314,6 +314,7 @@ def _frequencies(steps: Any, span: float, dtype: Any, made: tuple[Any, bool]) ->
     return finish(array, requires_grad)
 
 
+@public()
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The bins in the order of their frequencies, zero in the middle, along `dim` (default: all).
 
@@ -325,6 +326,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     return input.roll([n // 2 for n in sizes], dims) if dims else input.clone()  # type: ignore[no-any-return]
 
 
+@public()
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 

@@ -363,6 +363,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return index_put_op(input, source, vector, dims=(place,), accumulate=False)
 
 
+@public(methods="index_fill index_fill_")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with the entries `index` of dimension `dim` filled with `value`, a number or 0-d.
 
@@ -428,7 +429,5 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
 
 
-for function in (index_fill, put):
-    method(function)
-for function in (index_fill, put):
-    method(in_place(function))
+method(put)
+method(in_place(put))

@@ -207,6 +207,7 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     return total
 
 
+@public(methods="dist")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The `p`-norm of `input - other`, which broadcast; a 0-d tensor. Source: PyTorch's `dist`.
 
@@ -242,5 +243,4 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return recorded.mul(input, factor)
 
 
-for function in (norm, dist):
-    method(function)
+method(norm)

@@ -18,6 +18,7 @@ from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS, live_views
 from ...kernels.memory import strided
 from ..core import batching, batching_index
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 
 __all__ = ["as_strided", "diagonal", "narrow", "select"]
@@ -283,6 +284,7 @@ def check_entry(input: Tensor, dim: int, index: int) -> tuple[int, int]:
     return place, entry
 
 
+@public(methods="select")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The entry `index` along `dim`, as a view without that dimension.
 
@@ -296,6 +298,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return _select(input, index=(*[slice(None)] * place, entry))
 
 
+@public(methods="narrow")
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries along `dim` from `start` on, as a view.
 
@@ -415,5 +418,5 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     return turn(self, "as_strided_", ("as_strided", params), ("as_strided", {}))
 
 
-for function in (as_strided, as_strided_, diagonal, narrow, select, unfold):
+for function in (as_strided, as_strided_, diagonal, unfold):
     method(function)

@@ -31,6 +31,7 @@ def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
     return splice(input, src, path=((view, params, None),), layout=None)
 
 
+@public(methods="select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy with the entry `index` along `dim` replaced by `src`, which has one dimension less.
 
@@ -116,5 +117,5 @@ def as_strided_scatter(
     )
 
 
-for function in (as_strided_scatter, diagonal_scatter, select_scatter):
+for function in (as_strided_scatter, diagonal_scatter):
     method(function)

@@ -19,6 +19,7 @@ from ...engine.op import declare, example
 from ...engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
 from ...engine.views import live_views
 from ..core import batching, structure
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, resolve_shape
 from ..creation import memory_format as formats
 
@@ -167,6 +168,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))
 
 
+@public(methods="unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
@@ -279,7 +281,15 @@ def detach_(self: Tensor) -> Tensor:
 
 
 for function in (
-    clone, contiguous, detach, detach_, flatten, ravel, reshape, reshape_as, unflatten, view,
+    clone,
+    contiguous,
+    detach,
+    detach_,
+    flatten,
+    ravel,
+    reshape,
+    reshape_as,
+    view,
     view_as,
-):  # fmt: skip
+):
     method(function)

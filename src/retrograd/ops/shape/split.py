@@ -113,6 +113,7 @@ def equal_sizes(size: int, each: int) -> tuple[int, ...]:
     return (*[each] * whole, rest) if rest else (each,) * whole
 
 
+@public(methods="split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` with a list of sizes. Source: PyTorch's `split_with_sizes`.
 
@@ -152,6 +153,7 @@ def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[T
     return tuple(basic(input, index=(*before, slice(a, b))) for a, b in itertools.pairwise(edges))
 
 
+@public(methods="unsafe_split")
 def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` into views that may be written in place where a gradient is wanted.
 
@@ -165,6 +167,7 @@ def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> t
     return _single_views(tensor, split(tensor.detach(), split_size_or_sections, dim), dim)
 
 
+@public(methods="unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`unsafe_split` with a list of sizes. Source: PyTorch's `unsafe_split_with_sizes`.
 
@@ -175,6 +178,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
     return unsafe_split(input, list(split_sizes), dim)
 
 
+@public(methods="unsafe_chunk")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` into views that may be written in place, as `unsafe_split`. Source: `unsafe_chunk`.
 
@@ -287,14 +291,5 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
     return tensor_split(input, given, dim)
 
 
-for function in (
-    dsplit,
-    hsplit,
-    split,
-    split_with_sizes,
-    unsafe_chunk,
-    unsafe_split,
-    unsafe_split_with_sizes,
-    vsplit,
-):
+for function in (dsplit, hsplit, split, vsplit):
     method(function)

@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.tensor import Size, Tensor, device, has_tangent, method
 from ...kernels.memory import address, memory
+from ..core.arguments import public
 from ..creation import memory_format as formats
 
 if TYPE_CHECKING:
@@ -236,6 +237,7 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(check_tensor(input, "is_nonzero"))
 
 
+@public()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both shapes are equal.
 
