@@ -74,8 +74,8 @@ def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> A
         found = view(*args, **kwargs)
         return tuple(map(clone, found)) if name in SEVERAL else clone(found)
 
-    copy.__wrapped__ = inspect.unwrap(view)  # type: ignore[attr-defined]  # for its signature
-    copy.parameters = parameters_of(view)  # type: ignore[attr-defined]
+    bare = inspect.unwrap(view)  # for its signature
+    copy.__wrapped__, copy.parameters = bare, parameters_of(bare)  # type: ignore[attr-defined]
     call = f"rg.{name}_copy({arguments})"
     return older(
         f"{name}_copy",
