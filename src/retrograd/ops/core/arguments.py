@@ -63,8 +63,9 @@ def public(
     def decorate(function: Any) -> Any:
         keywords = Keywords(function, out)
         made = overriding.public(function, keywords, keywords.names)
+        written = in_place(made) if "_ " in f"{methods} " else made
         for name in methods.split():
-            method(in_place(made) if name.endswith("_") else made, name)
+            method(written if name.endswith("_") else made, name)
         return made
 
     return decorate

@@ -182,7 +182,7 @@ def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
     dtypes.check_scalar(alpha, dtype)
 
 
-@public(out=True, methods="add")
+@public(out=True, methods="add add_")
 def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Sum `input + alpha * other`, elementwise.
 
@@ -197,7 +197,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _add(input, other if once else scaled(input, other, alpha))
 
 
-@public(out=True, methods="sub subtract")
+@public(out=True, methods="sub subtract sub_ subtract_")
 def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference `input - alpha * other`, elementwise; like `add`.
 
@@ -209,7 +209,7 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _sub(input, other if once else scaled(input, other, alpha))
 
 
-@public(out=True, methods="div divide true_divide")
+@public(out=True, methods="div divide true_divide div_ divide_ true_divide_")
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """Quotient `input / other`, elementwise; integers give the default floating dtype.
 
@@ -283,13 +283,7 @@ method(positive, "positive", "__pos__")
 attach_operator(rsub, "__rsub__")
 attach_operator(_divided, "__rtruediv__", "__rdiv__")
 method(sum_to_size)
-for function, names in (
-    (add, ["add_"]),
-    (sub, ["sub_", "subtract_"]),
-    (mul, ["mul_", "multiply_"]),
-    (div, ["div_", "divide_", "true_divide_"]),
-    (neg, ["neg_", "negative_"]),
-):
-    method(in_place(function), *names)
+method(in_place(mul), "mul_", "multiply_")
+method(in_place(neg), "neg_", "negative_")
 for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):
     attach_in_place(function, f"__i{name}__", f"{function.__name__}_")

@@ -20,7 +20,6 @@ from ...engine.op import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
 from ..core.pointwise import (
-    attach,
     binary,
     holds_complex,
     only,
@@ -196,7 +195,7 @@ _clamp_by_tensors = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="clamp clamp_")
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Each element, but not below `min` nor above `max`; the upper bound wins if they cross.
 
@@ -228,7 +227,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp_by_tensors(input, *bounds)
 
 
-@public(out=True)
+@public(out=True, methods="clip clip_")
 def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """`clamp` by another name.
 
@@ -239,7 +238,7 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return clamp(input, min, max)
 
 
-@public(out=True)
+@public(out=True, methods="clamp_min clamp_min_")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Each element, but not below `min`, as `clamp(input, min)`. Source: PyTorch's `clamp_min`.
 
@@ -250,7 +249,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     return clamp(input, min, None)
 
 
-@public(out=True)
+@public(out=True, methods="clamp_max clamp_max_")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Each element, but not above `max`, as `clamp(input, max=max)`. Source: PyTorch's `clamp_max`.
 
@@ -315,7 +314,7 @@ _nan_to_num_op = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="nan_to_num nan_to_num_")
 def nan_to_num(
     input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -338,6 +337,4 @@ def nan_to_num(
     return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)
 
 
-for function in (clamp, clip, clamp_min, clamp_max, nan_to_num):
-    attach(function, function.__name__)
 method(_where_method, "where")

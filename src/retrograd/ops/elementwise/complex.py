@@ -21,7 +21,6 @@ from ...engine.tensor import Tensor, method
 from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
-    attach,
     floating,
     holds_complex,
     legacy_name,
@@ -83,7 +82,7 @@ def conj(input: Tensor) -> Tensor:
 recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
 
 
-@public(out=True, methods="conj_physical")
+@public(out=True, methods="conj_physical conj_physical_")
 def conj_physical(input: Tensor) -> Tensor:
     """The same as `conj`.
 
@@ -470,6 +469,5 @@ def view_as_complex(input: Tensor) -> Tensor:
 method(abs, "__abs__")
 for function in (conj, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
     method(function)
-attach(conj_physical, "conj_physical")
 method(property(real, _set_real, doc="The real part, a view; assignable."), "real")
 method(property(imag, _set_imag, doc="The imaginary part, a view; assignable."), "imag")

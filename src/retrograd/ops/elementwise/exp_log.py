@@ -15,7 +15,7 @@ from ... import dtypes
 from ...engine.op import declare, example
 from ...engine.tensor import Tensor
 from ..core.arguments import public
-from ..core.pointwise import attach, binary, floating, only, promoted, unary, unsupported
+from ..core.pointwise import binary, floating, only, promoted, unary, unsupported
 
 __all__ = [
     "addcdiv",
@@ -214,7 +214,7 @@ _lerp_number = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="lerp lerp_")
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Interpolate linearly: `input + weight * (end - input)`, elementwise.
 
@@ -256,7 +256,7 @@ _addcmul = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="addcmul addcmul_")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`, elementwise, with broadcasting.
 
@@ -297,7 +297,7 @@ _addcdiv = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="addcdiv addcdiv_")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`, elementwise, with broadcasting.
 
@@ -308,7 +308,3 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     tensor([16.])
     """
     return _addcdiv(input, tensor1, tensor2, value=value)
-
-
-for function in (lerp, addcmul, addcdiv):
-    attach(function, function.__name__)

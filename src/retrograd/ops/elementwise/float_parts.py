@@ -11,7 +11,7 @@ from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor
 from ..core import return_types
 from ..core.arguments import public
-from ..core.pointwise import attach, binary, only, zero_slope
+from ..core.pointwise import binary, only, zero_slope
 from .arithmetic import mul
 from .complex import real
 from .power import pow
@@ -73,7 +73,7 @@ _times_power_of_two = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="frexp")
 def frexp(input: Tensor) -> Any:
     """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1.
 
@@ -94,7 +94,7 @@ def frexp(input: Tensor) -> Any:
     return return_types.frexp(*_frexp(input))
 
 
-@public(out=True)
+@public(out=True, methods="ldexp ldexp_")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other, elementwise, with broadcasting; both may be real or complex.
 
@@ -115,7 +115,3 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)
     half = recorded.trunc(real(exponent) * 0.5).clamp(-BEYOND, BEYOND)  # inf - inf is no exponent
     return mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half))
-
-
-attach(frexp, "frexp", inplace=False)
-attach(ldexp, "ldexp")

@@ -21,7 +21,7 @@ from ...engine.dispatch import as_tensor, operand
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, attach, holds_complex, unsupported
+from ..core.pointwise import PAIRS, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator
 
 __all__ = ["float_power", "pow", "square"]
@@ -198,7 +198,7 @@ _pow_of_number = declare(
 NUMBERS = (int, float, complex, np.number)
 
 
-@public(out=True)
+@public(out=True, methods="pow pow_")
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
@@ -229,7 +229,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     )
 
 
-@public(out=True)
+@public(out=True, methods="square square_")
 def square(input: Tensor) -> Tensor:
     """`input ** 2`, elementwise. Source: PyTorch's `square`.
 
@@ -240,7 +240,7 @@ def square(input: Tensor) -> Tensor:
     return pow(input, 2)
 
 
-@public(out=True)
+@public(out=True, methods="float_power float_power_")
 def float_power(input: Any, exponent: Any) -> Tensor:
     """`pow` in double precision: float64, or complex128 where an argument is complex.
 
@@ -268,7 +268,4 @@ def _raised(self: Tensor, other: Any) -> Tensor:
 
 attach_operator(pow, "__pow__")
 attach_operator(_raised, "__rpow__")
-attach(pow, "pow")
-attach(square, "square")
-attach(float_power, "float_power")
 attach_in_place(pow, "__ipow__", "pow_")

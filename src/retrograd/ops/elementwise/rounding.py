@@ -14,7 +14,7 @@ from ...engine.dispatch import operand
 from ...engine.op import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, attach, binary, floating, only, unary, unsupported, zero_slope
+from ..core.pointwise import SINGLE, binary, floating, only, unary, unsupported, zero_slope
 from ..tensor.operators import attach_in_place, attach_operator, attach_reflected
 from .arithmetic import div
 
@@ -106,7 +106,7 @@ _round_decimals = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="round round_")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10 ** -decimals; ties go to the even one. Slope 0.
 
@@ -211,7 +211,7 @@ fmod = binary(
 )
 
 
-@public(out=True)
+@public(out=True, methods="floor_divide floor_divide_")
 def floor_divide(input: Tensor, other: Any) -> Tensor:
     """The quotient rounded down, elementwise, as Python's `//`; slope 0.
 
@@ -229,8 +229,6 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
     return div(input, other, rounding_mode="floor")
 
 
-attach(round, "round")
-attach(floor_divide, "floor_divide")
 attach_operator(floor_divide, "__floordiv__")
 attach_reflected(floor_divide, "__rfloordiv__")
 attach_in_place(floor_divide, "__ifloordiv__", "floor_divide_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..creation.from_data import check_device, finish
 from .records import complex_transform, from_half, place_of, to_half
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "fft",

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.inplace import in_place
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
@@ -133,7 +132,7 @@ def _start(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor
     return input if include_self else input.scatter(dim, index, 0)
 
 
-@public(out=True)
+@public(out=True, methods="scatter_reduce scatter_reduce_")
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -169,7 +168,7 @@ def _reduce(
     return _by_segment(input, dim, index._array, src, reduce, include_self)
 
 
-@public(out=True)
+@public(out=True, methods="index_reduce index_reduce_")
 def index_reduce(
     input: Tensor,
     dim: int,
@@ -293,8 +292,3 @@ def _segments(
             f"data of size {data._array.shape[axis]} along axis {axis}"
         )
     return sizes, starts
-
-
-for function in (index_reduce, scatter_reduce):
-    method(function)
-    method(in_place(function))

@@ -8,7 +8,7 @@ limit is another number. So `quotient` asks of the cotangent itself whether it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ...errors import LinAlgError
 from ..core import batching
 from ..core.dims import broadcast_shapes
 from ..core.pointwise import legacy_name
-
-if TYPE_CHECKING:
-    pass
 
 __all__: list[str] = []
 

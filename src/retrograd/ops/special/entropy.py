@@ -11,7 +11,7 @@ from ... import dtypes
 from ...engine.op import declare, example, recorded
 from ...engine.tensor import Tensor
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, attach, floating, unary
+from ..core.pointwise import PAIRS, floating, unary
 from ..elementwise.clamp_where import clamp
 from .erf_gamma import special
 from .incomplete_gamma import numbers_as_tensors
@@ -64,7 +64,7 @@ _xlog1py = declare(
 )
 
 
-@public(out=True)
+@public(out=True, methods="xlogy xlogy_")
 def xlogy(input: Any, other: Any) -> Tensor:
     """input * log(other), elementwise, and 0 where `input` is 0 (unless `other` is NaN).
 
@@ -131,7 +131,7 @@ _logit = unary(
 )
 
 
-@public(out=True)
+@public(out=True, methods="logit logit_")
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of `sigmoid`, elementwise, real or complex.
 
@@ -147,7 +147,3 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     if input._array.dtype.kind in "iub":
         input = recorded.cast(input, dtype=dtypes.default_numpy())
     return _logit(clamp(input, eps, 1 - eps))
-
-
-attach(xlogy, "xlogy")
-attach(logit, "logit")

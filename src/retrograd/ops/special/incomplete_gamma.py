@@ -13,7 +13,7 @@ from ...engine.op import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.library import scipy_special
 from ..core.arguments import public
-from ..core.pointwise import attach, binary, promoted, unsupported
+from ..core.pointwise import binary, promoted, unsupported
 from .erf_gamma import lgamma
 
 __all__ = ["igamma", "igammac", "mvlgamma"]
@@ -80,7 +80,7 @@ igammac = binary(
 )
 
 
-@public(out=True)
+@public(out=True, methods="mvlgamma mvlgamma_")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`, elementwise.
 
@@ -136,6 +136,3 @@ def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
         )
     like = known._array.dtype
     return as_tensor(input, like), as_tensor(other, like)
-
-
-attach(mvlgamma, "mvlgamma")
