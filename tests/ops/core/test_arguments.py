@@ -109,10 +109,6 @@ def test_methods_and_in_place_forms_take_the_same():
     assert x.sum(0, out=rg.empty(0)).tolist() == [4.0, 10.0]
 
 
-# These PyTorch has written in Python, too, so that they know one name only.
-ONE_NAME = {"norm", "split", "unique", "unique_consecutive"}
-
-
 @pytest.mark.parametrize("name", sorted(set(later.__all__) | set(ops.__all__)))
 def test_every_function_with_an_argument_that_numpy_names_otherwise_understands_it(name):
     function = getattr(rg, name)
@@ -120,4 +116,4 @@ def test_every_function_with_an_argument_that_numpy_names_otherwise_understands_
         hasattr(function, "op") or name.endswith("_")  # callers of records
     ):
         shown = inspect.signature(function).parameters
-        assert "names" in shown or name in ONE_NAME or not shown.keys() & set(ALIASES.values())
+        assert "names" in shown or not shown.keys() & set(ALIASES.values())

@@ -57,13 +57,15 @@ def public(
     """Let users see a function: NOTE [Public functions].
 
     `out` says whether its value can be written into given tensors. `methods` are the names under
-    which tensors get it, separated by spaces; one that ends in "_" gets its in-place form.
+    which tensors get it, separated by spaces; one that ends in "_" gets its in-place form,
+    unless its own name does so.
     """
 
     def decorate(function: Any) -> Any:
         keywords = Keywords(function, out)
         made = overriding.public(function, keywords, keywords.names)
-        written = in_place(made) if "_ " in f"{methods} " else made
+        derived = "_ " in f"{methods} " and not function.__name__.endswith("_")
+        written = in_place(made) if derived else made
         for name in methods.split():
             method(written if name.endswith("_") else made, name)
         return made

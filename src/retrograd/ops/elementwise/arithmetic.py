@@ -261,6 +261,7 @@ def _divided(self: Tensor, other: Any) -> Any:
     return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
 
 
+@public(methods="sum_to_size")
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
 
@@ -282,7 +283,6 @@ divide = true_divide = div
 method(positive, "positive", "__pos__")
 attach_operator(rsub, "__rsub__")
 attach_operator(_divided, "__rtruediv__", "__rdiv__")
-method(sum_to_size)
 method(in_place(mul), "mul_", "multiply_")
 method(in_place(neg), "neg_", "negative_")
 for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):

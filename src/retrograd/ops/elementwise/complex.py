@@ -39,7 +39,6 @@ __all__ = [
     "conj",
     "conj_physical",
     "imag",
-    "is_complex",
     "is_conj",
     "is_neg",
     "polar",
@@ -93,6 +92,7 @@ def conj_physical(input: Tensor) -> Tensor:
     return conj(input)
 
 
+@public(methods="resolve_conj")
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
 
@@ -103,6 +103,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     return input
 
 
+@public(methods="resolve_neg")
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
 
@@ -113,21 +114,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex.
-
-    >>> import retrograd as rg
-    >>> rg.is_complex(rg.tensor(1j))
-    True
-    """
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            "is_complex(): argument 'input' (position 1) must be Tensor, not "
-            f"{type(input).__name__}"
-        )
-    return holds_complex(input)
-
-
+@public(methods="is_conj")
 def is_conj(input: Tensor) -> bool:
     """False: NOTE [Conjugates are physical].
 
@@ -138,6 +125,7 @@ def is_conj(input: Tensor) -> bool:
     return False
 
 
+@public(methods="is_neg")
 def is_neg(input: Tensor) -> bool:
     """False: NOTE [Conjugates are physical].
 
@@ -467,7 +455,6 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 method(abs, "__abs__")
-for function in (conj, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
-    method(function)
+method(conj)
 method(property(real, _set_real, doc="The real part, a view; assignable."), "real")
 method(property(imag, _set_imag, doc="The imaginary part, a view; assignable."), "imag")

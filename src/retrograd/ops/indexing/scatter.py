@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.inplace import in_place
 from ...engine.op import declare, example, recorded
-from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
+from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -405,6 +404,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     return recorded.cast(found, dtype=target)
 
 
+@public(methods="put put_")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
@@ -427,7 +427,3 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
     return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
-
-
-method(put)
-method(in_place(put))

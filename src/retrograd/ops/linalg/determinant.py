@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ..core import return_types
 from ..core.arguments import public
@@ -141,6 +141,7 @@ def slogdet(A: Tensor) -> Any:
     return return_types.linalg_slogdet(*_slogdet(A))
 
 
+@public(methods="logdet")
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant: NaN where a real one is negative, -inf where it is 0.
 
@@ -156,6 +157,3 @@ def logdet(input: Tensor) -> Tensor:
     if sign.dtype.is_complex:
         return complex(logarithm, angle(sign))
     return where(sign == -1, float("nan"), logarithm)  # type: ignore[no-any-return]
-
-
-method(logdet)

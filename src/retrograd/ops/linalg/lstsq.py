@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core import return_types
 from ..core.arguments import public
 from ..core.pointwise import legacy_name
@@ -108,6 +108,7 @@ def pinv(
     return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))
 
 
+@public(methods="pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudoinverse: `linalg.pinv`, with another default.
 
@@ -203,6 +204,3 @@ def check_right_side(A: Tensor, B: Tensor) -> bool:
             f"are {list(A.shape)} and {list(B.shape)}"
         )
     return vectors
-
-
-method(pinverse)

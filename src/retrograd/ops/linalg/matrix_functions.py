@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -78,6 +78,7 @@ _matrix_exp = declare(
 )
 
 
+@public(methods="matrix_exp")
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential 1 + A + A^2 / 2 + ... of square matrices `(..., n, n)`.
 
@@ -204,6 +205,3 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     last = normalize_dim(-1, x.ndim + 1)
     powers = cumprod(x.unsqueeze(-1).expand(*x.shape, N - 1), last)
     return cat([powers.new_ones((*x.shape, 1)), powers], last)
-
-
-method(matrix_exp)

@@ -9,7 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import LEGACY, check_broadcast
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul
@@ -139,6 +139,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 # -- matrices ----------------------------------------------------------------------------------
 
 
+@public(methods="trace")
 def trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix; 0-d.
 
@@ -344,6 +345,3 @@ def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) ->
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
             f"{weight.shape[0]}"
         )
-
-
-method(trace)

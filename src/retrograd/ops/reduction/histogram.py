@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import as_tensor
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core import return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank
@@ -131,6 +131,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return new_tensor(counts.astype(array.dtype))
 
 
+@public(methods="bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
 
@@ -290,6 +291,3 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, bins + 1, dtype=column.dtype)
-
-
-method(bincount)

@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.op import declare, example, recorded
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
@@ -161,6 +161,7 @@ def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None
         )
 
 
+@public(methods="norm")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -241,6 +242,3 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     one = new_tensor(np.ones((), size._array.dtype))
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
     return recorded.mul(input, factor)
-
-
-method(norm)

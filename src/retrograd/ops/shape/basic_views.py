@@ -14,7 +14,7 @@ import numpy as np
 
 from ...engine.inplace import turn
 from ...engine.op import OPS, declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...engine.views import STEPS, live_views
 from ...kernels.memory import strided
 from ..core import batching, batching_index
@@ -325,6 +325,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return basic(input, index=(*[slice(None)] * place, slice(first, first + length)))
 
 
+@public(methods="diagonal")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of dimensions `dim1` and `dim2`, as a view in which it is the last dimension.
 
@@ -342,6 +343,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return _diagonal_op(input, offset=offset, dim1=first, dim2=second)
 
 
+@public(methods="unfold")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of `size` entries along `dimension`, `step` apart, as a view.
 
@@ -368,6 +370,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return _unfold_op(self, dim=dim, size=size, step=step)
 
 
+@public(methods="as_strided")
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view whose element (i, j, ...) is element `offset + i * stride[0] + j * stride[1] + ...`.
 
@@ -396,6 +399,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return _as_strided(input, size=sizes, stride=strides, offset=offset)
 
 
+@public(methods="as_strided_")
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Let the tensor itself become that `as_strided` view of its elements; errors as there.
 
@@ -416,7 +420,3 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
         "offset": storage_offset or 0,
     }
     return turn(self, "as_strided_", ("as_strided", params), ("as_strided", {}))
-
-
-for function in (as_strided, as_strided_, diagonal, unfold):
-    method(function)

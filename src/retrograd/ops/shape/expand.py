@@ -11,7 +11,7 @@ import numpy as np
 from ...engine.dispatch import check_broadcast
 from ...engine.inplace import turn
 from ...engine.op import declare, example
-from ...engine.tensor import Size, Tensor, method
+from ...engine.tensor import Size, Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes as common_shape
 from ..core.dims import integers, normalize_dim, normalize_dims
@@ -70,6 +70,7 @@ _unsqueeze = declare(
 )
 
 
+@public(methods="expand")
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """A view with size-1 dimensions repeated to `sizes`; -1 keeps a size, new ones lead.
 
@@ -114,11 +115,13 @@ def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
+@public(methods="expand_as")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.shape)`. Source: PyTorch's `Tensor.expand_as`."""
     return expand(self, other._array.shape)
 
 
+@public(methods="broadcast_to")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view with the shape `size`, to which the tensor broadcasts. Source: `broadcast_to`.
 
@@ -184,6 +187,7 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
     return tuple([d for d in among if shape and shape[d] == 1])
 
 
+@public(methods="squeeze_")
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
     dims = {"dims": ones_among(self._array.shape, dim)}
@@ -203,6 +207,7 @@ def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))
 
 
+@public(methods="unsqueeze_")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Give the tensor itself a new dimension of size 1. Source: `Tensor.unsqueeze_`."""
     dims = {"dims": (normalize_dim(dim, self._array.ndim + 1),)}
@@ -255,7 +260,3 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
             return function(tensors[0])
         tensors = tuple(tensors[0])
     return tuple(map(function, tensors))
-
-
-for function in (broadcast_to, expand, expand_as, squeeze_, unsqueeze_):
-    method(function)

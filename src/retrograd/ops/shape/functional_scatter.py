@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 from ...engine.op import OPS
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 from ..core.structure import splice
@@ -72,6 +72,7 @@ def slice_scatter(
     return _replaced(input, src, "slice", index=index)
 
 
+@public(methods="diagonal_scatter")
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
@@ -92,6 +93,7 @@ def diagonal_scatter(
     return _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second)
 
 
+@public(methods="as_strided_scatter")
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
@@ -115,7 +117,3 @@ def as_strided_scatter(
         stride=integers((stride,), "as_strided_scatter", "stride"),
         offset=storage_offset or 0,
     )
-
-
-for function in (as_strided_scatter, diagonal_scatter):
-    method(function)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
@@ -297,6 +297,7 @@ _repeat_op = declare(
 )
 
 
+@public(methods="repeat")
 def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """A copy with the tensor repeated that often along each dimension; extra numbers lead.
 
@@ -318,6 +319,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     return _repeat_op(self, repeats=counts)
 
 
+@public(methods="tile")
 def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     """`repeat`, with missing numbers taken as 1 in front. Source: PyTorch's `tile`.
 
@@ -461,7 +463,3 @@ def block_diag(*tensors: Tensor) -> Tensor:
         rows.append(cat([sides[0], x, sides[1]], 1))
         before += own
     return cat(rows, 0)
-
-
-method(repeat)
-method(tile)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
@@ -87,6 +87,7 @@ _triu = declare(
 )
 
 
+@public(methods="flip")
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """A copy with the elements in reverse order along `dims`: `flip(x, (0, 1))`, `flip(x, 0, 1)`.
 
@@ -100,6 +101,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     return _flip(input, dims=normalize_dims(given, input._array.ndim))
 
 
+@public(methods="fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along dimension 1. Source: PyTorch's `fliplr`.
 
@@ -113,6 +115,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip(input, 1)
 
 
+@public(methods="flipud")
 def flipud(input: Tensor) -> Tensor:
     """`flip` along dimension 0. Source: PyTorch's `flipud`.
 
@@ -126,6 +129,7 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
+@public(methods="roll")
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """A copy with the elements moved by `shifts` along `dims`, cyclically.
 
@@ -151,6 +155,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return _roll(input, shifts=steps, dims=places)
 
 
+@public(methods="rot90")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
 
@@ -243,6 +248,7 @@ def triu_indices(
     return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
 
 
+@public(methods="diag_embed")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dimension of `input` on a diagonal and zeros elsewhere.
 
@@ -287,6 +293,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 
+@public(methods="diagflat")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of `input` on a diagonal. Source: PyTorch's `diagflat`.
 
@@ -300,7 +307,3 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 def _diagonal_of(input: Tensor, offset: int) -> Tensor:
     return diagonal(input, offset)
-
-
-for function in (diag_embed, diagflat, flip, fliplr, flipud, roll, rot90):
-    method(function)

@@ -16,7 +16,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.graph import LEAF
 from ...engine.op import declare, example
-from ...engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
+from ...engine.tensor import Interpreted, Tensor, alias, cell_of, node_of
 from ...engine.views import live_views
 from ..core import batching, structure
 from ..core.arguments import public
@@ -71,6 +71,7 @@ _contiguous = declare(
 )
 
 
+@public(methods="reshape")
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same elements in row-major order, in `shape`; one size may be -1 and is inferred.
 
@@ -87,6 +88,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     return _reshape(input, shape=resolved)
 
 
+@public(methods="view")
 def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """A view with another shape, as `reshape` but never copying, or of another dtype.
 
@@ -136,16 +138,19 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
     return _view_dtype(self, dtype=dtype)
 
 
+@public(methods="view_as")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.view(other.shape)`. Source: PyTorch's `Tensor.view_as`."""
     return view(self, other._array.shape)
 
 
+@public(methods="reshape_as")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.shape)`. Source: PyTorch's `Tensor.reshape_as`."""
     return reshape(self, other._array.shape)
 
 
+@public(methods="flatten")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` made one; a view where possible.
 
@@ -194,6 +199,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return view(input, (*shape[:place], *resolved, *shape[place + 1 :]))
 
 
+@public(methods="ravel")
 def ravel(input: Tensor) -> Tensor:
     """All elements in row-major order in one dimension; a view where possible.
 
@@ -206,6 +212,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
 
 
+@public(methods="contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """`self` if its elements lie in row-major order, else a copy in which they do.
 
@@ -225,6 +232,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return formats.in_format(self, memory_format, "contiguous")
 
 
+@public(methods="clone")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; the cotangent passes through.
 
@@ -241,6 +249,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return formats.copied_in(input, memory_format, "clone")
 
 
+@public(methods="detach")
 def detach(input: Tensor) -> Tensor:
     """The same memory and version, without history: writes to either are seen by both.
 
@@ -257,6 +266,7 @@ def detach(input: Tensor) -> Tensor:
     return found
 
 
+@public(methods="detach_")
 def detach_(self: Tensor) -> Tensor:
     """Drop the tensor's history: it becomes a leaf that needs no gradient.
 
@@ -278,18 +288,3 @@ def detach_(self: Tensor) -> Tensor:
     if isinstance(self._array, Interpreted):
         self._array = self._array.detached()
     return self
-
-
-for function in (
-    clone,
-    contiguous,
-    detach,
-    detach_,
-    flatten,
-    ravel,
-    reshape,
-    reshape_as,
-    view,
-    view_as,
-):
-    method(function)

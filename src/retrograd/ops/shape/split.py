@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
 from .basic_views import basic
@@ -72,6 +72,7 @@ _unbind: Any = declare(
 )
 
 
+@public(methods="split")
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list.
 
@@ -243,6 +244,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return _unbind(input, dim=place) if shape[place] else ()
 
 
+@public(methods="hsplit")
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`.
 
@@ -255,6 +257,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _even(input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1, "hsplit")
 
 
+@public(methods="vsplit")
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`.
 
@@ -265,6 +268,7 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _even(input, indices_or_sections, 0, 2, "vsplit")
 
 
+@public(methods="dsplit")
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`.
 
@@ -289,7 +293,3 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
             f"{shape[dim]} is not divisible by the split_size {given}!"
         )
     return tensor_split(input, given, dim)
-
-
-for function in (dsplit, hsplit, split, vsplit):
-    method(function)

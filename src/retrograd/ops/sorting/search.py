@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
 from ..reduction.sum_prod import legacy
 from .sort import nonzero
@@ -46,6 +46,7 @@ def isin(
     return new_tensor(np.asarray(np.isin(*dtypes.promote(x, y), invert=invert)))
 
 
+@public(methods="nonzero_static")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` indices of `nonzero`, `(size, ndim)`, filled up with `fill_value`.
 
@@ -86,6 +87,3 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         parts.append(new_tensor(np.asarray(rest % n if n else rest)))
         rest = rest // n if n else rest
     return tuple(reversed(parts))
-
-
-method(nonzero_static)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.op import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core import return_types
 from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
@@ -223,6 +223,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return new_tensor(np.argwhere(input._array))
 
 
+@public(methods="argwhere")
 def argwhere(input: Tensor) -> Tensor:
     """`nonzero` under NumPy's name.
 
@@ -238,6 +239,7 @@ def _results(values: Any, inverse: Any, counts: Any) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
+@public(methods="unique")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -263,11 +265,9 @@ def unique(
     return _results(values, inverse if return_inverse else None, counts if return_counts else None)
 
 
+@public(methods="unique_consecutive")
 def unique_consecutive(
-    input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along `dim`) that differ from the one before; results as `unique`.
 
@@ -314,7 +314,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif classes.size and classes.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return new_tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
-
-
-for function in (argwhere, unique, unique_consecutive):
-    method(function)
