@@ -21,7 +21,7 @@ LAYERS = [
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
     ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
-    ["utils", "nn", "optim", "data", "_C", "overrides"],
+    ["utils", "nn", "optim", "data", "distributions", "_C", "overrides"],
     ["interop"],
     ["compile", "distributed", "viz"],
     ["cli", "__init__"],

@@ -55,7 +55,8 @@ from .errors import OutOfMemoryError
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
+    from . import distributions, fft, func, linalg, masked, nn, optim, overrides, signal, special
+    from . import utils
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -65,7 +66,7 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
+    *("_C", "cuda", "distributions", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
     *("random", "return_types", "signal", "special", "testing", "types", "utils"),
 )
 FROM = {
