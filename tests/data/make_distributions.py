@@ -233,7 +233,7 @@ PAIRS["ContinuousBernoulli, wide Uniform"] = (CROSS["ContinuousBernoulli"], WIDE
 # Transforms, and arguments of theirs.
 VECTOR = "t([[0.3, -1.0, 0.8], [0.0, 2.0, -0.4]])"
 TRANSFORMS = {
-    "abs": ("D.AbsTransform()", VECTOR),
+    "abs": ("D.AbsTransform()", "t([0.3, -1.0, 0.8])"),
     "affine": ("D.AffineTransform(t([1.0, 2.0, 3.0]), t([2.0, -1.0, 0.5]))", VECTOR),
     "affine of vectors": ("D.AffineTransform(1.0, -2.0, event_dim=1)", VECTOR),
     "cat": (

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from .. import ops
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
+from ..ops.later import binomial
 from . import constraints
 from .by_probs import ByProbs
 from .distribution import ExponentialFamily
@@ -114,7 +115,7 @@ class Binomial(ByProbs):
         """Counts."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return ops.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -212,8 +212,8 @@ class GeneralizedPareto(Distribution):
         return self._about_zero(lambda c: -(c * z).log1p() / c, lambda c: -z + c * z * z / 2)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        z = (value - self.loc) / self.scale
         beyond = (1 + self.concentration) * self.log_survival_function(value)
+        z = (value - self.loc) / self.scale
         inside = (z >= 0) & (1 + self.concentration * z > 0)
         return ops.where(inside, beyond - self.scale.log(), -math.inf)
 

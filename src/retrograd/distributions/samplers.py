@@ -1,19 +1,17 @@
 """Samples of the standard gamma, beta, Dirichlet and von Mises distributions, with derivatives.
 
 The derivative of a sample is that of its quantile: see NOTE [Implicit derivatives] in
-`backends/implicit.py`. It is computed in the backward pass only, and once: a derivative of it is
-refused.
+`backends/implicit.py`. It is computed in the backward pass; a derivative of it is refused.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..autograd.function import Function, once_differentiable
+from ..autograd.function import Function
 from ..backends import implicit
 from ..engine.tensor import Tensor, new_tensor
 from ..ops import default_generator
@@ -21,84 +19,95 @@ from ..ops import default_generator
 __all__ = ["dirichlet", "standard_gamma", "von_mises"]
 
 
-def _real(t: Tensor, name: str) -> Any:
-    """The array of a tensor of a real floating dtype; NotImplementedError for another."""
-    if t._array.dtype.kind not in "fV":
-        raise NotImplementedError(
-            f"{name} samples have a real floating dtype, but the parameters are {t.dtype}. "
-            "Convert them first: x.float()"
-        )
-    return t._array
+class _Slope(Function):
+    """What a kernel of `backends/implicit.py` gives; it has no derivative."""
 
-
-class _Gamma(Function):
     @staticmethod
-    def forward(concentration: Tensor) -> Tensor:
-        a = _real(concentration, "gamma")
-        drawn = default_generator.call("standard_gamma", a.astype(np.float64)).astype(a.dtype)
-        return new_tensor(
-            np.maximum(drawn, np.array(dtypes.finfo(concentration.dtype).tiny, a.dtype))
+    def forward(kernel: Any, *tensors: Tensor) -> Tensor:
+        return new_tensor(kernel(*(t._array for t in tensors)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        raise NotImplementedError(
+            "the derivative of a sample's implicit derivative is not implemented. If only the "
+            "first is wanted, leave create_graph out"
         )
+
+
+class _Sample(Function):
+    """A sample for each concentration, drawn by `draw`, which moves by the slope of `kernel`."""
+
+    draw: Any
+    kernel: Any
+
+    @classmethod
+    def forward(cls, concentration: Tensor) -> Tensor:
+        array = concentration._array
+        if array.dtype.kind not in "fV":
+            raise NotImplementedError(
+                "samples have a real floating dtype, but the concentration is "
+                f"{concentration.dtype}. Convert it first: x.float()"
+            )
+        return new_tensor(np.asarray(cls.draw(array.astype(np.float64), concentration.dtype)))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.save_for_backward(*inputs, output)
 
+    @classmethod
+    def backward(cls, ctx: Any, g: Tensor) -> Tensor:
+        return g * _Slope.apply(cls.kernel, *ctx.saved_tensors)
+
+
+class _Gamma(_Sample):
+    kernel = staticmethod(implicit.gamma_slope)
+
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        concentration, value = ctx.saved_tensors
-        return g * new_tensor(implicit.gamma_slope(concentration._array, value._array))
+    def draw(a: Any, dtype: Any) -> Any:
+        return _rounded(default_generator.call("standard_gamma", a), dtype)
 
 
-class _Dirichlet(Function):
+class _VonMises(_Sample):
+    """Angles about 0, by the method of D. J. Best and N. I. Fisher, 1979, which NumPy has."""
+
+    kernel = staticmethod(implicit.von_mises_slope)
+
+    @staticmethod
+    def draw(k: Any, dtype: Any) -> Any:
+        return default_generator.call("vonmises", 0.0, k).astype(dtype.numpy)
+
+
+class _Dirichlet(_Sample):
     """x_j has a beta distribution, and what the others share of 1 - x_j does not depend on it."""
 
     @staticmethod
-    def forward(concentration: Tensor) -> Tensor:
-        a = _real(concentration, "Dirichlet")
-        wide = a.astype(np.float64)
+    def draw(a: Any, dtype: Any) -> Any:
         # log gamma(a) = log gamma(a + 1) + log(u) / a: small concentrations would underflow
-        u = default_generator.uniform(wide.shape, wide.dtype)
-        logs = np.log1p(-u) / wide
-        logs += np.log(default_generator.call("standard_gamma", wide + 1))
+        logs = np.log1p(-default_generator.uniform(a.shape, a.dtype)) / a
+        logs += np.log(default_generator.call("standard_gamma", a + 1))
         shares = np.exp(logs - logs.max(-1, keepdims=True))
-        shares /= shares.sum(-1, keepdims=True)
-        limits = dtypes.finfo(concentration.dtype)
-        return new_tensor(np.maximum(shares.astype(a.dtype), np.array(limits.tiny, a.dtype)))
+        shares = _rounded(shares / shares.sum(-1, keepdims=True), dtype)
+        return np.minimum(shares, 1 - np.array(dtypes.finfo(dtype).eps / 2, shares.dtype))
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.save_for_backward(*inputs, output)
+    def kernel(a: Any, x: Any) -> Any:
+        """How x_j moves with its concentration, over 1 - x_j."""
+        a = a.astype(np.float64)
+        return implicit.beta_slope(a, a.sum(-1, keepdims=True) - a, x) / (1 - x)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        concentration, value = ctx.saved_tensors
-        a, x = concentration._array.astype(np.float64), value._array
-        slope = implicit.beta_slope(a, a.sum(-1, keepdims=True) - a, x)
-        share = new_tensor(slope / np.maximum(1 - x, np.finfo(x.dtype).epsneg))
-        return share * (g - (g * value).sum(-1, keepdim=True))
+    @classmethod
+    def backward(cls, ctx: Any, g: Tensor) -> Tensor:
+        share = _Slope.apply(cls.kernel, *ctx.saved_tensors)
+        return share * (g - (g * ctx.saved_tensors[1]).sum(-1, keepdim=True))
 
 
-class _VonMises(Function):
-    """Angles about 0, as numpy's generator draws them: D. J. Best and N. I. Fisher, 1979."""
-
-    @staticmethod
-    def forward(concentration: Tensor) -> Tensor:
-        k = _real(concentration, "von Mises")
-        drawn = default_generator.call("vonmises", 0.0, k.astype(np.float64))
-        return new_tensor(np.clip(drawn, -math.pi, math.pi).astype(k.dtype))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.save_for_backward(*inputs, output)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        concentration, value = ctx.saved_tensors
-        return g * new_tensor(implicit.von_mises_slope(concentration._array, value._array))
+def _rounded(values: Any, dtype: Any) -> Any:
+    """Positive values in another dtype, in which they are no less than its smallest number."""
+    return np.maximum(values, dtypes.finfo(dtype).tiny).astype(dtype.numpy)
 
 
 def standard_gamma(concentration: Tensor) -> Tensor:
