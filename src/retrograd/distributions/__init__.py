@@ -7,7 +7,7 @@ parameters and samples lie, `kl_divergence` compares two.
 
 import sys
 
-from . import constraints, transforms, utils
+from . import constraints, kl_cross, transforms, utils
 from .beta_family import Beta, ContinuousBernoulli, Dirichlet, Kumaraswamy
 from .categorical import (
     Categorical,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .. import ops
+from .. import dtypes, ops
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
 from ..ops.later import binomial
@@ -219,10 +219,11 @@ class Geometric(ByProbs):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """The integer parts of exponential numbers."""
-        shape = self._extended_shape(sample_shape)
+        dtype = self.probs.dtype
         with no_grad():
-            drawn = ops.empty(shape, dtype=self.probs.dtype).exponential_()
-            return (drawn / -(-self.probs).log1p()).floor()
+            u = ops.rand(self._extended_shape(sample_shape), dtype=dtype)
+            u = u.clamp(min=dtypes.finfo(dtype).tiny)
+            return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -21,7 +21,7 @@ from ..autograd.grad import grad
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..engine.tensor import Size, Tensor
 from . import constraints
-from .utils import broadcast_all, lazy_property, sum_rightmost
+from .utils import _sum_rightmost, broadcast_all, lazy_property
 
 __all__ = ["Distribution", "ExponentialFamily"]
 
@@ -295,7 +295,7 @@ class ExponentialFamily(Distribution):
     def _inner(self, a: Tensor, b: Tensor) -> Tensor:
         """The inner products of two natural parameters, one for each distribution of the batch."""
         product = a * b
-        return sum_rightmost(product, product.dim() - len(self._batch_shape))
+        return _sum_rightmost(product, product.dim() - len(self._batch_shape))
 
     def entropy(self) -> Tensor:
         """F(θ) - <θ, dF/dθ>, less the mean of k."""

@@ -8,7 +8,7 @@ from .. import ops
 from ..engine.tensor import Tensor
 from . import constraints
 from .transform import Transform
-from .utils import sum_rightmost
+from .utils import _sum_rightmost
 
 __all__ = ["CatTransform", "StackTransform"]
 
@@ -85,7 +85,7 @@ class CatTransform(_JointTransform):
         """The parts', side by side along `dim`, or summed where that is within an event."""
         dims = self.event_dim
         terms = [
-            sum_rightmost(term, dims - t.event_dim)
+            _sum_rightmost(term, dims - t.event_dim)
             for t, term in zip(self.transforms, self._jacobians(x, y), strict=True)
         ]
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + dims

@@ -15,7 +15,7 @@ from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Chi2
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import AbsTransform, AffineTransform, ExpTransform
-from .utils import broadcast_all, euler_constant
+from .utils import _standard_normal, broadcast_all, euler_constant
 
 __all__ = ["Cauchy", "Gumbel", "HalfCauchy", "HalfNormal", "Laplace", "Normal", "StudentT",
            "Uniform"]  # fmt: skip
@@ -56,7 +56,7 @@ class Normal(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale * z."""
         shape = self._extended_shape(sample_shape)
-        return self.loc + self.scale * ops.randn(shape, dtype=self.loc.dtype)
+        return self.loc + self.scale * _standard_normal(shape, self.loc.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -201,7 +201,7 @@ class StudentT(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """A normal sample over the root of a chi-squared one over `df`."""
-        z = ops.randn(self._extended_shape(sample_shape), dtype=self.df.dtype)
+        z = _standard_normal(self._extended_shape(sample_shape), self.df.dtype)
         squares = Chi2(self.df, validate_args=False).rsample(sample_shape)
         return self.loc + self.scale * z * (squares / self.df).rsqrt()
 

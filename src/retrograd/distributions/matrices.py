@@ -14,6 +14,7 @@ from .beta_family import Beta
 from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Chi2
 from .multivariate import ByScale, half_log_det, squares
+from .utils import _standard_normal
 
 __all__ = ["LKJCholesky", "Wishart"]
 
@@ -45,8 +46,9 @@ class Wishart(ByScale, ExponentialFamily):
         validate_args: bool | None = None,
     ) -> None:
         shape = df.shape if isinstance(df, Tensor) else ()
-        batch = self._by_matrix(shape, covariance_matrix, precision_matrix, scale_tril)
-        matrix = next(v for v in vars(self).values() if isinstance(v, Tensor))
+        batch, name, matrix = self._by_matrix(
+            shape, covariance_matrix, precision_matrix, scale_tril
+        )
         self.df = ops.as_tensor(df, dtype=matrix.dtype).expand(batch)
         event = matrix.shape[-2:]
         if not (self.df > event[-1] - 1).all():
@@ -54,6 +56,7 @@ class Wishart(ByScale, ExponentialFamily):
                 f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}."
             )
         super().__init__(batch, event, validate_args=validate_args)
+        self._factorize(name, matrix)
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
@@ -84,7 +87,7 @@ class Wishart(ByScale, ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """By the decomposition of M. S. Bartlett, 1933: L A A^T L^T."""
-        normal = ops.randn(self._extended_shape(sample_shape), dtype=self.df.dtype).tril(-1)
+        normal = _standard_normal(self._extended_shape(sample_shape), self.df.dtype).tril(-1)
         df = self.df.unsqueeze(-1) - ops.arange(self._n, dtype=self.df.dtype)
         roots = Chi2(df, validate_args=False).rsample(sample_shape).sqrt()
         factor = self.scale_tril @ (normal + roots.diag_embed())
@@ -149,7 +152,7 @@ class LKJCholesky(Distribution):
             row = ops.arange(1, self.dim, dtype=c.dtype)
             off = Beta(row / 2, c + (self.dim - 1 - row) / 2, validate_args=False)
             off = off.sample(sample_shape).unsqueeze(-1)
-            normal = ops.randn(shape, dtype=c.dtype)[..., 1:, :].tril()
+            normal = _standard_normal(shape, c.dtype)[..., 1:, :].tril()
             rows = off.sqrt() * normal / (normal * normal).sum(-1, keepdim=True).sqrt()
             made = ops.zeros(shape, dtype=c.dtype)
             made[..., 1:, :] = rows

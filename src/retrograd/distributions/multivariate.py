@@ -9,7 +9,7 @@ from .. import linalg, ops
 from ..engine.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import lazy_property
+from .utils import _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
@@ -30,6 +30,15 @@ def cholesky_of_inverse(precision: Tensor) -> Tensor:
 def half_log_det(factor: Tensor) -> Tensor:
     """Half the logarithm of det L L^T for lower triangular L."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def solve_lower(factor: Tensor, x: Tensor) -> Tensor:
+    """L^-1 X for lower triangular L; the matrices of a batch X side by side where L is one."""
+    if factor.dim() > 2 or x.dim() == 2:
+        return linalg.solve_triangular(factor, x, upper=False)
+    rows = x.movedim(-2, 0)
+    solved = linalg.solve_triangular(factor, rows.flatten(1), upper=False)
+    return solved.reshape(rows.shape).movedim(0, -2)
 
 
 def squares(matrix: Tensor) -> Tensor:
@@ -54,7 +63,8 @@ class _Normal(Distribution):
         return -0.5 * (self.event_shape[0] * LOG_2PI + length) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        return 0.5 * self.event_shape[0] * (1 + LOG_2PI) + self._half_log_det()
+        value = 0.5 * self.event_shape[0] * (1 + LOG_2PI) + self._half_log_det()
+        return value.expand(self.batch_shape)
 
 
 class ByScale(Distribution):
@@ -64,7 +74,7 @@ class ByScale(Distribution):
     """
 
     def _by_matrix(self, batch: Any, covariance: Any, precision: Any, scale_tril: Any) -> Any:
-        """Take the one matrix that is given, of batch shape `batch` broadcast with its own."""
+        """Take the one matrix that is given; return the whole batch shape, its name, and it."""
         given = {
             "covariance_matrix": covariance,
             "precision_matrix": precision,
@@ -83,14 +93,20 @@ class ByScale(Distribution):
             )
         batch = ops.broadcast_shapes(batch, matrix.shape[:-2])
         setattr(self, name, matrix.expand((*batch, *matrix.shape[-2:])))
-        return batch
+        return batch, name, matrix
+
+    def _factorize(self, name: str, matrix: Tensor) -> None:
+        """Keep the Cholesky factor, of the batch shape that the given matrix had."""
+        if name == "covariance_matrix":
+            matrix = linalg.cholesky(matrix)
+        elif name == "precision_matrix":
+            matrix = cholesky_of_inverse(matrix)
+        self._unbroadcasted_scale_tril = matrix
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance matrix."""
-        if "covariance_matrix" in vars(self):
-            return linalg.cholesky(self.covariance_matrix)
-        return cholesky_of_inverse(self.precision_matrix)
+        return self._unbroadcasted_scale_tril.expand((*self.batch_shape, -1, -1))
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
@@ -133,27 +149,30 @@ class MultivariateNormal(ByScale, _Normal):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        batch = self._by_matrix(loc.shape[:-1], covariance_matrix, precision_matrix, scale_tril)
+        batch, *given = self._by_matrix(
+            loc.shape[:-1], covariance_matrix, precision_matrix, scale_tril
+        )
         self.loc = loc.expand((*batch, loc.shape[-1]))
         super().__init__(batch, loc.shape[-1:], validate_args=validate_args)
+        self._factorize(*given)
 
     @property
     def variance(self) -> Tensor:
         """The diagonal of the covariance matrix."""
-        return (self.scale_tril**2).sum(-1)
+        return (self._factor**2).sum(-1).expand(self.batch_shape + self.event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale_tril z."""
-        z = ops.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        return self.loc + (self.scale_tril @ z.unsqueeze(-1)).squeeze(-1)
+        z = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
 
-    _factor = property(lambda self: self.scale_tril)
+    _factor = property(lambda self: self._unbroadcasted_scale_tril)
 
     def _half_log_det(self) -> Tensor:
-        return half_log_det(self.scale_tril)
+        return half_log_det(self._unbroadcasted_scale_tril)
 
     def _squared_length(self, x: Tensor) -> Tensor:
-        return squares(linalg.solve_triangular(self.scale_tril, x, upper=False))
+        return squares(solve_lower(self._unbroadcasted_scale_tril, x))
 
 
 class LowRankMultivariateNormal(_Normal):
@@ -243,8 +262,8 @@ class LowRankMultivariateNormal(_Normal):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + W z + D^(1/2) z'."""
         shape, dtype = self._extended_shape(sample_shape), self.loc.dtype
-        low = ops.randn((*shape[:-1], self.cov_factor.shape[-1], 1), dtype=dtype)
-        own = self.cov_diag.sqrt() * ops.randn(shape, dtype=dtype)
+        low = _standard_normal((*shape[:-1], self.cov_factor.shape[-1], 1), dtype)
+        own = self.cov_diag.sqrt() * _standard_normal(shape, dtype)
         return self.loc + (self.cov_factor @ low).squeeze(-1) + own
 
     @property
@@ -257,6 +276,4 @@ class LowRankMultivariateNormal(_Normal):
     def _squared_length(self, x: Tensor) -> Tensor:
         white = x / self.cov_diag.sqrt().unsqueeze(-1)
         inner = self._whitened.mT @ white
-        return squares(white) - squares(
-            linalg.solve_triangular(self._capacitance_tril, inner, upper=False)
-        )
+        return squares(white) - squares(solve_lower(self._capacitance_tril, inner))

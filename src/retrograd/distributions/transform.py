@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine.tensor import Size, Tensor
 from . import constraints
-from .utils import sum_rightmost
+from .utils import _sum_rightmost
 
 __all__ = [
     "ComposeTransform",
@@ -261,7 +261,7 @@ class ComposeTransform(Transform):
         dims, terms = self.domain.event_dim, []
         for part, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
             term = part.log_abs_det_jacobian(before, after)
-            terms.append(sum_rightmost(term, dims - part.domain.event_dim))
+            terms.append(_sum_rightmost(term, dims - part.domain.event_dim))
             dims += part.codomain.event_dim - part.domain.event_dim
         return sum(terms[1:], terms[0])
 
@@ -341,7 +341,7 @@ class IndependentTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The base's, summed over the reinterpreted dimensions."""
         jacobian = self.base_transform.log_abs_det_jacobian(x, y)
-        return sum_rightmost(jacobian, self.reinterpreted_batch_ndims)
+        return _sum_rightmost(jacobian, self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Any) -> Any:
         return self.base_transform.forward_shape(shape)

@@ -9,7 +9,7 @@ from ..engine.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .transforms import ComposeTransform, Transform
-from .utils import sum_rightmost
+from .utils import _sum_rightmost
 
 __all__ = ["Independent", "TransformedDistribution"]
 
@@ -90,11 +90,11 @@ class Independent(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The base's, summed over the reinterpreted dimensions."""
-        return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
         """The base's, summed over the reinterpreted dimensions."""
-        return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """The base's, unless dimensions were reinterpreted: then NotImplementedError."""
@@ -194,10 +194,10 @@ class TransformedDistribution(Distribution):
             x = transform.inv(value)
             event += transform.domain.event_dim - transform.codomain.event_dim
             jacobian = transform.log_abs_det_jacobian(x, value)
-            result = result - sum_rightmost(jacobian, event - transform.domain.event_dim)
+            result = result - _sum_rightmost(jacobian, event - transform.domain.event_dim)
             value = x
         density = self.base_dist.log_prob(value)
-        return result + sum_rightmost(density, event - len(self.base_dist.event_shape))
+        return result + _sum_rightmost(density, event - len(self.base_dist.event_shape))
 
     def _monotone(self, share: Tensor) -> Tensor:
         """A share of samples below, or its complement if the transforms decrease."""

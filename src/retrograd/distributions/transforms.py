@@ -19,7 +19,7 @@ from .transform import (
     Transform,
     identity_transform,
 )
-from .utils import softplus, sum_rightmost
+from .utils import _sum_rightmost, softplus
 from .vector_transforms import (
     CorrCholeskyTransform,
     LowerCholeskyTransform,
@@ -260,7 +260,7 @@ class AffineTransform(Transform):
         """log |scale|, summed over the dimensions of an event."""
         logarithm = ops.as_tensor(self.scale, dtype=x.dtype).abs().log()
         shape = ops.broadcast_shapes(x.shape, logarithm.shape)
-        return sum_rightmost(logarithm.expand(shape), self._event_dim)
+        return _sum_rightmost(logarithm.expand(shape), self._event_dim)
 
     def forward_shape(self, shape: Any) -> Size:
         """The shape, broadcast with those of the parameters."""

@@ -1,4 +1,7 @@
-"""What distributions share: broadcasting, cached properties, probabilities and logits."""
+"""What distributions share: broadcasting, cached properties, probabilities and logits.
+
+`_standard_normal` and `_sum_rightmost` have PyTorch's names because libraries import them.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +55,14 @@ def is_tensor_like(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
-def sum_rightmost(value: Tensor, dims: int) -> Tensor:
+def _sum_rightmost(value: Tensor, dims: int) -> Tensor:
     """The sum over the last `dims` dimensions."""
     return value if dims == 0 else value.flatten(-dims).sum(-1)
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any = None) -> Tensor:
+    """Numbers from the normal distribution of mean 0 and variance 1."""
+    return ops.randn(shape, dtype=dtype, device=device)
 
 
 def softplus(x: Tensor) -> Tensor:
