@@ -70,6 +70,8 @@ LATER = (
     *("random", "return_types", "signal", "special", "testing", "types", "utils"),
 )
 FROM = {
+    "_sample_dirichlet": "distributions.samplers",
+    "_standard_gamma": "distributions.samplers",
     "load": "serialization",
     "save": "serialization",
     "to_dlpack": "utils.dlpack",

@@ -15,7 +15,7 @@ from .by_probs import ByProbs
 from .counts import ODDS
 from .distribution import ExponentialFamily
 from .location_scale import Uniform
-from .samplers import dirichlet
+from .samplers import _sample_dirichlet
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
 from .utils import broadcast_all, clamp_probs, euler_constant
@@ -71,7 +71,7 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Shares of gamma samples."""
-        return dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)

@@ -12,7 +12,7 @@ from ..ops.later import binomial
 from . import constraints
 from .by_probs import ByProbs
 from .distribution import ExponentialFamily
-from .samplers import standard_gamma
+from .samplers import _standard_gamma
 from .utils import broadcast_all, softplus
 
 __all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
@@ -178,7 +178,7 @@ class NegativeBinomial(ByProbs):
         """Poisson counts of gamma rates."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            rate = standard_gamma(self.total_count.expand(shape)) * self.logits.exp()
+            rate = _standard_gamma(self.total_count.expand(shape)) * self.logits.exp()
             return ops.poisson(rate)
 
     def log_prob(self, value: Tensor) -> Tensor:

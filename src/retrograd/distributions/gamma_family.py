@@ -12,7 +12,7 @@ from .. import dtypes, ops, special
 from ..engine.tensor import Tensor
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
-from .samplers import standard_gamma
+from .samplers import _standard_gamma
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import PowerTransform
 
@@ -102,7 +102,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """A standard gamma sample over `rate`."""
         shape = self._extended_shape(sample_shape)
-        value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         return value.clamp(min=dtypes.finfo(value.dtype).tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:

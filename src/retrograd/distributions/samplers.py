@@ -1,7 +1,8 @@
 """Samples of the standard gamma, beta, Dirichlet and von Mises distributions, with derivatives.
 
 The derivative of a sample is that of its quantile: see NOTE [Implicit derivatives] in
-`backends/implicit.py`. It is computed in the backward pass; a derivative of it is refused.
+`backends/implicit.py`. It is computed in the backward pass; a derivative of it is refused. The
+names with an underscore are PyTorch's, which libraries call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..backends import implicit
 from ..engine.tensor import Tensor, new_tensor
 from ..ops import default_generator
 
-__all__ = ["dirichlet", "standard_gamma", "von_mises"]
+__all__ = ["sample_von_mises"]
 
 
 class _Slope(Function):
@@ -45,30 +46,31 @@ class _Sample(Function):
     kernel: Any
 
     @classmethod
-    def forward(cls, concentration: Tensor) -> Tensor:
+    def forward(cls, concentration: Tensor, generator: Any) -> Tensor:
         array = concentration._array
         if array.dtype.kind not in "fV":
             raise NotImplementedError(
                 "samples have a real floating dtype, but the concentration is "
                 f"{concentration.dtype}. Convert it first: x.float()"
             )
-        return new_tensor(np.asarray(cls.draw(array.astype(np.float64), concentration.dtype)))
+        drawn = cls.draw(generator, array.astype(np.float64), concentration.dtype)
+        return new_tensor(np.asarray(drawn))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_backward(inputs[0], output)
 
     @classmethod
-    def backward(cls, ctx: Any, g: Tensor) -> Tensor:
-        return g * _Slope.apply(cls.kernel, *ctx.saved_tensors)
+    def backward(cls, ctx: Any, g: Tensor) -> Any:
+        return g * _Slope.apply(cls.kernel, *ctx.saved_tensors), None
 
 
 class _Gamma(_Sample):
     kernel = staticmethod(implicit.gamma_slope)
 
     @staticmethod
-    def draw(a: Any, dtype: Any) -> Any:
-        return _rounded(default_generator.call("standard_gamma", a), dtype)
+    def draw(generator: Any, a: Any, dtype: Any) -> Any:
+        return _rounded(generator.call("standard_gamma", a), dtype)
 
 
 class _VonMises(_Sample):
@@ -77,18 +79,18 @@ class _VonMises(_Sample):
     kernel = staticmethod(implicit.von_mises_slope)
 
     @staticmethod
-    def draw(k: Any, dtype: Any) -> Any:
-        return default_generator.call("vonmises", 0.0, k).astype(dtype.numpy)
+    def draw(generator: Any, k: Any, dtype: Any) -> Any:
+        return generator.call("vonmises", 0.0, k).astype(dtype.numpy)
 
 
 class _Dirichlet(_Sample):
     """x_j has a beta distribution, and what the others share of 1 - x_j does not depend on it."""
 
     @staticmethod
-    def draw(a: Any, dtype: Any) -> Any:
+    def draw(generator: Any, a: Any, dtype: Any) -> Any:
         # log gamma(a) = log gamma(a + 1) + log(u) / a: small concentrations would underflow
-        logs = np.log1p(-default_generator.uniform(a.shape, a.dtype)) / a
-        logs += np.log(default_generator.call("standard_gamma", a + 1))
+        logs = np.log1p(-generator.uniform(a.shape, a.dtype)) / a
+        logs += np.log(generator.call("standard_gamma", a + 1))
         shares = np.exp(logs - logs.max(-1, keepdims=True))
         shares = _rounded(shares / shares.sum(-1, keepdims=True), dtype)
         return np.minimum(shares, 1 - np.array(dtypes.finfo(dtype).eps / 2, shares.dtype))
@@ -100,9 +102,9 @@ class _Dirichlet(_Sample):
         return implicit.beta_slope(a, a.sum(-1, keepdims=True) - a, x) / (1 - x)
 
     @classmethod
-    def backward(cls, ctx: Any, g: Tensor) -> Tensor:
+    def backward(cls, ctx: Any, g: Tensor) -> Any:
         share = _Slope.apply(cls.kernel, *ctx.saved_tensors)
-        return share * (g - (g * ctx.saved_tensors[1]).sum(-1, keepdim=True))
+        return share * (g - (g * ctx.saved_tensors[1]).sum(-1, keepdim=True)), None
 
 
 def _rounded(values: Any, dtype: Any) -> Any:
@@ -110,16 +112,16 @@ def _rounded(values: Any, dtype: Any) -> Any:
     return np.maximum(values, dtypes.finfo(dtype).tiny).astype(dtype.numpy)
 
 
-def standard_gamma(concentration: Tensor) -> Tensor:
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Gamma samples of rate 1, one for each concentration; at least the smallest normal number."""
-    return _Gamma.apply(concentration)
+    return _Gamma.apply(input, generator or default_generator)
 
 
-def dirichlet(concentration: Tensor) -> Tensor:
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Dirichlet samples, one for each vector of concentrations along the last dimension."""
-    return _Dirichlet.apply(concentration)
+    return _Dirichlet.apply(input, generator or default_generator)
 
 
-def von_mises(concentration: Tensor) -> Tensor:
+def sample_von_mises(concentration: Tensor) -> Tensor:
     """Angles from -pi to pi about 0, one for each concentration."""
-    return _VonMises.apply(concentration)
+    return _VonMises.apply(concentration, default_generator)

@@ -17,6 +17,7 @@ from .transform import (
     IndependentTransform,
     PlainTransform,
     Transform,
+    _InverseTransform,  # noqa: F401 - libraries dispatch on it
     identity_transform,
 )
 from .utils import _sum_rightmost, softplus

@@ -9,7 +9,7 @@ from .. import special
 from ..engine.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .samplers import von_mises
+from .samplers import sample_von_mises
 
 __all__ = ["VonMises"]
 
@@ -43,7 +43,7 @@ class VonMises(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """`loc` plus a sample about 0, as an angle from -pi to pi."""
         shape = self._extended_shape(sample_shape)
-        angle = self.loc + von_mises(self.concentration.expand(shape))
+        angle = self.loc + sample_von_mises(self.concentration.expand(shape))
         return (angle + math.pi) % (2 * math.pi) - math.pi
 
     def log_prob(self, value: Tensor) -> Tensor:
