@@ -137,6 +137,50 @@ def test_a_subclass_with_an_init_must_expand_itself():
     assert new.sample().shape == (2, 1)
 
 
+class Steps(D.Categorical):
+    """A categorical distribution with other parameters than its base."""
+
+    arg_constraints = {"slope": D.constraints.real}  # noqa: RUF012
+
+    def __init__(self, slope, validate_args=None):
+        self.slope = slope
+        super().__init__(logits=slope[..., None] * rg.arange(3.0), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Steps, _instance)
+        new.slope = self.slope.expand(batch_shape)
+        return super().expand(batch_shape, new)
+
+
+def test_a_subclass_with_other_parameters_expands_those_of_its_base_too():
+    steps = Steps(t([0.0, 1.0]))
+    new = steps.expand((5, 2))
+    assert new.slope.shape == (5, 2)
+    assert new.logits.shape == (5, 2, 3)
+    assert rg.equal(new.log_prob(rg.tensor(2))[3], steps.log_prob(rg.tensor(2)))
+
+
+def test_distributions_and_transforms_can_be_modules():
+    class Scale(D.Transform, rg.nn.Module):
+        domain = codomain = D.constraints.real
+        __hash__ = rg.nn.Module.__hash__
+
+        def __init__(self):
+            super().__init__(cache_size=1)
+            self.scale = rg.nn.Parameter(t(2.0))
+
+        def _call(self, x):
+            return self.scale * x
+
+    assert len(list(Scale().parameters())) == 1
+    assert Scale()(t(3.0)) == 6
+
+    class Learned(D.Normal, rg.nn.Module):
+        pass
+
+    assert Learned(0.0, 1.0).log_prob(t(0.0)) < 0
+
+
 def test_a_distribution_of_a_users_own_as_for_pytorch():
     class Triangle(D.Distribution):
         arg_constraints = {"width": D.constraints.positive}  # noqa: RUF012

@@ -124,8 +124,6 @@ def test_what_cannot_be_compared_raises(pair, error, text):
         D.kl_divergence(*pair())
 
 
-def test_only_distributions_can_be_registered():
-    with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass but got"):
-        D.register_kl(int, D.Normal)
+def test_only_classes_can_be_registered():
     with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass but got"):
         D.register_kl(D.Normal, 3)

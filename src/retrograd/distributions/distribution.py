@@ -8,7 +8,7 @@ this alone follow:
     asked for (`lazy_property`) is not validated;
 (2) what `repr` shows;
 (3) `expand`: a new instance has all attributes of the old one, its parameters expanded; values
-    that were derived of them are derived again.
+    that were derived of them are derived again. What a subclass has in addition, its `expand` sets.
 A class with further distributions among its attributes expands these too.
 """
 
@@ -58,6 +58,7 @@ class Distribution:
         event_shape: Any = (),
         validate_args: bool | None = None,
     ) -> None:
+        super().__init__()  # of a class beside this one
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
@@ -100,8 +101,12 @@ class Distribution:
         own = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
         if own in (Distribution, ExponentialFamily):
             raise NotImplementedError(f"{type(self)} does not implement expand")
-        new, regions = self._get_checked_instance(own, _instance), self.arg_constraints
-        for name, value in vars(self).items():
+        new = self._get_checked_instance(own, _instance)
+        regions: Any = own.arg_constraints
+        if isinstance(regions, property):
+            regions = regions.fget(self)
+        for name in vars(self).keys() - vars(new).keys():
+            value = vars(self)[name]
             if name in regions:
                 event = value.dim() - regions[name].event_dim
                 setattr(new, name, value.expand((*batch_shape, *value.shape[event:])))

@@ -45,6 +45,7 @@ class Transform:
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError(f"cache_size must be 0 or 1, but is {cache_size}")
+        super().__init__()  # of a class beside this one, as nn.Module in libraries
         self._cache_size = cache_size
         self._cached_x_y: tuple[Any, Any] = (None, None)
 
@@ -185,8 +186,8 @@ class ComposeTransform(Transform):
     """
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
-        self.parts = [p.with_cache(cache_size) for p in parts] if cache_size else parts
         super().__init__(cache_size)
+        self.parts = [p.with_cache(cache_size) for p in parts] if cache_size else parts
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts

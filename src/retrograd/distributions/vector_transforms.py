@@ -190,13 +190,13 @@ class ReshapeTransform(Transform):
     bijective = True
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError(
                 "in_shape, out_shape have different numbers of elements: "
                 f"{tuple(in_shape)} and {tuple(out_shape)}"
             )
-        super().__init__(cache_size)
 
     @constraints.dependent_property
     def domain(self) -> Any:
