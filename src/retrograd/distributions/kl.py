@@ -35,8 +35,8 @@ _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 def register_kl(type_p: type, type_q: type) -> Any:
     """Decorate the function that `kl_divergence(p, q)` calls for these classes and subclasses.
 
-    The most specific classes win, those of p first. Libraries have distributions of their own base,
-    so any class is taken; TypeError for what is none. Source: PyTorch's `distributions.register_kl`.
+    The most specific classes win, those of p first. Any class is taken, since libraries have bases
+    of their own; TypeError for what is none. Source: PyTorch's `distributions.register_kl`.
 
     >>> import retrograd as rg
     >>> D = rg.distributions
