@@ -22,6 +22,7 @@ def test_importing_loads_no_optional_library_and_no_later_family():
     loaded = set(run(code).split())
     assert not loaded & {"scipy", "ml_dtypes", "torch", "sklearn", "matplotlib"}
     assert not loaded & {"retrograd.nn", "retrograd.func", "retrograd.ops.later"}
+    assert "retrograd.distributions" not in loaded
     assert not loaded & {f"retrograd.ops.{family}" for family in stubs.METHODS}
 
 
@@ -30,7 +31,9 @@ def test_importing_leaves_the_garbage_collector_as_it_was():
     assert run("import gc; gc.disable(); import retrograd; print(gc.isenabled())") == "False"
 
 
-@pytest.mark.parametrize("name", ["conv2d", "einsum", "det", "i0", "hann_window", "nn", "linalg"])
+@pytest.mark.parametrize(
+    "name", ["conv2d", "einsum", "det", "i0", "hann_window", "nn", "linalg", "distributions"]
+)
 def test_a_name_that_loads_later_is_there(name):
     assert run(f"import retrograd as rg; print(rg.{name} is rg.{name})") == "True"
     assert run(f"from retrograd import {name}; print({name}.__name__.split('.')[-1])") == name

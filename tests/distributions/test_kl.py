@@ -6,7 +6,7 @@ import pytest
 
 import retrograd as rg
 
-from .test_samples import N, assert_mean, t
+from .support import N, assert_mean, t
 
 D = rg.distributions
 

@@ -11,36 +11,9 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import gradcheck
 
+from .support import only, parameters, rebuild
+
 D = rg.distributions
-
-
-def only(choice):
-    """Collect a test for the distributions that a choice takes; see conftest."""
-
-    def mark(test):
-        test.only = choice
-        return test
-
-    return mark
-
-
-def parameters(d):
-    """By name, the parameters that a distribution was given."""
-    inner = getattr(d, "base_dist", d)
-    inner = inner.base_dist if isinstance(inner, D.Independent) else inner
-    derived = {"probs" if getattr(inner, "_is_logits", None) else "logits"}
-    derived |= {"covariance_matrix", "precision_matrix", "scale_tril"} - vars(d).keys()
-    return {name: getattr(d, name) for name in d.arg_constraints if name not in derived}
-
-
-def rebuild(d, given, validate_args=False):
-    """A distribution of the same class with other parameters, and the same settings."""
-    settings = {
-        name: getattr(d, name)
-        for name in ("total_count", "dim", "temperature")
-        if hasattr(d, name) and name not in given
-    }
-    return type(d)(**settings, **given, validate_args=validate_args)
 
 
 @pytest.mark.parametrize("sample_shape", [(), (2,), (3, 0), (2, 3)])

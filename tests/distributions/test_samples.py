@@ -5,33 +5,17 @@ Sample means lie within five standard errors, as they do but once in two million
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import scipy.stats
 
 import retrograd as rg
 
-from .test_laws import only, parameters, rebuild
+from .support import N, assert_mean, only, parameters, rebuild, t
 
 D = rg.distributions
-N = 20_000
-
-
 # The fourth moment is infinite, or nearly so.
 HEAVY = (D.FisherSnedecor, D.GeneralizedPareto, D.InverseGamma, D.Pareto, D.StudentT)
-
-
-def t(values):
-    return rg.tensor(values, dtype=rg.float64)
-
-
-def assert_mean(samples, expected, bound=5.0):
-    """The mean of independent samples, along the first dimension, is as expected."""
-    error = samples.std(0) / math.sqrt(len(samples))
-    away = (samples.mean(0) - expected).abs()
-    assert (away <= bound * error + 1e-9).all(), (away / error).tolist()
 
 
 @only(lambda d, known: known["mean"] and known["variance"])
@@ -154,6 +138,19 @@ def test_small_concentrations_give_samples_and_finite_derivatives():
     g = D.Gamma(rg.full((50,), 1e-3), 1.0).sample()
     assert (g > 0).all()
     assert D.Gamma(1e-3, 1.0).log_prob(g).isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["Gamma", "Dirichlet", "VonMises"])
+def test_forward_mode_is_the_transpose_of_the_backward_pass(name):
+    kind = getattr(D.samplers, f"_{name}")
+    a, along, weights = t([0.5, 2.0, 9.0]), t([1.0, -2.0, 0.5]), t([0.3, 1.0, -0.7])
+
+    def sample(a):
+        return kind.apply(a, rg.Generator().manual_seed(3))
+
+    _, moved = rg.func.jvp(sample, (a,), (along,))
+    _, back = rg.func.vjp(sample, a)
+    assert rg.allclose((weights * moved).sum(), (back(weights)[0] * along).sum())
 
 
 def test_a_derivative_of_an_implicit_derivative_is_refused():

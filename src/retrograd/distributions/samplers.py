@@ -59,10 +59,15 @@ class _Sample(Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.save_for_backward(inputs[0], output)
+        ctx.save_for_forward(inputs[0], output)
 
     @classmethod
     def backward(cls, ctx: Any, g: Tensor) -> Any:
         return g * _Slope.apply(cls.kernel, *ctx.saved_tensors), None
+
+    @classmethod
+    def jvp(cls, ctx: Any, tangent: Tensor, generator: None) -> Tensor:
+        return tangent * _Slope.apply(cls.kernel, *ctx.saved_tensors)
 
 
 class _Gamma(_Sample):
@@ -105,6 +110,11 @@ class _Dirichlet(_Sample):
     def backward(cls, ctx: Any, g: Tensor) -> Any:
         share = _Slope.apply(cls.kernel, *ctx.saved_tensors)
         return share * (g - (g * ctx.saved_tensors[1]).sum(-1, keepdim=True)), None
+
+    @classmethod
+    def jvp(cls, ctx: Any, tangent: Tensor, generator: None) -> Tensor:
+        moved = tangent * _Slope.apply(cls.kernel, *ctx.saved_tensors)
+        return moved - ctx.saved_tensors[1] * moved.sum(-1, keepdim=True)
 
 
 def _rounded(values: Any, dtype: Any) -> Any:
