@@ -6,6 +6,7 @@ import contextlib
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -75,23 +76,45 @@ def test_single_precision_stays(distribution, tables):
             assert getattr(d, name).dtype is rg.float32
 
 
+def check_derivatives(d, function):
+    """Check the derivatives, by the parameters, of a function of a distribution like `d`."""
+    given = parameters(d)
+    names, values = list(given), [v.detach().clone() for v in given.values()]
+    for name, value in given.items():
+        count = name == "total_count" and not isinstance(d, D.NegativeBinomial)
+        values[names.index(name)].requires_grad_(value.is_floating_point() and not count)
+
+    def of_parameters(*values):
+        given = dict(zip(names, values, strict=True))
+        for name in {"covariance_matrix", "precision_matrix"} & given.keys():
+            given[name] = (given[name] + given[name].mT) / 2
+        return function(rebuild(d, given))
+
+    assert gradcheck(of_parameters, tuple(values))
+
+
 @only(lambda d, known: d.arg_constraints)
 def test_log_prob_has_the_right_derivatives_by_the_parameters(made):
     d, x = made
-    given = parameters(d)
-    names, values = list(given), [v.detach().clone() for v in given.values()]
-    free = [v.requires_grad_() for v in values if v.is_floating_point()]
-    if isinstance(d, (D.Binomial, D.NegativeBinomial)):
-        free[0].requires_grad_(isinstance(d, D.NegativeBinomial))
+    check_derivatives(d, lambda d: d.log_prob(x))
 
-    def log_prob(*values):
-        given = dict(zip(names, values, strict=True))
-        if "covariance_matrix" in given or "precision_matrix" in given:
-            name = next(n for n in given if n.endswith("_matrix"))
-            given[name] = (given[name] + given[name].mT) / 2
-        return rebuild(d, given).log_prob(x)
 
-    assert gradcheck(log_prob, tuple(values))
+@pytest.mark.parametrize("name", ["mean", "variance"])
+@only(lambda d, known: d.arg_constraints and known["mean"] and np.isfinite(known["variance"]).any())
+def test_moments_have_the_right_derivatives_where_they_are_finite(made, name):
+    d, _ = made
+
+    def finite(d):
+        value = getattr(d, name)
+        return value.masked_fill(~value.isfinite(), 0)
+
+    check_derivatives(d, finite)
+
+
+@only(lambda d, known: d.arg_constraints and known["entropy"])
+def test_the_entropy_has_the_right_derivatives(made):
+    d, _ = made
+    check_derivatives(d, lambda d: d.entropy())
 
 
 def moves_freely(d, known):

@@ -68,3 +68,12 @@ def test_every_module_of_pytorchs_can_be_imported(stored):
         module = importlib.import_module(f"retrograd.distributions.{name}")
         assert module is getattr(rg.distributions, name)
     assert rg.distributions.normal.Normal is rg.distributions.Normal
+
+
+def test_names_that_libraries_call_are_there():
+    assert rg._standard_gamma(rg.tensor([2.0])).shape == (1,)
+    assert rg._sample_dirichlet(rg.ones(4, 3)).shape == (4, 3)
+    utils = rg.distributions.utils
+    assert utils._sum_rightmost(rg.ones(2, 3, 4), 2).tolist() == [12, 12]
+    assert utils._standard_normal((2,), rg.float64, "cpu").dtype is rg.float64
+    assert repr(rg.distributions.transforms._InverseTransform(rg.distributions.ExpTransform()))

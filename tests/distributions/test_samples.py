@@ -86,7 +86,7 @@ SCIPY = {
     "cauchy": lambda s: s.cauchy([0.0, -1.0], [1.0, 3.0]),
     "chi2": lambda s: s.chi2([0.5, 1.0, 7.0]),
     "exponential": lambda s: s.expon(0, [5.0, 1.0, 0.25]),
-    "f": lambda s: s.f([1.0, 3.0, 8.0], [2.0, 5.0, 9.0]),
+    "f": lambda s: s.f([1.0, 3.0, 8.0], [1.5, 5.0, 9.0]),
     "gamma": lambda s: s.gamma([0.3, 1.0, 6.0], 0, [1.0, 2.0, 1 / 3]),
     "generalized pareto": lambda s: s.genpareto(
         [0.3, -0.4, 1.5, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 2.0, 1.0, 1.0]

@@ -15,6 +15,7 @@ from .distribution import Distribution, ExponentialFamily
 from .samplers import _standard_gamma
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import PowerTransform
+from .utils import where_finite
 
 __all__ = ["Chi2", "Exponential", "FisherSnedecor", "Gamma", "InverseGamma"]
 
@@ -177,15 +178,14 @@ class InverseGamma(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         """rate / (concentration - 1), or infinity."""
-        above = (self.concentration - 1).clamp(min=0)
-        return ops.where(above > 0, self.rate / above, math.inf)
+        a = self.concentration
+        return where_finite(a > 1, a, 2.0, lambda a: self.rate / (a - 1), math.inf)
 
     @property
     def variance(self) -> Tensor:
         """mean^2 / (concentration - 2), or infinity."""
-        above = (self.concentration - 2).clamp(min=0)
-        spread = (self.rate / (self.concentration - 1)) ** 2 / above
-        return ops.where(above > 0, spread, math.inf)
+        a = self.concentration
+        return where_finite(a > 2, a, 3.0, lambda a: (self.rate / (a - 1)) ** 2 / (a - 2), math.inf)
 
     def entropy(self) -> Tensor:
         a = self.concentration
@@ -213,8 +213,7 @@ class FisherSnedecor(Distribution):
     @property
     def mean(self) -> Tensor:
         """df2 / (df2 - 2)."""
-        df2 = self.df2.masked_fill(self.df2 <= 2, math.nan)
-        return df2 / (df2 - 2)
+        return where_finite(self.df2 > 2, self.df2, 3.0, lambda b: b / (b - 2), math.nan)
 
     @property
     def mode(self) -> Tensor:
@@ -225,8 +224,14 @@ class FisherSnedecor(Distribution):
     @property
     def variance(self) -> Tensor:
         """2 df2^2 (df1 + df2 - 2) / (df1 (df2 - 2)^2 (df2 - 4))."""
-        df2 = self.df2.masked_fill(self.df2 <= 4, math.nan)
-        return 2 * df2**2 * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2) ** 2 * (df2 - 4))
+        a, b = self.df1, self.df2
+        return where_finite(
+            b > 4,
+            b,
+            5.0,
+            lambda b: 2 * b**2 * (a + b - 2) / (a * (b - 2) ** 2 * (b - 4)),
+            math.nan,
+        )
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """The quotient of two gamma samples of mean 1."""

@@ -15,7 +15,7 @@ from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Chi2
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import AbsTransform, AffineTransform, ExpTransform
-from .utils import _standard_normal, broadcast_all, euler_constant
+from .utils import _standard_normal, broadcast_all, euler_constant, where_finite
 
 __all__ = ["Cauchy", "Gumbel", "HalfCauchy", "HalfNormal", "Laplace", "Normal", "StudentT",
            "Uniform"]  # fmt: skip
@@ -195,9 +195,8 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         """scale^2 df / (df - 2)."""
-        known = self.df.clamp(min=1.0).masked_fill(self.df <= 2, math.nan)
-        finite = self.scale**2 * known / (known - 2)
-        return ops.where((self.df > 1) & (self.df <= 2), math.inf, finite)
+        df, other = self.df, ops.where(self.df > 1, math.inf, math.nan)
+        return where_finite(df > 2, df, 3.0, lambda df: self.scale**2 * df / (df - 2), other)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """A normal sample over the root of a chi-squared one over `df`."""

@@ -16,7 +16,7 @@ from .gamma_family import Exponential
 from .location_scale import LOCATION_SCALE, Normal
 from .transformed_distribution import TransformedDistribution, of_base
 from .transforms import AffineTransform, ExpTransform, PowerTransform, StickBreakingTransform
-from .utils import broadcast_all, euler_constant
+from .utils import broadcast_all, euler_constant, where_finite
 
 __all__ = ["GeneralizedPareto", "LogNormal", "LogisticNormal", "Pareto", "Weibull"]
 
@@ -144,14 +144,16 @@ class Pareto(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         """alpha scale / (alpha - 1)."""
-        a = self.alpha.clamp(min=1)
-        return a * self.scale / (a - 1)
+        a = self.alpha
+        return where_finite(a > 1, a, 2.0, lambda a: a * self.scale / (a - 1), math.inf)
 
     @property
     def variance(self) -> Tensor:
         """scale^2 alpha / ((alpha - 1)^2 (alpha - 2))."""
-        a = self.alpha.clamp(min=2)
-        return self.scale**2 * a / ((a - 1) ** 2 * (a - 2))
+        a, scale = self.alpha, self.scale
+        return where_finite(
+            a > 2, a, 3.0, lambda a: scale**2 * a / ((a - 1) ** 2 * (a - 2)), math.inf
+        )
 
     def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + 1 + 1 / self.alpha
@@ -190,14 +192,16 @@ class GeneralizedPareto(Distribution):
     @property
     def mean(self) -> Tensor:
         """loc + scale / (1 - c)."""
-        c = self.concentration.masked_fill(self.concentration >= 1, math.nan)
-        return self.loc + self.scale / (1 - c)
+        c = self.concentration
+        return self.loc + where_finite(c < 1, c, 0.0, lambda c: self.scale / (1 - c), math.nan)
 
     @property
     def variance(self) -> Tensor:
         """scale^2 / ((1 - c)^2 (1 - 2 c))."""
-        c = self.concentration.masked_fill(self.concentration >= 0.5, math.nan)
-        return self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))
+        c, scale = self.concentration, self.scale
+        return where_finite(
+            c < 0.5, c, 0.0, lambda c: scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan
+        )
 
     def _about_zero(self, exact: Any, series: Any) -> Tensor:
         """`exact(c)` or, where c is so small that c^2 does not count, `series(c)`."""

@@ -70,6 +70,16 @@ def softplus(x: Tensor) -> Tensor:
     return ops.logaddexp(x, ops.zeros_like(x))
 
 
+def where_finite(
+    known: Tensor, parameter: Tensor, inside: float, formula: Any, other: Any
+) -> Tensor:
+    """`formula(parameter)` where it is `known`, else `other`, a number, with derivative 0.
+
+    There the formula is computed at `inside`, which is one of the known: no 0 * inf is a NaN.
+    """
+    return ops.where(known, formula(parameter.masked_fill(~known, inside)), other)
+
+
 def clamp_probs(probs: Tensor) -> Tensor:
     """The probabilities, at least the dtype's epsilon away from 0 and 1.
 
