@@ -166,3 +166,15 @@ def test_parameters_that_are_no_floating_numbers_are_refused():
         D.Gamma(rg.tensor([1, 2]), rg.tensor([1, 2])).sample()
     with pytest.raises(NotImplementedError, match="real floating dtype"):
         D.Dirichlet(rg.ones(2, dtype=rg.complex64), validate_args=False).sample()
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float32])
+def test_samples_of_few_digits_have_derivatives_of_their_dtype(dtype):
+    a = rg.tensor([0.5, 2.0, 9.0], dtype=dtype, requires_grad=True)
+    for d in (D.Gamma(a, 1.0), D.Beta(a, a), D.Dirichlet(a), D.VonMises(0.0, a), D.StudentT(a)):
+        x = d.rsample((3,))
+        assert x.dtype is dtype
+        assert d.log_prob(x.detach()).dtype is dtype
+        (slope,) = rg.autograd.grad((x * x).sum(), a)
+        assert slope.dtype is dtype
+        assert slope.isfinite().all()

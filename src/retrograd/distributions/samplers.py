@@ -25,7 +25,8 @@ class _Slope(Function):
 
     @staticmethod
     def forward(kernel: Any, *tensors: Tensor) -> Tensor:
-        return new_tensor(kernel(*(t._array for t in tensors)))
+        slope = kernel(*(t._array.astype(np.float64) for t in tensors))
+        return new_tensor(slope.astype(tensors[-1]._array.dtype))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -103,7 +104,6 @@ class _Dirichlet(_Sample):
     @staticmethod
     def kernel(a: Any, x: Any) -> Any:
         """How x_j moves with its concentration, over 1 - x_j."""
-        a = a.astype(np.float64)
         return implicit.beta_slope(a, a.sum(-1, keepdims=True) - a, x) / (1 - x)
 
     @classmethod
