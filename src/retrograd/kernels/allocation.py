@@ -1,0 +1,67 @@
+"""New arrays, made where the arrays that they are computed from live.
+
+NOTE [The seam]
+1. Forwards, formulas and kernels know arrays by NumPy's protocols alone: `__array_ufunc__`,
+   `__array_function__` and ndarray's methods. So they run on whatever speaks these: an array on
+   another device, one that records what is done with it, a subclass of NumPy's.
+2. They never make a NumPy array or a Python number of data: no `np.asarray`, `np.array`, `tolist`,
+   `item`, `float`. Memory comes from the functions here, or from NumPy's that have `like` in their
+   name. Constants may be NumPy's: tables, `np.arange`.
+3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
+4. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
+   lists the few that need more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["copied", "empty", "full", "numpys", "surely", "table", "zeros"]
+
+
+def numpys(x: Any) -> bool:
+    """Whether `x` is NumPy's own, whose memory and values Python may ask for."""
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def surely(condition: Any) -> bool:
+    """Whether a single truth value is known to be true; one that is not NumPy's is not known.
+
+    For shortcuts and checks that are right to be left out.
+    """
+    return numpys(condition) and bool(condition)
+
+
+def empty(like: Any, shape: Any, dtype: Any = None) -> Any:
+    """An uninitialised row-major array; its dtype is that of `like` where none is given."""
+    return np.empty_like(like, dtype, "C", True, shape)
+
+
+def zeros(like: Any, shape: Any, dtype: Any = None) -> Any:
+    """Zeros, for a NumPy array memory that the system gives as zeros: no pass over it."""
+    if like.__class__ is np.ndarray:
+        return np.zeros(shape, like.dtype if dtype is None else dtype)
+    return np.zeros_like(like, dtype, "C", True, shape)
+
+
+def copied(x: Any) -> Any:
+    """A copy in the same layout; of a NumPy scalar an array, which can be written."""
+    out = np.empty_like(x)
+    out[...] = x
+    return out
+
+
+def table(like: Any, values: Any) -> Any:
+    """A table of NumPy's, for arrays such as `like` to index it; not to be written."""
+    if like.__class__ is np.ndarray:
+        return values
+    out = empty(like, values.shape, values.dtype)
+    out[...] = values
+    return out
+
+
+def full(like: Any, shape: Any, value: Any, dtype: Any = None) -> Any:
+    """An array of one value."""
+    return np.full_like(like, value, dtype, "C", True, shape)
