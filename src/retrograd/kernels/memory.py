@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address", "memory", "moved", "overlaps", "root", "strided"]
+from .allocation import numpys
+
+__all__ = ["address", "memory", "moved", "overlaps", "root", "strided", "windows"]
 
 
 class Span:
@@ -100,6 +102,26 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     if not array.flags.writeable:
         view.flags.writeable = False
     return view
+
+
+def windows(x: Any, axes: Any, sizes: Any, steps: Any, gaps: Any) -> Any:
+    """All windows along `axes`, as a view: their number in place of an axis, each in new last ones.
+
+    Along an axis a window has `size` elements, `gap` apart; the next begins `step` further on.
+    """
+    if not numpys(x):  # strides of one's own choosing are no part of the protocols
+        reach = [(size - 1) * gap + 1 for size, gap in zip(sizes, gaps, strict=True)]
+        key = [slice(None)] * (x.ndim + len(reach))
+        for place, (axis, step, gap) in enumerate(zip(axes, steps, gaps, strict=True)):
+            key[axis], key[x.ndim + place] = slice(None, None, step), slice(None, None, gap)
+        return np.lib.stride_tricks.sliding_window_view(x, reach, axes, writeable=True)[tuple(key)]
+    shape, strides = list(x.shape), list(x.strides)
+    for axis, size, step, gap in zip(axes, sizes, steps, gaps, strict=True):
+        shape[axis] = (shape[axis] - (size - 1) * gap - 1) // step + 1
+        shape.append(size)
+        strides.append(strides[axis] * gap)
+        strides[axis] *= step
+    return strided(x, shape, strides)
 
 
 def overlaps(array: Any) -> bool:

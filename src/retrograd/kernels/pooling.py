@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .allocation import empty, full, surely, table, zeros
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -67,7 +69,7 @@ def padded(
     if not any(padding) and all(r <= n for r, n in zip(reach, size, strict=True)):
         return x
     whole = [max(r, p + n) for r, p, n in zip(reach, padding, size, strict=True)]
-    result = np.full((*x.shape[:-dims], *whole), fill, x.dtype)
+    result = full(x, (*x.shape[:-dims], *whole), fill)
     inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
     result[inside] = x
     return result
@@ -106,12 +108,12 @@ def max_pool(
     for number, view in enumerate(taps(source, kernel, stride, dilation, out)):
         if values is None:
             values = view.copy()
-            best = np.zeros(values.shape, np.uint8 if math.prod(kernel) < 256 else np.uint32)
+            best = zeros(values, values.shape, np.uint8 if math.prod(kernel) < 256 else np.uint32)
             continue
         better = np.multiply(view > values, best.dtype.type(number))
         np.maximum(values, view, out=values)
         np.maximum(best, better, out=best)  # numbers grow: a later maximum overrides
-    if not (values > lowest).all():  # NaN, or a window with nothing above the padding
+    if not surely((values > lowest).all()):  # NaN, or a window with nothing above the padding
         values, best = careful_max(source, size, kernel, stride, padding, dilation, out)
     return values, flat_index(best, size, kernel, stride, padding, dilation)
 
@@ -135,8 +137,8 @@ def careful_max(
     out: Sizes,
 ) -> tuple[Any, Any]:
     """Maxima and their taps where values may be NaN or as low as the padding."""
-    values = np.empty((*source.shape[: -len(out)], *out), source.dtype)
-    best = np.full(values.shape, -1)
+    values = empty(source, (*source.shape[: -len(out)], *out))
+    best = full(values, values.shape, -1, np.int64)
     views = taps(source, kernel, stride, dilation, out)
     for number, (tap, view) in enumerate(zip(np.ndindex(*kernel), views, strict=True)):
         inside: Any = True
@@ -145,7 +147,7 @@ def careful_max(
             inside = np.logical_and(np.expand_dims(inside, -1), (at >= 0) & (at < n))
         better = inside & ((best < 0) | (view > values) | (view != view))  # noqa: PLR0124 (NaN)
         np.copyto(values, view, where=better)
-        best[better] = number
+        np.copyto(best, number, where=better)
     return values, best
 
 
@@ -159,7 +161,7 @@ def flat_index(
     for n, k, s, p, d, m in zip(size, kernel, stride, padding, dilation, out, strict=True):
         offset = offset[..., None] * n + np.arange(k) * d
         start = start[..., None] * n + (np.arange(m) * s - p)
-    index = offset.reshape(-1)[best]
+    index = np.take(table(best, offset), best)
     index += start
     return index
 
@@ -168,9 +170,9 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
     """Maxima over the bins that divide the last dimensions into `out`, and their flat indices."""
     dims = len(out)
     size = x.shape[-dims:]
-    values = np.empty((*x.shape[:-dims], *out), x.dtype)
-    index = np.empty(values.shape, np.int64)
-    number = np.arange(math.prod(size)).reshape(size)
+    values = empty(x, (*x.shape[:-dims], *out))
+    index = empty(x, values.shape, np.int64)
+    number = table(x, np.arange(math.prod(size)).reshape(size))
     edges = [bins(n, m) for n, m in zip(size, out, strict=True)]
     for place in np.ndindex(*out):
         window = tuple([edges[axis][i] for axis, i in enumerate(place)])
@@ -178,7 +180,7 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
         best, first = whole_max(part, dims)
         at = (..., *place)
         values[at] = best.reshape(x.shape[:-dims])
-        index[at] = number[window].reshape(-1)[first.reshape(x.shape[:-dims])]
+        index[at] = np.take(number[window], first.reshape(x.shape[:-dims]))
     return values, index
 
 
@@ -192,7 +194,7 @@ def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     """Zeros `(..., *size)` with each element of `g` added at its flat spatial index."""
     dims = len(size)
     lead = g.shape[:-dims]
-    out = np.zeros((*lead, *size), g.dtype)
+    out = zeros(g, (*lead, *size))
     places = places_of(indices, dims, math.prod(lead), math.prod(size))
     np.add.at(out.reshape(-1), places, g.reshape(-1))
     return out
@@ -286,7 +288,7 @@ def avg_pool_input(
         max(p + n, s * (m - 1) + k)
         for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)
     ]
-    total = np.zeros((*lead, *whole), g.dtype)
+    total = zeros(g, (*lead, *whole))
     for view in taps(total, kernel, stride, ones, out):
         np.add(view, share, out=view)
     inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
@@ -302,7 +304,7 @@ def adaptive_avg(x: Any, out: Sizes) -> Any:
     """Means over the bins that divide the last dimensions into `out`."""
     for axis, count in enumerate(out, -len(out)):
         x = np.moveaxis(x, axis, -1)
-        total = np.empty((*x.shape[:-1], count), x.dtype)
+        total = empty(x, (*x.shape[:-1], count))
         for i, part in enumerate(bins(x.shape[-1], count)):
             np.add.reduce(x[..., part], -1, out=total[..., i])
             total[..., i] /= part.stop - part.start
@@ -314,7 +316,7 @@ def adaptive_avg_input(g: Any, size: Sizes) -> Any:
     """The adjoint of `adaptive_avg`, whose input has spatial sizes `size`."""
     for axis, n in enumerate(size, -len(size)):
         g = np.moveaxis(g, axis, -1)
-        total = np.zeros((*g.shape[:-1], n), g.dtype)
+        total = zeros(g, (*g.shape[:-1], n))
         for i, part in enumerate(bins(n, g.shape[-1])):
             total[..., part] += g[..., i : i + 1] / (part.stop - part.start)
         g = np.moveaxis(total, -1, axis)

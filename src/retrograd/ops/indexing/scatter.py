@@ -11,6 +11,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
+from ...kernels.allocation import copied
 from ..core import batching_index
 from ..core.arguments import renamed
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -19,7 +20,7 @@ from ..shape.basic_views import basic
 from .assign import region_shape
 from .index import check_range, check_vector, index_put_op
 from .keys import check_bounds
-from .take_along import lead, take_along
+from .take_along import store, take_along
 
 __all__ = [
     "gather",
@@ -37,15 +38,13 @@ __all__ = [
 
 
 def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    out = np.array(input)
-    whole, places = np.atleast_1d(out), np.atleast_1d(index)
-    values = np.broadcast_to(src, index.shape).reshape(places.shape)
-    np.put_along_axis(lead(whole, places, dim), places, values, dim)
+    out = copied(input)
+    store(out, index, src, dim)
     return out
 
 
 def _scatter_blank(input: Any, index: Any, *, dim: int) -> Any:
-    return _scatter(input, np.zeros((), input.dtype), index, dim=dim)
+    return _scatter(input, 0, index, dim=dim)
 
 
 def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
@@ -53,7 +52,7 @@ def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
 
 
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    out = np.array(input)
+    out = copied(input)
     whole, places = np.atleast_1d(out), np.atleast_1d(index)
     grid = list(np.ogrid[tuple([slice(n) for n in places.shape])])
     grid[dim] = places

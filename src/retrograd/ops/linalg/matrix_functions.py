@@ -11,6 +11,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels import matrix_functions
+from ...kernels.allocation import zeros
 from ..core.dims import normalize_dim
 from ..reduction.scan import cumprod
 from ..reduction.sum_prod import sum as sum_over
@@ -25,7 +26,7 @@ __all__ = ["addbmm", "matrix_exp"]
 
 def _block(x: Any, y: Any) -> Any:
     n = x.shape[-1]
-    out = np.zeros((*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
+    out = zeros(x, (*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
     out[..., :n, :n] = out[..., n:, n:] = x
     out[..., :n, n:] = y
     return out

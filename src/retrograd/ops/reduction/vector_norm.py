@@ -18,6 +18,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.allocation import zeros
 from ..core.arguments import renamed
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
@@ -28,7 +29,7 @@ __all__ = ["dist", "norm", "renorm"]
 
 
 def _pow_or_zero(x: Any, *, exponent: float) -> Any:
-    out = np.zeros(x.shape, x.dtype)
+    out = zeros(x, x.shape)
     return np.power(x, x.dtype.type(exponent), out=out, where=x != 0)
 
 

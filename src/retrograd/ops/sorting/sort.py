@@ -58,8 +58,7 @@ def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     n = lines.shape[dim]
     if 0 < k < n:  # only the k best need sorting
         parted = np.argpartition(lines, n - k if largest else k - 1, dim)
-        best = parted.take(np.arange(n - k, n) if largest else np.arange(k), dim)
-        best.sort(dim)
+        best = np.sort(parted.take(np.arange(n - k, n) if largest else np.arange(k), dim), dim)
     else:
         best = np.broadcast_to(
             np.arange(n).reshape([-1] + [1] * (lines.ndim - 1 - dim)), lines.shape
