@@ -14,8 +14,9 @@ from ..engine.batch import BatchLevel, UnbatchableError, batched, split
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
 from ..engine.search import reachable
-from ..engine.tensor import Tensor, method, new_tensor, node_of
+from ..engine.tensor import Tensor, as_array, method, new_tensor, node_of
 from ..errors import SecondBackwardError
+from ..kernels.allocation import full, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -68,7 +69,7 @@ def backward_of(
     if gradient is None and inputs is None and not (create_graph or modes.special):
         node, array = self._node, self._array
         if node is not None and array.ndim == 0 and node.seq:
-            one = ONE.get(array.dtype)
+            one = ONE.get(array.dtype) if array.__class__ is np.ndarray else None
             if one is not None:  # the common case, without ceremony
                 try:
                     engine.run_plain(node, one, retain_graph)
@@ -195,7 +196,7 @@ def grad(
                     raise RuntimeError(
                         "materialize_grads cannot be used when the given input is a GradientEdge"
                     )
-                g = new_tensor(np.zeros(t._array.shape, t._array.dtype))
+                g = new_tensor(zeros(t._array, t._array.shape))
                 g.requires_grad = create_graph
             elif not allow_unused:
                 raise RuntimeError(
@@ -203,7 +204,7 @@ def grad(
                     "the graph. Set allow_unused=True if this is the desired behavior."
                 )
         if g is not None and not isinstance(g, Tensor):
-            g = np.asarray(g)
+            g = as_array(g)
             fresh = g.base is None and g.flags.writeable and g.flags.owndata
             g = new_tensor(g if fresh and not _is_shared(g, results, outs) else g.copy())
         results.append(g)
@@ -347,7 +348,7 @@ def _cotangent(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
-        one = np.ones(t._array.shape, t._array.dtype)
+        one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import real_of
 from ..engine.tensor import Tensor, new_tensor
+from ..kernels.allocation import zeros
 from .optimizer import Optimizer
 from .rules import count_step, evaluate, first_step, quiet_step, wrote_all
 
@@ -98,7 +99,7 @@ def _start(x: Any) -> dict[str, Any]:
     if x.ndim > 1:
         shapes = {"row_var": (*x.shape[:-1], 1), "col_var": (*x.shape[:-2], 1, x.shape[-1])}
     real = real_of(x.dtype)
-    averages = {name: new_tensor(np.zeros(shape, real)) for name, shape in shapes.items()}
+    averages = {name: new_tensor(zeros(x, shape, real)) for name, shape in shapes.items()}
     return {"step": first_step(), **averages}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import new_tensor
+from ..kernels.allocation import full
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -81,7 +82,7 @@ class Adagrad(Optimizer):
             for p in group["params"]:
                 start = group["initial_accumulator_value"]
                 start = complex(start, start) if p._array.dtype.kind == "c" else start
-                total = np.full(p._array.shape, start, p._array.dtype)
+                total = full(p._array, p._array.shape, start)
                 self.state[p] = {"step": first_step(), "sum": new_tensor(total)}
 
     @quiet_step

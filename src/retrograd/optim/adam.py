@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import new_tensor
+from ..kernels.allocation import zeros
 from .optimizer import Optimizer
 from .rules import (
     check_betas,
@@ -123,7 +124,7 @@ def _start(own: dict[str, Any], x: Any, amsgrad: bool) -> None:
     own["step"] = first_step()
     names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if amsgrad else [])]
     for name in names:
-        own[name] = new_tensor(np.zeros(x.shape, x.dtype))
+        own[name] = new_tensor(zeros(x, x.shape))
 
 
 def _settings(group: dict[str, Any], dtype: Any, step: float) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import Tensor, new_tensor
+from ..kernels.allocation import zeros
 from .optimizer import Optimizer
 from .rules import evaluate, quiet_step, wrote_all
 
@@ -91,7 +92,7 @@ class Muon(Optimizer):
                     continue
                 x, own = p._array, self.state[p]
                 if not own:
-                    own["momentum_buffer"] = new_tensor(np.zeros(x.shape, x.dtype))
+                    own["momentum_buffer"] = new_tensor(zeros(x, x.shape))
                 _muon(x, p._gradient._array, own["momentum_buffer"]._array, group)
                 wrote_all(p, own, "Muon.step")
         return loss

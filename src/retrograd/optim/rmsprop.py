@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import new_tensor
+from ..kernels.allocation import zeros
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -87,7 +88,7 @@ class RMSprop(Optimizer):
                 if not own:
                     own["step"] = first_step()
                     for name in names:
-                        own[name] = new_tensor(np.zeros(x.shape, x.dtype))
+                        own[name] = new_tensor(zeros(x, x.shape))
                 count_step(own)
                 for part in real_pieces(
                     x, p._gradient._array, *[own[name]._array for name in names]

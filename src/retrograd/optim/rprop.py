@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.tensor import new_tensor
+from ..kernels.allocation import full, zeros
 from .optimizer import Optimizer
 from .rules import (
     check_implementation,
@@ -97,8 +98,8 @@ def _start(x: Any, lr: float) -> dict[str, Any]:
     size = complex(lr, lr) if x.dtype.kind == "c" else lr
     return {
         "step": first_step(),
-        "prev": new_tensor(np.zeros(x.shape, x.dtype)),
-        "step_size": new_tensor(np.full(x.shape, size, x.dtype)),
+        "prev": new_tensor(zeros(x, x.shape)),
+        "step_size": new_tensor(full(x, x.shape, size)),
     }
 
 

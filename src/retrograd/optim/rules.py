@@ -22,6 +22,7 @@ from .. import modes
 from ..dtypes import default_numpy, real_of, scalar_array
 from ..engine.dispatch import check_memory
 from ..engine.tensor import Tensor, new_tensor, wrote
+from ..kernels.allocation import zeros
 from ..quiet import QUIET, Quiet, quieten, restore
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def constants(dtype: np.dtype[Any], *values: Any) -> list[Any]:
 
 def zeros_for(x: Any, *names: str) -> dict[str, Any]:
     """The new state of the parameter `x`: "step", and zeros under each of `names`."""
-    return {"step": first_step(), **{n: new_tensor(np.zeros(x.shape, x.dtype)) for n in names}}
+    return {"step": first_step(), **{n: new_tensor(zeros(x, x.shape)) for n in names}}
 
 
 def passing(dtype: np.dtype[Any], *values: float) -> list[Any]:
@@ -111,9 +112,14 @@ def is_small(array: Any) -> bool:
     return array.ndim > 0 and array.size <= BLOCK
 
 
+def row_major(x: Any) -> Any:
+    """`x` in row-major order: itself if it is."""
+    return x if x.flags.c_contiguous else x.copy()
+
+
 def pieces(*arrays: Any) -> Iterator[Any]:
     """Arrays of one shape, in blocks; the results of 0-d arithmetic would be no arrays."""
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]  # the gradient
+    whole = [row_major(a) if i == 1 else a for i, a in enumerate(arrays)]  # the gradient
     if not all(a.flags.c_contiguous for a in whole):
         yield arrays
         return
@@ -128,7 +134,7 @@ def real_pieces(*arrays: Any) -> Iterator[Any]:
         yield from pieces(*arrays)
         return
     real = real_of(arrays[0].dtype)
-    whole = [np.ascontiguousarray(a) if i == 1 else a for i, a in enumerate(arrays)]
+    whole = [row_major(a) if i == 1 else a for i, a in enumerate(arrays)]
     if all(a.flags.c_contiguous for a in whole):
         yield from pieces(*[a.reshape(-1).view(real) for a in whole])
         return
