@@ -44,6 +44,7 @@ class Recorder(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         LOG.append(f"{ufunc.__name__}.{method}")
+        own(inputs, options)
         found = getattr(ufunc, method)(*plain(inputs), **plain(options))
         out = options.get("out")
         return recorded(found) if out is None else out[0] if len(out) == 1 else out
@@ -52,6 +53,8 @@ class Recorder(NDArrayOperatorsMixin):
         LOG.append(function.__name__)
         if function in UNSEEN:
             raise Refused(f"np.{function.__name__} writes: x[...] = v, np.copyto or out= instead")
+        if function is not np.asarray:  # with `like=`
+            own(args, options)
         found = function(*plain(args), **plain(options))
         out = options.get("out")
         return recorded(found) if out is None else out
@@ -66,6 +69,7 @@ class Recorder(NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         LOG.append("setitem")
+        own(value)
         self._held[plain(key)] = plain(value)
 
     def __len__(self) -> int:
@@ -84,6 +88,15 @@ def plain(value: Any) -> Any:
     return {key: plain(v) for key, v in value.items()} if type(value) is dict else value
 
 
+def own(*values: Any) -> None:
+    """Raise for NumPy's arrays, which are elsewhere; of no dimensions, they are numbers."""
+    for value in values:
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise Refused(f"a NumPy array of shape {value.shape} beside one that is not: table()")
+        if type(value) in (list, tuple, dict):
+            own(*(value.values() if type(value) is dict else value))
+
+
 def recorded(value: Any) -> Any:
     """`value` with recorders in place of NumPy's arrays and scalars."""
     if isinstance(value, (np.ndarray, np.generic)):
@@ -96,6 +109,7 @@ def recorded(value: Any) -> Any:
 def _method(name: str) -> Any:
     def method(self: Recorder, *args: Any, **options: Any) -> Any:
         LOG.append(name)
+        own(args, options)
         found = getattr(self._held, name)(*plain(args), **plain(options))
         return recorded(found) if options.get("out") is None else options["out"]
 

@@ -6,7 +6,7 @@ NOTE [The seam]
    another device, one that records what is done with it, a subclass of NumPy's.
 2. They never make a NumPy array or a Python number of data: no `np.asarray`, `np.array`, `tolist`,
    `item`, `float`. Memory comes from the functions here, or from NumPy's that have `like` in their
-   name. Constants may be NumPy's: tables, `np.arange`.
+   name. Numbers may be NumPy's, and indices within `x[...]`; other constants come by `table`.
 3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
 4. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    lists the few that need more.
@@ -54,12 +54,8 @@ def copied(x: Any) -> Any:
 
 
 def table(like: Any, values: Any) -> Any:
-    """A table of NumPy's, for arrays such as `like` to index it; not to be written."""
-    if like.__class__ is np.ndarray:
-        return values
-    out = empty(like, values.shape, values.dtype)
-    out[...] = values
-    return out
+    """A table of NumPy's, such as `np.arange` gives, beside `like`; not to be written."""
+    return values if like.__class__ is np.ndarray else np.asarray(values, like=like)
 
 
 def full(like: Any, shape: Any, value: Any, dtype: Any = None) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LinAlgError
-from .allocation import empty, zeros
+from .allocation import empty, table, zeros
 
 __all__ = [
     "cholesky",
@@ -119,7 +119,7 @@ def lu(x: Any, *, pivot: bool) -> tuple[Any, Any, Any]:
     count, m, n = a.shape
     k = min(m, n)
     pivots = empty(a, (count, k), np.int32)
-    pivots[...] = np.arange(1, k + 1)
+    pivots[...] = table(a, np.arange(1, k + 1))
     info = zeros(a, count, np.int32)
     every = np.arange(count)
     for start in range(0, k, BLOCK):
@@ -146,7 +146,7 @@ def permutation(pivots: Any, m: int) -> Any:
     count = math.prod(pivots.shape[:-1])
     flat = pivots.reshape(count, pivots.shape[-1])
     order = empty(flat, (count, m), np.int64)
-    order[...] = np.arange(m)
+    order[...] = table(flat, np.arange(m))
     every = np.arange(count)
     for i in range(flat.shape[1]):
         other = flat[:, i] - 1

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import Quiet
-from .allocation import surely, zeros
+from .allocation import surely, table, zeros
 from .lapack import inv
 
 __all__ = ["adjugate", "adjugate_slope", "exp", "exp_slope"]
@@ -86,7 +86,7 @@ def pairs(s: Any) -> Any:
     one = np.ones_like(s[..., :1])
     before = np.cumprod(np.concatenate([one, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]
-    between = np.where(np.triu(np.ones((n, n), bool), 1), s[..., None, :], 1)
+    between = np.where(table(s, np.triu(np.ones((n, n), bool), 1)), s[..., None, :], 1)
     between = np.cumprod(between, -1)
     upper = before[..., :, None] * after[..., None, :]
     upper[..., :, 1:] *= between[..., :, :-1]
@@ -138,7 +138,7 @@ def exp(x: Any) -> Any:
 def approximant(x: Any) -> Any:
     """Padé's approximant to the exponential, from even and odd powers."""
     b = [x.real.dtype.type(c / PADE[0]) for c in PADE]
-    one = np.eye(x.shape[-1], dtype=x.dtype)
+    one = table(x, np.eye(x.shape[-1], dtype=x.dtype))
     x2 = x @ x
     x4 = x2 @ x2
     x6 = x4 @ x2

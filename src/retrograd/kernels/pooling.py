@@ -145,7 +145,7 @@ def careful_max(
         for i, n, s, p, d, m in zip(tap, size, stride, padding, dilation, out, strict=True):
             at = np.arange(m) * s + (i * d - p)
             inside = np.logical_and(np.expand_dims(inside, -1), (at >= 0) & (at < n))
-        better = inside & ((best < 0) | (view > values) | (view != view))  # noqa: PLR0124 (NaN)
+        better = table(source, inside) & ((best < 0) | (view > values) | (view != view))  # noqa: PLR0124 (NaN)
         np.copyto(values, view, where=better)
         np.copyto(best, number, where=better)
     return values, best
@@ -162,7 +162,7 @@ def flat_index(
         offset = offset[..., None] * n + np.arange(k) * d
         start = start[..., None] * n + (np.arange(m) * s - p)
     index = np.take(table(best, offset), best)
-    index += start
+    index += table(best, start)
     return index
 
 
@@ -187,7 +187,7 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
 def places_of(indices: Any, dims: int, rows: int, each: int) -> Any:
     """Flat indices into the spatial dimensions, as flat indices into the whole array."""
     flat = indices.reshape(rows, math.prod(indices.shape[-dims:]))
-    return (flat + np.arange(rows)[:, None] * each).reshape(-1)
+    return (flat + table(flat, np.arange(rows)[:, None] * each)).reshape(-1)
 
 
 def scatter(g: Any, indices: Any, size: Sizes) -> Any:
@@ -227,11 +227,10 @@ def divisors(
 
 def divided(x: Any, by: Any) -> Any:
     """`x / by` in the dtype of `x`; integers are cut off, not rounded."""
-    if x.dtype.kind in "iu":
-        return np.trunc(np.true_divide(x, by)).astype(x.dtype)
+    whole = x.dtype.kind in "iu"
     if not isinstance(by, int):
-        by = by.astype(x.real.dtype)
-    return x / by
+        by = table(x, by if whole else by.astype(x.real.dtype))
+    return np.trunc(np.true_divide(x, by)).astype(x.dtype) if whole else x / by
 
 
 def avg_pool(

@@ -290,7 +290,7 @@ def _polygamma_block(order: int, x: Any) -> Any:
     turn = x - np.round(x.real)
     pole = turn == 0
     cotangent = 1.0 / np.tan(math.pi * np.where(pole, 0.25, turn))
-    derivative = math.pi ** (order + 1) * np.polyval(_cotangent_derivative(order), cotangent)
+    derivative = math.pi ** (order + 1) * polynomial(_cotangent_derivative(order), cotangent)
     left = (-1.0) ** order * right - derivative
     left = np.where(pole, np.inf if order % 2 else np.nan, left)
     return np.where(reflected, left, right)
@@ -301,7 +301,7 @@ def _cotangent_derivative(order: int) -> Any:
     p = np.array([1.0, 0.0])
     for _ in range(order):
         p = -np.polymul([1.0, 0.0, 1.0], np.polyder(p))
-    return p
+    return tuple(p.tolist())
 
 
 def _polygamma_right(order: int, x: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.allocation import copied, empty
+from ...kernels.allocation import copied, empty, table
 from . import batching, batching_index
 
 __all__ = ["blank", "cast", "clone", "expand", "splice", "sum_to", "walk"]
@@ -41,7 +41,8 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     if lead == 1 == len(shape) and input.shape[1:] == shape and input.dtype.char in "fd":
         count = len(input)
         if count < sums.MANY or (count <= SMALL and input.size < sums.LARGE):
-            return np.dot(ones(count, input.dtype.char), input)  # thrice as fast as to add up
+            weights = table(input, ones(count, input.dtype.char))
+            return np.dot(weights, input)  # thrice as fast as to add up
     axes = [i for i, n in enumerate(shape, lead) if n == 1 and input.shape[i] != 1]
     if not lead and not axes:
         return copied(input)
@@ -149,7 +150,7 @@ def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:
     if layout is None:
         return np.copy(input, "C")
     out = empty(input, [input.shape[axis] for axis in layout])
-    out = out.transpose(np.argsort(layout))
+    out = out.transpose(np.argsort(layout).tolist())
     out[...] = input
     return out
 

@@ -67,7 +67,7 @@ def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple
     rows = zeros(input, (math.prod([shape[d] for d in dims]), math.prod(inner)))
     add_rows(rows, flat, values.reshape(flat.size, rows.shape[1]))
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    return out.transpose(np.argsort((*dims, *others)))
+    return out.transpose(np.argsort((*dims, *others)).tolist())
 
 
 def add_rows(rows: Any, flat: Any, values: Any) -> None:

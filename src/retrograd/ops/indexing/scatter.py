@@ -11,7 +11,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
-from ...kernels.allocation import copied
+from ...kernels.allocation import copied, table
 from ..core import batching_index
 from ..core.arguments import renamed
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -20,7 +20,7 @@ from ..shape.basic_views import basic
 from .assign import region_shape
 from .index import check_range, check_vector, index_put_op
 from .keys import check_bounds
-from .take_along import store, take_along
+from .take_along import mesh, store, take_along
 
 __all__ = [
     "gather",
@@ -54,7 +54,7 @@ def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = copied(input)
     whole, places = np.atleast_1d(out), np.atleast_1d(index)
-    grid = list(np.ogrid[tuple([slice(n) for n in places.shape])])
+    grid = [table(places, numbers) for numbers in mesh(places.shape)]
     grid[dim] = places
     np.multiply.at(whole, tuple(grid), np.broadcast_to(src, index.shape).reshape(places.shape))
     return out

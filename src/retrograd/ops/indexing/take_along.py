@@ -16,7 +16,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.allocation import zeros
+from ...kernels.allocation import table, zeros
 
 __all__: list[str] = []
 
@@ -46,7 +46,7 @@ def _take_along(input: Any, index: Any, *, dim: int) -> Any:
 
 def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """Where in a raveled array of `shape` each entry of `index` points, raveled."""
-    grid = list(mesh(index.shape))
+    grid = [table(index, numbers) for numbers in mesh(index.shape)]
     grid[dim] = index
     step = 1
     places: Any = 0

@@ -16,7 +16,7 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import full, zeros
+from ...kernels.allocation import full, table, zeros
 from ..core import batching, return_types
 from ..core.arguments import check_outs, renamed, write_each
 from ..core.dims import wrap_dim, wrap_dims
@@ -218,7 +218,7 @@ def commonest(x: Any, axis: int) -> Any:
     """Where the commonest element, the smallest of several, occurs last."""
     order = np.argsort(x, axis, kind="stable").swapaxes(0, axis)
     s = pick(x.swapaxes(0, axis), order, 0)
-    steps = np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1))
+    steps = table(s, np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1)))
     starts = zeros(s, s.shape, np.int64)
     starts[1:] = np.where(s[1:] != s[:-1], steps[1:], 0)
     run = steps - np.maximum.accumulate(starts, 0)

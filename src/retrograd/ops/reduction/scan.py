@@ -21,7 +21,7 @@ from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import full, zeros
+from ...kernels.allocation import full, table, zeros
 from ..core import batching, return_types
 from ..core.arguments import renamed, write_each
 from ..core.dims import rank, wrap_dim
@@ -285,7 +285,7 @@ def running(ufunc: Any, name: str) -> Any:
             raise RuntimeError(f"{name}(): complex numbers have no order")
         x = lines(input, dim)
         values = ufunc.accumulate(x, 0)
-        steps = np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1))
+        steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
         indices = np.maximum.accumulate(np.where(taken, steps, 0), 0)
         return unlines(values, dim, input.shape), unlines(indices, dim, input.shape)

@@ -16,7 +16,7 @@ from ...engine.inplace import turn
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS, live_views
-from ...kernels.allocation import zeros
+from ...kernels.allocation import table, zeros
 from ...kernels.memory import strided, windows
 from ..core import batching, batching_index
 from ..core.dims import integers, normalize_dim
@@ -221,7 +221,7 @@ def _unstrided(
 ) -> Any:
     out = zeros(input, math.prod(shape))
     places = _strided(np.arange(out.size), size=size, stride=stride, offset=offset)
-    np.add.at(out, places, input)
+    np.add.at(out, table(out, places), input)
     return out.reshape(shape)
 
 
