@@ -109,7 +109,7 @@ def _adafactor(x: Any, g: Any, own: dict[str, Any], step: float, group: dict[str
     eps1, eps2 = group["eps"]
     low = float(np.finfo(kind).eps) if eps1 is None else eps1
     take = kind.type(step ** group["beta2_decay"])
-    size = max(eps2, rms(x)) * min(lr, step**-0.5)
+    size = np.fmax(eps2, rms(x)) * min(lr, step**-0.5)
     if group["weight_decay"]:
         x *= kind.type(1 - lr * group["weight_decay"])
     squares = (g * g.conj()).real
@@ -123,9 +123,9 @@ def _adafactor(x: Any, g: Any, own: dict[str, Any], step: float, group: dict[str
         variance += (squares - variance) * take
         scale = variance
     update = g / np.sqrt(np.maximum(scale, kind.type(low * low)))
-    x -= update * kind.type(size / max(1.0, rms(update) / group["d"]))
+    x -= update * (size / np.fmax(1.0, rms(update) / group["d"])).astype(kind)
 
 
-def rms(x: Any) -> float:
-    """The root of the mean of `|x| ** 2`."""
-    return float(np.linalg.norm(x.reshape(-1)) / x.size**0.5)
+def rms(x: Any) -> Any:
+    """The root of the mean of `|x| ** 2`, in double precision."""
+    return (np.linalg.norm(x.reshape(-1)) / x.size**0.5).astype(np.float64)
