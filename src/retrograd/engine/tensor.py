@@ -316,14 +316,15 @@ def is_array(value: Any) -> bool:
     what stands for one; no scalars.
     """
     kind = value.__class__
-    return (
-        kind is np.ndarray or hasattr(kind, "__array_function__") or isinstance(value, Interpreted)
-    )
+    if kind is np.ndarray or issubclass(kind, Interpreted):
+        return True
+    return hasattr(kind, "__array_function__") and not issubclass(kind, Tensor)
 
 
 def as_array(value: Any) -> Any:
     """`value` itself if it is an array, else as one: a NumPy scalar."""
-    return value if is_array(value) else np.asarray(value)
+    scalar = isinstance(value, np.generic) or not is_array(value)  # the first is the usual case
+    return np.asarray(value) if scalar else value
 
 
 def wrap(value: Any, node: Node | None = None) -> Tensor:

@@ -117,10 +117,10 @@ def windows(x: Any, axes: Any, sizes: Any, steps: Any, gaps: Any) -> Any:
         return np.lib.stride_tricks.sliding_window_view(x, reach, axes, writeable=True)[tuple(key)]
     shape, strides = list(x.shape), list(x.strides)
     for axis, size, step, gap in zip(axes, sizes, steps, gaps, strict=True):
-        shape[axis] = (shape[axis] - (size - 1) * gap - 1) // step + 1
+        stride = strides[axis]
+        shape[axis], strides[axis] = (shape[axis] - (size - 1) * gap - 1) // step + 1, stride * step
         shape.append(size)
-        strides.append(strides[axis] * gap)
-        strides[axis] *= step
+        strides.append(stride * gap)
     return strided(x, shape, strides)
 
 

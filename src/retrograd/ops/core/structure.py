@@ -42,7 +42,7 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
         count = len(input)
         if count < sums.MANY or (count <= SMALL and input.size < sums.LARGE):
             weights = table(input, ones(count, input.dtype.char))
-            return np.dot(weights, input)  # thrice as fast as to add up
+            return weights.dot(input)  # thrice as fast as to add up
     axes = [i for i, n in enumerate(shape, lead) if n == 1 and input.shape[i] != 1]
     if not lead and not axes:
         return copied(input)

@@ -16,7 +16,7 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ...kernels.allocation import full, table, zeros
+from ...kernels.allocation import full, surely, table, zeros
 from ..core import batching, return_types
 from ..core.arguments import check_outs, renamed, write_each
 from ..core.dims import wrap_dim, wrap_dims
@@ -116,7 +116,8 @@ def _median(x: Any) -> Any:
     if flat.size == 0:
         return full(x, (), np.nan if x.dtype.kind in "fV" else np.iinfo(x.dtype).min)
     bad, middle = np.isnan(flat), (flat.size - 1) // 2
-    return np.where(bad.any(), flat[bad.argmax()], np.partition(flat, middle)[middle])
+    found, spoilt = np.partition(flat, middle)[middle], bad.any()
+    return found if surely(~spoilt) else np.where(spoilt, flat[bad.argmax()], found)
 
 
 def _nanmedian(x: Any) -> Any:
