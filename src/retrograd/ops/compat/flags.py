@@ -145,6 +145,8 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Keep the same switch as 0, 1, 2, or "default", "warn", "error".
 
+    Raises RuntimeError for another value, TypeError for another type.
+
     >>> import retrograd as rg
     >>> rg.set_deterministic_debug_mode("warn")
     >>> rg.get_deterministic_debug_mode()
