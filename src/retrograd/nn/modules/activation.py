@@ -401,7 +401,8 @@ class Softplus(_Activation):
 class Softshrink(_Activation):
     """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`.
 
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
+    RuntimeError for a negative `lambd`.
 
     >>> import retrograd as rg
     >>> rg.nn.Softshrink()(rg.tensor([-2.0, 0.25, 1.0]))
