@@ -438,8 +438,8 @@ class MarginRankingLoss(_PairLoss):
 class MultiLabelMarginLoss(_Loss):
     """Hinge loss of every target class against every other; targets end with -1.
 
-    input: (N, C) or (C), floating; target: int64 class numbers of the same shape, else
-    RuntimeError. Returns a scalar, or (N) if the reduction is "none".
+    input: (N, C) or (C), floating; target: int64 class numbers of the same shape. Returns a scalar,
+    or (N) if the reduction is "none". Raises RuntimeError where the shapes differ.
 
     >>> import retrograd as rg
     >>> rg.nn.MultiLabelMarginLoss()(rg.tensor([0.5, 0.25, 1.0]), rg.tensor([2, -1, 0]))
