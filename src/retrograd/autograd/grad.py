@@ -152,7 +152,9 @@ def grad(
     input, of its shape and dtype (a dict for a dict of inputs); None where it was not used and
     `allow_unused`, zeros where `materialize_grads`. With `is_grads_batched` every cotangent has an
     extra leading dimension, and so has every result. Raises RuntimeError as `backward` does, and
-    for an unused input unless allowed. Source: PyTorch's `autograd.grad`.
+    for an unused input unless allowed; ValueError for `allow_unused=False` with
+    `materialize_grads`, TypeError for a mapping of inputs that is no dict. Source: PyTorch's
+    `autograd.grad`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor(2.0, requires_grad=True)

@@ -188,7 +188,8 @@ def stand_in(edge: GradientEdge) -> Tensor:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to a tensor, or to each of several, as an in-place operation does.
 
-    For code that writes to memory past the engine: saved values then fail the version check.
+    For code that writes to memory past the engine: saved values then fail the version check. Raises
+    RuntimeError for what is no tensor, and for an inference tensor.
 
     >>> import retrograd as rg
     >>> x = rg.ones(2)

@@ -172,7 +172,7 @@ def hardtanh(
 ) -> Tensor:
     """Each element bounded by `min_val` and `max_val`; slope 0 at and beyond the bounds.
 
-    Source: PyTorch's `hardtanh`.
+    Raises ValueError where `min_val` exceeds `max_val`. Source: PyTorch's `hardtanh`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))

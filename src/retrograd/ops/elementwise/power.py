@@ -205,9 +205,9 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
     Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
-    number, NotImplementedError for bool tensors. 0 ** y has slope 0 in y for y >= 0, and x ** 0 has
-    slope 0 in x everywhere; a negative real base gives NaN for a fractional exponent. Source:
-    PyTorch's `pow`.
+    number, NotImplementedError for bool tensors, TypeError without a tensor. 0 ** y has slope 0 in
+    y for y >= 0, and x ** 0 has slope 0 in x everywhere; a negative real base gives NaN for a
+    fractional exponent. Source: PyTorch's `pow`.
 
     >>> import retrograd as rg
     >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)

@@ -287,7 +287,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the places `index` of the flattened tensor; the result has its shape.
 
-    Raises IndexError for a place out of bounds. Source: PyTorch's `take`.
+    Raises IndexError for a place out of bounds, RuntimeError for an `index` that is not int64.
+    Source: PyTorch's `take`.
 
     >>> import retrograd as rg
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))

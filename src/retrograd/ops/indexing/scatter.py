@@ -181,7 +181,8 @@ def from_front(indices: Tensor, size: int) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
-    Negative indices count from the end, unless flattened. Source: PyTorch's `take_along_dim`.
+    Negative indices count from the end, unless flattened. Raises RuntimeError for different numbers
+    of dimensions. Source: PyTorch's `take_along_dim`.
 
     >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
@@ -408,6 +409,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
+    Raises RuntimeError for an `index` that is not int64 or has not as many elements as `source`.
     Source: PyTorch's `put`.
 
     >>> import retrograd as rg

@@ -181,7 +181,8 @@ def randint(
 ) -> Tensor:
     """Integers from `low` (0) to `high`, exclusive: `randint([low,] high, size)`, int64 by default.
 
-    Raises RuntimeError for an empty range or one that the dtype cannot hold.
+    Raises RuntimeError for an empty range or one that the dtype cannot hold, TypeError for no or
+    more than two bounds and a `size` that is no sequence.
 
     >>> import retrograd as rg
     >>> rg.randint(3, 4, (2,))
@@ -222,6 +223,8 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:
     """The integers below `n` in random order, int64 by default.
+
+    Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
 
     >>> import retrograd as rg
     >>> sorted(rg.randperm(4).tolist())

@@ -210,7 +210,9 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 @public(methods="dist")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The `p`-norm of `input - other`, which broadcast; a 0-d tensor. Source: PyTorch's `dist`.
+    """The `p`-norm of `input - other`, which broadcast; a 0-d tensor.
+
+    Raises TypeError where `other` is no tensor. Source: PyTorch's `dist`.
 
     >>> import retrograd as rg
     >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))

@@ -91,7 +91,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     `mode` says what the border holds: "constant" `value` (0), "reflect" the tensor mirrored at its
     first and last entry, "replicate" these entries, "circular" the tensor continued from its other
     end. All but "constant" pad the last 1 to 3 dimensions and leave one or two in front. Raises
-    RuntimeError for widths that do not fit, NotImplementedError for an unknown mode. Source:
+    RuntimeError for widths that do not fit, NotImplementedError for an unknown mode and other
+    numbers of dimensions, ValueError for a `value` in another mode than "constant". Source:
     PyTorch's `nn.functional.pad`.
 
     >>> import retrograd as rg
