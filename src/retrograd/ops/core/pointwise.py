@@ -18,7 +18,7 @@ from ... import dtypes
 from ...engine.dispatch import LEGACY
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import method
+from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,7 +129,7 @@ def unary(
     shown: tuple[str, str],
     aliases: Sequence[str] = (),
     **options: Any,
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Declare an elementwise op of one input, with its methods and in-place forms.
 
     `shown` is a doctest: the argument list of `tensor`, and the values that come out.
@@ -149,7 +149,7 @@ def binary(
     aliases: Sequence[str] = (),
     second: str = "other",
     **options: Any,
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Declare an elementwise op of `input` and `second`, with its methods and in-place forms.
 
     `shown` is a doctest: the argument lists of two tensors, and the values that come out.
