@@ -1,4 +1,4 @@
-"""The map of CONTRIBUTING.md names what is there, and its examples run: op, layer, optimizer, kernel."""
+"""The map of CONTRIBUTING.md names what is there; its worked examples run, each in one place."""
 
 from __future__ import annotations
 

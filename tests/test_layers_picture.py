@@ -21,7 +21,7 @@ def row_of(rows, name):
 
 
 def test_the_picture_is_up_to_date():
-    assert make_layers.picture() == PICTURE, "docs/layers.svg is old: run python docs/make_layers.py"
+    assert make_layers.picture() == PICTURE, "it is old: run python docs/make_layers.py"
 
 
 def test_the_picture_names_every_module_and_folder():
