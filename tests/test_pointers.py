@@ -61,6 +61,12 @@ def test_a_page_names_files_that_exist(page):
     assert not [word for word in words if not any(means(word, name) for name in ALL)]
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_links_to_what_is_there(page):
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", FILES[page])
+    assert not [link for link in links if not (HERE / page).parent.joinpath(link).exists()]
+
+
 def test_a_module_that_is_named_in_the_engine_the_ops_or_the_kernels_exists():
     modules = [name for name in FILES if name.startswith("src/retrograd/")]
     cited = found(r"`((?:engine|ops|kernels)\.(?!json|npz)\w+)[\w.]*(?:\(\))?`")
