@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent / "src" / "retrograd"
 ORDERED, BY_FILE = [(), ("ops",), ("engine",)], ("engine",)  # folders drawn in rows; of files
-WIDTH, LEAST, MOST = 1120, 140, 3  # of the picture and of a box, in pixels; boxes side by side
+WIDTH, LEAST, MOST = 1160, 130, 3  # of the picture and of a box, in pixels; boxes side by side
 GAP, PAD, LINE, LETTER = 8, 8, 14, 6.7  # between boxes and within them; a line's, a letter's size
 HEAD = """<style>text { font: 11px monospace; fill: #1f2933 } .title { font-weight: bold }
 .about { fill: #5b6b7b } rect { stroke: #8796a5; rx: 4 } path { stroke: #5b6b7b; fill: none }
@@ -94,7 +94,7 @@ def box(names: list[Name], width: float) -> tuple[float, str]:
     if folder not in FOLDERS:
         return text(" · ".join(name[-1] for name in names), width)
     about = (ast.get_docstring(TREES[folder]) or "").partition("\n")[0]
-    head = [text("/".join(folder), width, "title"), text(about, width, "about"), (GAP / 2, "")]
+    head = [text(folder[-1], width, "title"), text(about, width, "about"), (GAP / 2, "")]
     if any(name in FOLDERS for row in rows(folder) for name in row):
         return column([*head, stack(folder, width)])
     words = [" · ".join("/".join(name[len(folder) :]) for name in row) for row in rows(folder)]
