@@ -22,6 +22,7 @@ from ..engine.graph import node_method, output_node, target
 from ..engine.namespaces import arrays, recorded
 from ..engine.placement import CPU
 from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
+from ..kernels.allocation import copied
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
@@ -130,7 +131,7 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
             made.append(None)
             continue
         fitted = fit(c, edge, self, xp)
-        made.append(fitted if isinstance(fitted, Tensor) else new_tensor(np.array(fitted)))
+        made.append(fitted if isinstance(fitted, Tensor) else new_tensor(copied(fitted)))
     return _one_or_all(tuple(made))
 
 

@@ -21,6 +21,7 @@ from ...engine.dispatch import as_tensor, operand
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator
@@ -54,7 +55,7 @@ def _power(base: Any, exponent: Any) -> Any:
     if base.dtype.kind not in "iu":
         return np.power(base, exponent)
     negative = exponent < 0
-    if not negative.any():
+    if surely(np.logical_not(negative.any())):
         return np.power(base, exponent)
     found = np.power(base, np.where(negative, exponent & 1, exponent))  # 1 and -1 keep their parity
     return np.where(negative & (np.abs(base) != 1), 0, found).astype(base.dtype)

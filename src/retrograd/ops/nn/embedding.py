@@ -9,6 +9,8 @@ import numpy as np
 from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
+from ...kernels import sums
+from ...kernels.allocation import zeros
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -27,12 +29,12 @@ def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> An
 def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_frequency: bool) -> Any:
     values = _scaled(values, indices, skip, by_frequency)
     flat = indices.ravel()
-    out = np.zeros((rows, values.shape[-1]), values.dtype)
+    out = zeros(values, (rows, values.shape[-1]))
     if flat.size:
         # Sorted and summed by segment: np.add.at on rows is some ten times slower.
         order = flat.argsort(kind="stable")
         found = flat[order]
-        starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+        starts = sums.run_starts(found)
         out[found[starts]] = np.add.reduceat(values.reshape(flat.size, -1)[order], starts, 0)
     return out
 

@@ -17,6 +17,7 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
@@ -27,7 +28,7 @@ __all__ = ["dist", "norm", "renorm"]
 
 
 def _pow_or_zero(x: Any, *, exponent: float) -> Any:
-    out = np.zeros(x.shape, x.dtype)
+    out = zeros(x, x.shape)
     return np.power(x, x.dtype.type(exponent), out=out, where=x != 0)
 
 

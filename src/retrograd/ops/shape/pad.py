@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import full
 from ..core import batching
 from ..core.dims import integers
 from ..core.structure import piecewise
@@ -25,7 +24,7 @@ __all__ = ["constant_pad_nd"]
 
 def _pad(input: Any, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + low + high for n, (low, high) in zip(input.shape, widths, strict=True)])
-    out = np.full(shape, fill_value(value, input.dtype), input.dtype)
+    out = full(input, shape, fill_value(value, input.dtype))
     to, of = [], []
     for n, (low, high) in zip(input.shape, widths, strict=True):
         to.append(slice(max(low, 0), max(n + low + min(high, 0), low, 0)))

@@ -10,7 +10,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.memory import copied, in_rows
+from ...kernels.allocation import copied
+from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
