@@ -3,7 +3,7 @@
 #include "shared.h"
 #include "leaves.c"
 
-/* The heap is that of `backward.run`: a list of (-seq, node), the newest node first. Code of the user's
+/* The heap is that of `traversal.run`: a list of (-seq, node), the newest node first. Code of the user's
    may change it between any two calls below, but during none. */
 
 /* What is at a place of the heap, borrowed, and its key. */
@@ -234,7 +234,7 @@ contribution(Turn *turn, Py_ssize_t i, PyObject *xp, PyObject *g)
     return PyObject_Vectorcall(formula, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
 }
 
-/* Add to a cotangent that has arrived already: NOTE [Ownership of cotangents] in `backward.py`. */
+/* Add to a cotangent that has arrived already: NOTE [Ownership of cotangents] in `traversal.py`. */
 static int
 add_to(PyObject *grads, PyObject *borrowed, PyObject *node, PyObject *before, PyObject *c)
 {

@@ -1,4 +1,4 @@
-/* Leaves: a complete cotangent is added to `.grad`, as `backward.add_to_leaf`. */
+/* Leaves: a complete cotangent is added to `.grad`, as `accumulation.add_to_leaf`. */
 
 #include "shared.h"
 

@@ -4,7 +4,7 @@
    1. Nothing here is new. A `Caller` wraps the caller that Python built for an op, runs the
       commonest case (plain tensors of one dtype, default modes), and hands every other one to it,
       errors included.
-   2. `start`, `advance` and `add_to_leaf` are those of `backward.py` once more. They work on the
+   2. `start`, `advance` and `add_to_leaf` are those of the backward pass once more. They work on the
       same dictionaries and lists, so a pass goes from C to Python and back at any node. `setup`
       gives the method that stands for `Cell.bump`.
    3. Tensors, nodes and kinds stay the Python classes they are. A slot of such a class is a pointer

@@ -42,12 +42,12 @@ class State(threading.local):
     `saved_hooks_disabled` the message to raise instead of pushing one, or None; `anomaly` keeps
     forward traces and `check_nan` looks for NaN cotangents; `current_node` is the node whose
     formula runs now, in anomaly mode; `current_pass` the backward pass whose hooks run now;
-    `watchers` see every op call (`engine.watch`); `packing` is the node whose saved values pack
+    `watchers` see every op call (`transforms.watch`); `packing` is the node whose saved values pack
     hooks are given now; `before_write` is called with each tensor that is about to be written
     (`allow_mutation_on_saved_tensors`); `multithreading` is a flag that programs set and ask for;
     `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
-    progress (`engine.forward`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
-    has put aside, or None; `batches` the batched calls (`engine.batch`),
+    progress (`engine.transforms`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
+    has put aside, or None; `batches` the batched calls (`transforms.batch`),
     `nested` the number of reverse-mode transforms (`func`), and `given` weak references to the
     tensors to which a write gave a history in the innermost one; `tapes` are told of every node
     that the thread records (`tape.recording`); `absorb` lets a cotangent of 0 stay 0; `overriding`

@@ -8,8 +8,8 @@ NOTE [Quiet]
    gives the user's back, in a tenth of the time that `np.errstate` takes; `quietly` does both. C
    enters a copy of the context `CALM`.
 3. Code of the user's (hooks, custom Functions, functions that are transformed) runs in the user's
-   state. So who is quiet calls no such code: a backward pass is quiet while `backward.advance` runs
-   and while formulas do, not while it calls hooks.
+   state. So who is quiet calls no such code: a backward pass is quiet while `traversal.advance`
+   runs and while formulas do, not while it calls hooks.
 
 This module knows nothing of tensors.
 """

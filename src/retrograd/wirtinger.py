@@ -16,7 +16,7 @@ NOTE [Forms] A complex number has two real coordinates, and two others: itself a
    the other coordinates: A = ((∂u/∂x + ∂v/∂y) + i (∂v/∂x - ∂u/∂y)) / 2 and
    B = ((∂u/∂x - ∂v/∂y) + i (∂v/∂x + ∂u/∂y)) / 2, whose vanishing is what Cauchy and Riemann ask.
 
-The matrices come from `func.jacrev` and `func.hessian`, the pairs from `autograd.pairs`.
+The matrices come from `func.jacrev` and `func.hessian`, the pairs from `autograd.functional.pairs`.
 """
 
 from __future__ import annotations

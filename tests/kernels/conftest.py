@@ -1,4 +1,4 @@
-"""Backends are called by ops, which see to it that NumPy's floating-point errors are silent."""
+"""Kernels are called by ops, which see to it that NumPy's floating-point errors are silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forward-mode differentiation by dual numbers, with PyTorch's names: see `engine.forward`.
+"""Forward-mode differentiation by dual numbers, with PyTorch's names: see `transforms.forward`.
 
 One level is open at a time in a thread, as in PyTorch; `func.jvp` nests.
 """

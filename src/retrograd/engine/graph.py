@@ -208,10 +208,10 @@ class Node:
     cells: dict[int, Cell] | None = None  # by place in `saved`, where the node has several outputs
     layout: Any = None  # (shape, dtype) of each output, where there are several
     trace: str | None = None  # where the forward ran, in anomaly mode
-    level: Any = None  # the batched call that recorded the node: `engine.batch`
+    level: Any = None  # the batched call that recorded the node: `transforms.batch`
     tapes: tuple[Any, ...] = ()  # that were open in the thread that recorded it
     lent: int = 0  # of a leaf: the tapes that lend it to a tensor which requires no grad: `tape`
-    _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `engine.forward`
+    _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `transforms.forward`
 
     def name(self) -> str:
         """The node's type name, as `MulBackward0`."""

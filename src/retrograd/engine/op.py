@@ -18,7 +18,7 @@ NOTE [The record]
 4. `slope` (elementwise, one input, holomorphic or real) gives the formula `g * conj(slope)`.
 5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
    with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
-6. What no formula may mention: broadcasting and real-versus-complex. `backward.fit` undoes both.
+6. What no formula may mention: broadcasting and real-versus-complex. `fitting.fit` undoes both.
    `exact` says that formulas give their inputs' shapes as they are: with equal dtypes, nothing is
    left to fit (an elementwise op with one input is always exact).
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain

@@ -36,7 +36,7 @@ def finish(
 
     `inputs` are tensors or None (a variadic op's are flattened), `results` one array, or a tuple
     of them for an op with several outputs. In a batched call, `level`, only the history of its own
-    batches is recorded (NOTE [Batches] in `engine.batch`).
+    batches is recorded (NOTE [Batches] in `engine.transforms.batch`).
     """
     if level is None and modes.state.batches:
         for t in inputs:

@@ -123,7 +123,7 @@ class Tensor:
     _views: list[Any] | None = None
     _outdated: References | None = None
     _inference: bool = False
-    _tangents: dict[Any, Tensor] | None = None  # by level: `engine.forward`
+    _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
     _gradient: Tensor | None = None
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off

@@ -53,7 +53,7 @@ class View:
     one call), "no_grad", "inference", "custom" (returned by a user's Function) or "resized" (its
     base has lost some of its elements); `trace` is where it was made, in anomaly mode. `roots`
     names, for some forward derivatives, a tensor on the way whose tangent this one shares, instead
-    of the base's: `engine.forward`.
+    of the base's: `engine.transforms.forward`.
     """
 
     __slots__ = ("base", "origin", "path", "roots", "trace")

@@ -1,7 +1,7 @@
 """Function transforms, with torch.func's names: derivatives and batches of whole functions.
 
-They nest to any depth. What they stand on is in `engine.forward` (levels of dual numbers),
-`engine.batch` (batches) and, for reverse mode, in the engine's ordinary graph.
+They nest to any depth. What they stand on is in `transforms.forward` (levels of dual numbers),
+`transforms.batch` (batches) and, for reverse mode, in the engine's ordinary graph.
 """
 
 from .batch_norm import replace_all_batch_norm_modules_

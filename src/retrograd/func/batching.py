@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example, on many at once; see NOTE [Batches] of `engine.batch`."""
+"""`vmap`: a function of one example, on many at once; see NOTE [Batches] of `transforms.batch`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Jacobians and Hessians of whole functions, real and complex.
 
-For complex arguments: NOTE [Complex Jacobians] of `autograd.pairs`. Without `wirtinger=True` the
+For complex arguments: NOTE [Complex Jacobians] of `functional.pairs`. Without `wirtinger=True` the
 plain matrix ∂f/∂z is returned, and a function that is not holomorphic where it was evaluated
 (∂f/∂z* is not 0 up to rounding) raises, for that matrix alone would be half of the truth.
 """

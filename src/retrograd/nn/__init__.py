@@ -1,4 +1,4 @@
-"""Layers, losses and containers, one family per file; their functions are in `functional`."""
+"""Layers, losses and containers, a family per file of `modules`; functions are in `functional`."""
 
 from . import functional, init, utils
 from .modules.activation import (

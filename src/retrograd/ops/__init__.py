@@ -1,4 +1,4 @@
-"""Declarations of operations and the public functions over them, one family per file.
+"""Declarations of operations and the public functions over them, a folder per family.
 
 The families of `later` load when one of their names is asked for, or one of their methods
 (`stubs`).

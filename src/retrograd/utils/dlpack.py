@@ -1,4 +1,4 @@
-"""DLPack under torch.utils.dlpack's names (names only; see `ops.dlpack`)."""
+"""DLPack under torch.utils.dlpack's names (names only; see `ops.tensor.dlpack`)."""
 
 from ..engine.tensor import Tensor
 from ..ops.tensor.dlpack import DLDeviceType, from_dlpack

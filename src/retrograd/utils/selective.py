@@ -1,7 +1,7 @@
 """Checkpoints that keep the results of some ops: `create_selective_checkpoint_contexts`.
 
 NOTE [Selective checkpoints]
-1. In the forward pass a watcher (`engine.watch`) sees every op call and asks the policy about it.
+1. In the forward pass a watcher (`transforms.watch`) sees every op call, and asks the policy.
    An op is shown as a function: the public one, where the op has a public function of its name
    (`rg.exp`, `rg.matmul`, `nn.functional.linear`), else its caller, whose `__name__` is the op's
    name. The profiler shows these names; composed functions appear as the ops they consist of.

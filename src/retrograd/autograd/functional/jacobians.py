@@ -53,7 +53,7 @@ def jacobian(
     One tensor for one output and one input, else a tuple over inputs, or over outputs of tuples
     over inputs. For complex tensors, row j is the gradient for the cotangent 1 at element j; with
     `wirtinger=True` each entry is the pair (∂f/∂z, ∂f/∂z*), exact for any function (NOTE [Complex
-    Jacobians] of `autograd.pairs`; a real z keeps one matrix). `vectorize` computes all rows in one
+    Jacobians] of `pairs`; a real z keeps one matrix). `vectorize` computes all rows in one
     batched pass. `strategy` "forward-mode", which needs `vectorize`, computes columns instead.
     Raises RuntimeError with `strict` where an output does not depend on an input, and for `strict`
     with "forward-mode" or `vectorize`; AssertionError for another `strategy`, NotImplementedError

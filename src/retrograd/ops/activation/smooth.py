@@ -1,7 +1,7 @@
 """The analytic activation functions: sigmoid and what is made of it, real and complex.
 
 Complex input is what these functions extend to holomorphically. The public functions are listed in
-`activation`.
+`piecewise`.
 """
 
 from __future__ import annotations

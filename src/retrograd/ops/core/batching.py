@@ -2,7 +2,7 @@
 
 A rule is a function `(xp, size, inputs, batched, **params)`: `inputs` are tensors with the batch
 axis in front where `batched` says so. It returns the outputs with that axis, or None to leave the
-call to a loop over the examples. See NOTE [Rules] in `engine.batch`; no op is declared here.
+call to a loop over the examples. See NOTE [Rules] in `transforms.batch`; no op is declared here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ops that the engine itself needs: undoing broadcasts and casts, and replacing a region.
 
-`backward.fit` uses `sum_to`, `real` and `cast`; an in-place write to a view records `splice`.
+`fitting.fit` uses `sum_to`, `real` and `cast`; an in-place write to a view records `splice`.
 """
 
 from __future__ import annotations

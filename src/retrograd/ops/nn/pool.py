@@ -2,7 +2,7 @@
 
 `max_pool` saves the index of each window's first maximum; its derivative scatters to those indices,
 and the derivative of that gathers from them. Means are linear: `avg_pool` and `avg_pool_input` are
-each other's derivative. The loops are in `backends.pooling`; adaptive bins in `adaptive_pool`.
+each other's derivative. The loops are in `kernels.pooling`; adaptive bins in `adaptive_pool`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Error functions, gamma functions and the normal distribution, elementwise.
 
-The array kernels are in `kernels`. PyTorch has some of these under `special` alone: they are no
-methods, and are not listed in `__all__`.
+The array kernels are in `kernels.special`. PyTorch has some of these under `special` alone: they
+are no methods, and are not listed in `__all__`.
 """
 
 from __future__ import annotations

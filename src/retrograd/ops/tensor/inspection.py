@@ -1,7 +1,7 @@
 """What a tensor says about itself, and how it leaves for Python and NumPy.
 
 Nothing here is recorded: sizes, strides and flags; numbers, lists and arrays; the questions Python
-asks an object (`len`, `bool`, `float`, iteration). Changes of dtype are in `convert`.
+asks an object (`len`, `bool`, `float`, iteration). Changes of dtype are in `conversion`.
 """
 
 from __future__ import annotations
