@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import method
@@ -34,15 +33,9 @@ def holds_complex(value: Any) -> bool:
     return getattr(value, "_array", value).dtype.kind == "c"  # type: ignore[no-any-return]
 
 
-def legacy_name(dtype: np.dtype[Any]) -> str:
-    """PyTorch's older name of a dtype, which its error messages use."""
-    name = dtypes.of_numpy(dtype).name
-    return LEGACY.get(name, name)
-
-
 def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImplementedError:
     """The error for an op that is not defined for a dtype."""
-    text = f"\"{name}\" not implemented for '{legacy_name(dtype)}'"
+    text = f"\"{name}\" not implemented for '{dtypes.legacy_name(dtype)}'"
     return NotImplementedError(text + (f". {advice}" if advice else ""))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
+from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ...errors import OutOfMemoryError
 from ...quiet import quietly
@@ -95,10 +95,9 @@ def target_of(dtype: Any, out: Any, default: Any, name: str) -> Any:
         return default if out is None else out._array.dtype
     target = check_dtype(dtype, name)
     if out is not None and out._array.dtype != target:
-        found = [dtypes.of_numpy(d).name for d in (target, out._array.dtype)]
         raise RuntimeError(
-            f"dtype {LEGACY.get(found[0], found[0])} does not match dtype of out parameter "
-            f"({LEGACY.get(found[1], found[1])})"
+            f"dtype {dtypes.legacy_name(target)} does not match dtype of out parameter "
+            f"({dtypes.legacy_name(out.dtype)})"
         )
     return target
 
@@ -322,7 +321,7 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     if any(isinstance(value, complex) for value in (first, last, by)):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if target.kind not in "iufV":
-        name = LEGACY[dtypes.of_numpy(target).name]
+        name = dtypes.legacy_name(target)
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{name}'")
     if target.kind in "iu" and by != 0 and int(by) == 0:
         raise ValueError("step must be nonzero: it is rounded towards 0 for an integer dtype")

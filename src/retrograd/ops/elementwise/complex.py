@@ -24,7 +24,6 @@ from ..core.pointwise import (
     attach,
     floating,
     holds_complex,
-    legacy_name,
     unary,
     unsupported,
 )
@@ -40,7 +39,6 @@ __all__ = [
     "conj",
     "conj_physical",
     "imag",
-    "is_complex",
     "is_conj",
     "is_neg",
     "polar",
@@ -113,21 +111,6 @@ def resolve_neg(input: Tensor) -> Tensor:
     tensor([-2.])
     """
     return input
-
-
-def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex.
-
-    >>> import retrograd as rg
-    >>> rg.is_complex(rg.tensor(1j))
-    True
-    """
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            "is_complex(): argument 'input' (position 1) must be Tensor, not "
-            f"{type(input).__name__}"
-        )
-    return holds_complex(input)
 
 
 def is_conj(input: Tensor) -> bool:
@@ -243,7 +226,7 @@ def _check_parts(name: str, **parts: Any) -> None:
                 f"{type(value).__name__}"
             )
     first, second = parts.values()
-    names = [legacy_name(t._array.dtype) for t in (first, second)]
+    names = [dtypes.legacy_name(t.dtype) for t in (first, second)]
     if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and "
@@ -449,7 +432,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if array.dtype.kind != "f":
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
-            f"tensor of scalar type: {legacy_name(array.dtype)}"
+            f"tensor of scalar type: {dtypes.legacy_name(array.dtype)}"
         )
     if array.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
@@ -467,7 +450,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 method(abs, "__abs__")
-for function in (conj, conj_physical, resolve_conj, resolve_neg, is_complex, is_conj, is_neg):
+for function in (conj, conj_physical, resolve_conj, resolve_neg, is_conj, is_neg):
     method(function)
 attach(conj_physical, "conj_physical")
 method(property(real, _set_real, doc="The real part, a view; assignable."), "real")

@@ -63,23 +63,10 @@ def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple
     adjacent = dims[-1] - dims[0] == len(dims) - 1
     start, ndim = (dims[0] if adjacent else 0), parts[0].ndim
     values = np.moveaxis(input, range(start, start + ndim), range(ndim))
-    rows = np.zeros((math.prod([shape[d] for d in dims]), math.prod(inner)), input.dtype)
-    add_rows(rows, flat, values.reshape(flat.size, rows.shape[1]))
+    values = values.reshape(flat.size, math.prod(inner))
+    rows = sums.scattered_rows(values, flat, math.prod([shape[d] for d in dims]))
     out = rows.reshape(*[shape[d] for d in dims], *inner)
     return out.transpose(np.argsort((*dims, *others)))
-
-
-def add_rows(rows: Any, flat: Any, values: Any) -> None:
-    """`rows[flat[k]] += values[k]` for every k, places that repeat included."""
-    if not flat.size or not rows.shape[1]:
-        return
-    if rows.shape[1] == 1:
-        rows[:, 0] += sums.scattered(values[:, 0], flat, len(rows))
-        return
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    rows[ordered[starts]] = np.add.reduceat(values[order], starts, 0)
 
 
 def _index_put(

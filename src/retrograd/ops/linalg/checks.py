@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
@@ -19,7 +20,6 @@ from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError
 from ..core import batching
 from ..core.dims import broadcast_shapes
-from ..core.pointwise import legacy_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def check_floating(x: Tensor, name: str) -> None:
     if x.dtype.numpy.kind not in "fc":
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
-            f"{legacy_name(x.dtype.numpy)}. Convert first: x.float()"
+            f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"
         )
 
 
@@ -55,7 +55,7 @@ def check_low_precision(x: Tensor, name: str) -> None:
     """Raise for half floats, for which there are no factorizations."""
     if x.dtype.numpy.char not in "fdFD":
         raise RuntimeError(
-            f"{name}: Low precision dtypes not supported. Got {legacy_name(x.dtype.numpy)}. "
+            f"{name}: Low precision dtypes not supported. Got {dtypes.legacy_name(x.dtype)}. "
             "Convert first: x.float()"
         )
 
@@ -74,7 +74,7 @@ def check_square(x: Any, name: str, argument: str = "A") -> None:
 def check_same_dtype(a: Tensor, b: Tensor, name: str) -> None:
     """Raise unless two tensors have one dtype."""
     if a.dtype is not b.dtype:
-        first, second = (legacy_name(t.dtype.numpy) for t in (a, b))
+        first, second = (dtypes.legacy_name(t.dtype) for t in (a, b))
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {first} and B "
             f"of type {second} instead. Convert one first, such as B.to(A.dtype)"

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import LEGACY
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
 from ..core import batching
-from ..linalg.bilinear import C_NAMES, name_of
 
 __all__ = [
     "conv1d",
@@ -220,11 +219,11 @@ def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None
     x = input._array.dtype
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.dtype is not x and t._array.dtype != x:
-            a, b = (name_of(array) for array in (input._array, t._array))
+            a, b = (v.dtype for v in (input, t))
             raise RuntimeError(
-                f"expected scalar type {LEGACY[a]} but found {LEGACY[b]}. Input type "
-                f"({C_NAMES[a]}) and {name} type ({C_NAMES[b]}) should be the same: "
-                f"x = x.to({name}.dtype)"
+                f"expected scalar type {dtypes.legacy_name(a)} but found {dtypes.legacy_name(b)}. "
+                f"Input type ({dtypes.cpp_name(a)}) and {name} type ({dtypes.cpp_name(b)}) should "
+                f"be the same: x = x.to({name}.dtype)"
             )
 
 

@@ -14,7 +14,6 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
-from ..core.pointwise import legacy_name
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
@@ -59,7 +58,7 @@ def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
         if dtypes.real_of(t._array.dtype) != width:
             raise RuntimeError(
                 "mixed dtype (CPU): expect parameter to have scalar type of "
-                f"{legacy_name(input._array.dtype)}, but got {legacy_name(t._array.dtype)}"
+                f"{dtypes.legacy_name(input.dtype)}, but got {dtypes.legacy_name(t.dtype)}"
             )
 
 

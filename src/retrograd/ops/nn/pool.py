@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import LEGACY
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
@@ -164,7 +164,7 @@ def check_input(name: str, dims: int, input: Tensor) -> None:
 def refuse_complex(name: str, input: Tensor, because: str) -> None:
     """Raise for a complex tensor."""
     if input.dtype.is_complex:
-        kind = LEGACY[input.dtype.name]
+        kind = dtypes.legacy_name(input.dtype)
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind}': {because}")
 
 

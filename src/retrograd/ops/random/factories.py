@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, check_broadcast
+from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.search import searched
@@ -85,8 +85,8 @@ _normal = declare(
 def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
     """Raise NotImplementedError unless the dtype is of one of `kinds`; bfloat16 is of kind "f"."""
     if target.kind not in kinds and not (target.kind == "V" and "f" in kinds):
-        name = dtypes.of_numpy(target).name
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{LEGACY.get(name, name)}'")
+        name = dtypes.legacy_name(target)
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
 
 
 def rand(
@@ -439,9 +439,9 @@ def multinomial(
     """
     weights = check_tensor(input, "multinomial")._array
     if weights.dtype.kind not in "fV":
-        name = dtypes.of_numpy(weights.dtype).name
         raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {LEGACY[name]}"
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{dtypes.legacy_name(weights.dtype)}"
         )
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, method, new_tensor
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
 from ..sorting.sort import sort
-from .sum_prod import legacy
 
 __all__ = ["nanquantile", "quantile"]
 
@@ -96,7 +96,7 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
     if input._array.dtype not in (np.float32, np.float64):
         raise RuntimeError(
             f"{name}() input tensor must be either float or double dtype, not "
-            f"{legacy(input._array.dtype)}"
+            f"{dtypes.legacy_name(input.dtype)}"
         )
     if interpolation not in INTERPOLATIONS:
         raise RuntimeError(

@@ -25,7 +25,7 @@ from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import dtype_for, write_each
 from ..core.dims import rank, wrap_dim
-from .sum_prod import converted, legacy
+from .sum_prod import converted
 
 __all__ = [
     "cummax",
@@ -193,7 +193,8 @@ _cumprod_op = declare(
 def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     if input.dtype.kind in "biu":
         raise NotImplementedError(
-            f"\"logcumsumexp\" not implemented for '{legacy(input.dtype)}'. Convert: x.float()"
+            f"\"logcumsumexp\" not implemented for '{dtypes.legacy_name(input.dtype)}'. "
+            "Convert: x.float()"
         )
     x = lines(input, dim)
     top = np.maximum.accumulate(x.real, 0)

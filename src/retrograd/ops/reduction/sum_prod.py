@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, write_out
+from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
@@ -36,12 +36,6 @@ DIMS = [
     example("", dim=(), keepdim=False),
 ]
 ALL = [example("3x4"), example(""), example("0")]
-
-
-def legacy(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype in PyTorch's error messages, such as "Long"."""
-    name = dtypes.of_numpy(dtype).name
-    return LEGACY.get(name, name)
 
 
 def converted(input: Any, dtype: Any) -> Any:
@@ -131,7 +125,8 @@ def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
         if x.dtype.kind in "biu":
             raise RuntimeError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                f"or complex dtype. Got: {legacy(x.dtype)}. Convert first: x.float().mean()"
+                f"or complex dtype. Got: {dtypes.legacy_name(x.dtype)}. Convert first: "
+                "x.float().mean()"
             )
         return average(x.astype(np.float32), dim, keepdim).astype(x.dtype)
     n = x.size if dim is None else count(x.shape, dim)
@@ -281,7 +276,7 @@ def nanmean(
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{legacy(input.dtype.numpy)}. Convert first: x.float().nanmean()"
+            f"{dtypes.legacy_name(input.dtype)}. Convert first: x.float().nanmean()"
         )
     present = recorded.eq(input, input)
     total = nansum(input, dim, keepdim, dtype=dtype)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.dims import wrap_dims
-from .sum_prod import DIMS, add_up, count, legacy, mean
+from .sum_prod import DIMS, add_up, count, mean
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -51,7 +52,7 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
         raise RuntimeError(
             "std and var only support floating point and complex dtypes, not "
-            f"{legacy(x.dtype)}. Convert first: x.float().var()"
+            f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float().var()"
         )
     if x.dtype.char not in "fdFD":
         wide = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)

@@ -10,7 +10,6 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import as_tensor, write_out
 from ...engine.tensor import Tensor, method, new_tensor
-from ..reduction.sum_prod import legacy
 from .sort import nonzero
 
 __all__ = ["isin", "nonzero_static", "unravel_index"]
@@ -46,7 +45,7 @@ def isin(
     for array in (x, y):
         if array.dtype.kind == "c":
             raise RuntimeError(
-                f"Unsupported input type encountered for isin(): {legacy(array.dtype)}"
+                f"Unsupported input type encountered for isin(): {dtypes.legacy_name(array.dtype)}"
             )
     return new_tensor(np.asarray(np.isin(*dtypes.promote(x, y), invert=invert)))
 
