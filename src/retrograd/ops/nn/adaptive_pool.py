@@ -11,7 +11,8 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
-from .pool import NO_ORDER, Sizes, avg_pool_record, max_pool_record, refuse_complex
+from .pool import NO_ORDER, avg_pool_record, max_pool_record, refuse_complex
+from .sizes import Sizes
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
 

@@ -17,6 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
 from ..core import batching
+from .sizes import Sizes, per_dim
 
 __all__ = [
     "conv1d",
@@ -24,7 +25,6 @@ __all__ = [
     "conv3d",
 ]
 
-Sizes = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -157,21 +157,6 @@ channel_fill = declare(
 
 
 # -- checks ------------------------------------------------------------------------------------
-
-
-def per_dim(value: Any, dims: int, name: str) -> Sizes:
-    """A number or a sequence of numbers as one number per spatial dimension."""
-    if isinstance(value, int):
-        return (value,) * dims
-    sizes = tuple([int(v) for v in value])
-    if len(sizes) == 1:
-        return sizes * dims
-    if len(sizes) != dims:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {dims} values to match the "
-            f"convolution dimensions, but got {name}={list(sizes)}"
-        )
-    return sizes
 
 
 def check_arguments(
