@@ -440,7 +440,7 @@ def ticked(names: list[str]) -> str:
 
 def arguments(function: FunctionType) -> str:
     """The arguments of a function without annotations."""
-    found = inspect.signature(function)
+    found = inspect.signature(forms.get(function, function))
     bare = [p.replace(annotation=p.empty) for p in found.parameters.values()
             if p.kind is not p.VAR_KEYWORD]  # fmt: skip
     return cell(str(found.replace(parameters=bare, return_annotation=found.empty)))

@@ -246,12 +246,21 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
 static PyObject *
 public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    Caller *self = (Caller *)callable;
     PyObject *override = overridden(callable, args, nargsf, kwnames);
     if (override != passed) {
         return override;
     }
     Py_DECREF(override);
-    PyObject *function = ((Caller *)callable)->python;
+    PyObject *function = self->python;
+    Py_ssize_t named = kwnames == NULL || self->keywords == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        int found = PySet_Contains(self->keywords, PyTuple_GET_ITEM(kwnames, i));
+        if (found < 0) {
+            return NULL;
+        }
+        function = found ? self->served : function;
+    }
     PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
     if (result == NULL &&
         (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
@@ -382,12 +391,18 @@ static PyTypeObject CallerType;
 
 /* The form of a function that users see: a caller of no op. */
 static PyObject *
-public(PyObject *module, PyObject *function)
+public(PyObject *module, PyObject *args)
 {
+    PyObject *function, *served = NULL, *keywords = NULL;
+    if (!PyArg_ParseTuple(args, "O|OO!", &function, &served, &PyFrozenSet_Type, &keywords)) {
+        return NULL;
+    }
     Caller *self = (Caller *)CallerType.tp_alloc(&CallerType, 0);
     if (self != NULL) {
         self->vectorcall = public_call;
         self->python = Py_NewRef(function);
+        self->served = Py_XNewRef(served);
+        self->keywords = Py_XNewRef(keywords);
     }
     return (PyObject *)self;
 }
@@ -399,7 +414,8 @@ caller_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->python);
     Py_VISIT(self->op);
     Py_VISIT(self->forward);
-    return 0; /* the facts are names and numbers, `otherwise` a function of a module */
+    Py_VISIT(self->served);
+    return 0; /* the facts are names and numbers, the keywords names, `otherwise` a function */
 }
 
 /* None instead of nothing: whatever else is cleared may still call this caller. */
@@ -410,6 +426,7 @@ caller_clear(PyObject *object)
     Py_XSETREF(self->python, Py_NewRef(Py_None));
     Py_XSETREF(self->op, Py_NewRef(Py_None));
     Py_XSETREF(self->forward, Py_NewRef(Py_None));
+    Py_XSETREF(self->served, Py_NewRef(Py_None));
     return 0;
 }
 
@@ -426,6 +443,8 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->forward);
     Py_XDECREF(self->facts);
     Py_XDECREF(self->otherwise);
+    Py_XDECREF(self->served);
+    Py_XDECREF(self->keywords);
     Py_TYPE(object)->tp_free(object);
 }
 
@@ -469,6 +488,13 @@ caller_text(PyObject *self, void *name)
     return PyObject_GetAttrString(((Caller *)self)->python, name);
 }
 
+static PyObject *
+caller_signature(PyObject *object, void *unused)
+{
+    Caller *self = (Caller *)object;
+    return PyObject_GetAttrString(self->served ? self->served : self->python, "__signature__");
+}
+
 static PyMethodDef caller_methods[] = {{"__reduce__", caller_reduce, METH_NOARGS, NULL}, {NULL}};
 
 static PyMemberDef caller_members[] = {
@@ -479,6 +505,7 @@ static PyMemberDef caller_members[] = {
 static PyGetSetDef caller_getset[] = {
     {"__doc__", caller_text, NULL, NULL, "__doc__"},
     {"__module__", caller_text, NULL, NULL, "__module__"},
+    {"__signature__", caller_signature, NULL, NULL, NULL},
     {NULL},
 };
 

@@ -214,7 +214,7 @@ static PyMethodDef functions[] = {
     {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
     {"twin", twin, METH_O, NULL},
-    {"public", public, METH_O, NULL},
+    {"public", public, METH_VARARGS, NULL},
     {"watch", watch, METH_O, NULL},
     {NULL},
 };

@@ -18,7 +18,8 @@ typedef struct {
     PyObject *weakrefs;
     PyObject *python, *op, *forward;
     PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
-    PyObject *otherwise; /* what takes the errors of the forward: `dispatch.dispatch` */
+    PyObject *otherwise;         /* what takes the errors of the forward: `dispatch.dispatch` */
+    PyObject *served, *keywords; /* of a function: who takes calls with one of these keywords */
     int inputs, edges, saves;
     int fits;          /* when contributions fit their edges as they are */
     bool several;      /* whether the forward gives a tuple of outputs */

@@ -192,7 +192,7 @@ def test_older_orders_of_arguments_warn_and_work(call, expected):
 
 def test_an_older_order_is_recorded_as_the_newer_one_is():
     x = X.clone().requires_grad_()
-    with pytest.warns(UserWarning, match="Write the numbers by name: add_"):
+    with pytest.warns(UserWarning, match="Write the numbers by name: add"):
         (x * 1).add_(2, x).sum().backward()
     assert x.grad.tolist() == [[3, 3], [3, 3]]
 

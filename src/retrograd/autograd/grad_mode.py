@@ -360,7 +360,7 @@ def _enter_inference_mode(mode: bool) -> Mode:
     """Enter inference mode by a call; `_exit_inference_mode` takes what this returns."""
     manager = inference_mode(mode)
     manager.__enter__()
-    return manager  # type: ignore[no-any-return]
+    return manager
 
 
 def _exit_inference_mode(manager: Mode) -> None:

@@ -161,4 +161,4 @@ def to_front(t: Tensor, dim: int) -> Tensor:
     """`t` with dimension `dim` first."""
     ndim = t._array.ndim
     order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
-    return recorded.permute(t, dims=order)  # type: ignore[no-any-return]
+    return recorded.permute(t, dims=order)

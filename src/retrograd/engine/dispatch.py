@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..quiet import copyto
 from .naming import ABSENT, by_name
-from .overriding import PASSED, UNASKED, intercept
+from .overriding import PASSED, UNASKED, intercept, spread
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import resized, sever
 
@@ -208,7 +208,8 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             return found
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    if modes.state.levels and any(isinstance(t, Tensor) and t._tangents for t in (*inputs, out)):
+    given = [t for t in spread((*inputs, *params.values(), out)) if isinstance(t, Tensor)]
+    if modes.state.levels and any(t._tangents for t in given):
         raise NotImplementedError(
             f"Trying to use forward AD with {function.__name__}_out that does not support it "
             "because it is an out= function. Leave out= away."
@@ -218,7 +219,11 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         result = function(*inputs, **params)
     finally:
         modes.restore(before)
-    wanted = any(isinstance(t, Tensor) and t._node is not None for t in (*inputs, out))
+    if not isinstance(result, Tensor):
+        raise TypeError(
+            f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
+        )
+    wanted = any(t._node is not None for t in given)
     if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "

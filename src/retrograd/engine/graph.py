@@ -320,7 +320,7 @@ def output_node(source: Node, index: int, shape: tuple[int, ...], dtype: Any) ->
         node: Node | None = places.setdefault(index, ref)()
         if node is None:
             places[index], node = ref, made
-    return node  # type: ignore[no-any-return]
+    return node
 
 
 def shown(node: Node) -> Node:

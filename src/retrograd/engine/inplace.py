@@ -87,7 +87,7 @@ REASONS["no_grad"] = REASONS["inference"] = (
 TRACE = "\nThe view was made at:\n{}"
 
 
-def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+def in_place(function: Callable[..., Any], name: str | None = None) -> Callable[..., Tensor]:
     """The `name_` form of a function whose first argument is the tensor to be written."""
     plain = function.__name__
     written = name or plain + "_"

@@ -10,10 +10,22 @@ a module's names fastest. `registry.declare` fills them.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .tensor import Tensor
+
+    class Callers:
+        """The namespace of callers, as type checkers see it."""
+
+        def __getattr__(self, name: str) -> Callable[..., Tensor]: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
 
 __all__ = ["arrays", "reals", "recorded"]
 
 arrays: Any = ModuleType("arrays")
 reals: Any = ModuleType("reals")
-recorded: Any = ModuleType("recorded")
+recorded: Callers = ModuleType("recorded")  # type: ignore[assignment]

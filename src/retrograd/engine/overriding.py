@@ -49,6 +49,7 @@ __all__ = [
     "overrides_nothing",
     "public",
     "publish",
+    "spread",
     "unanswered",
 ]
 
@@ -109,7 +110,7 @@ def is_asked(kind: type) -> bool:
 def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
     """Those of the arguments that are asked, one of each type, in the order of rule 3."""
     found: list[Any] = []
-    for value in _spread(values):
+    for value in spread(values):
         kind = type(value)
         if is_asked(kind) and not any(kind is type(other) for other in found):
             bases = [i for i, other in enumerate(found) if issubclass(kind, type(other))]
@@ -117,7 +118,7 @@ def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _spread(values: Iterable[Any]) -> Iterator[Any]:
+def spread(values: Iterable[Any]) -> Iterator[Any]:
     """Values, and what lists (up to their first number) and tuples among them hold."""
     for value in values:
         yield value
@@ -175,27 +176,36 @@ def unanswered(function: Any, asked: tuple[Any, ...]) -> TypeError:
     return TypeError(NOBODY.format(name=name, types=[type(t) for t in asked], mode=mode))
 
 
-def public(function: Any) -> Any:
-    """The form of a function that users see: NOTE [Who is asked], rule 1."""
+def public(function: Any, *served: Any) -> Any:
+    """The form of a function that users see: NOTE [Who is asked], rule 1. `served`: see `form`."""
     if function.__class__ is not FunctionType or hasattr(function, "op"):
         return function  # no function, or the caller of an op
-    if function.__name__ in IGNORED or function in _wrappers:
+    if function.__name__ in IGNORED or function in _forms:
         return function
     found = forms.get(function)
     if found is None:
-        found = forms[function] = form(function)
+        found = forms[function] = form(function, *served)
     return found
 
 
-def form(function: Any) -> Any:
-    """A form of a function that asks its arguments, apart from all others."""
-    return _in_python(function) if native.native is None else native.native.public(function)
+def form(function: Any, *served: Any) -> Any:
+    """A form of a function that asks its arguments, apart from all others.
+
+    `served` may be a callable and a frozenset of keywords: it takes the calls with one of them, and
+    has the signature that is shown.
+    """
+    make = _in_python if native.native is None else native.native.public
+    made = make(function, *served)
+    _forms.add(made)
+    return made
 
 
-_wrappers: set[Any] = set()
+_forms: set[Any] = set()
 
 
-def _in_python(function: Any) -> Callable[..., Any]:
+def _in_python(
+    function: Any, served: Any = None, keywords: frozenset[str] = frozenset()
+) -> Callable[..., Any]:
     plain = UNASKED
 
     @functools.wraps(function)
@@ -205,15 +215,17 @@ def _in_python(function: Any) -> Callable[..., Any]:
             found = intercept(call, args, kwargs)
             if found is not PASSED:
                 return found
+        called = served if kwargs and not keywords.isdisjoint(kwargs) else function
         try:
-            return function(*args, **kwargs)
+            return called(*args, **kwargs)
         except (TypeError, AttributeError) as error:
-            again = otherwise(function, args, kwargs, error)
+            again = otherwise(called, args, kwargs, error)
             if again is None:
                 raise
-        return function(*again[0], **again[1])
+        return called(*again[0], **again[1])
 
-    _wrappers.add(call)
+    if served is not None:
+        call.__signature__ = served.__signature__  # type: ignore[attr-defined]
     return call
 
 
@@ -228,7 +240,7 @@ def publish(namespace: dict[str, Any], prefix: str) -> None:
         if name.startswith("_") or isinstance(value, type) or not module.startswith(ops):
             continue
         namespace[name] = seen = public(value)
-        told = seen is not value or hasattr(seen, "op")
+        told = seen in _forms or hasattr(seen, "op")
         if told and name not in IGNORED and names.get(seen, TENSOR).startswith(TENSOR):
             names[seen] = f"{prefix}.{name}"
         home, own = vars(sys.modules[module]), getattr(value, "__name__", "")

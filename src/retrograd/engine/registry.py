@@ -90,7 +90,7 @@ def declare(
     number_first: bool = False,
     doc: str = "",
     **formulas: Callable[..., Any],
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Enter an op into the registry and both namespaces; return its caller.
 
     `methods` are the names under which tensors get it. `examples` are what the law suites run, with
@@ -101,7 +101,8 @@ def declare(
     simpler forward that formulas may use where all values are real; it may return its input.
     `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
-    that the first of two inputs may be a number, too.
+    that the first of two inputs may be a number, too. To type checkers a caller gives one tensor;
+    that of an op with several outputs is unpacked, or annotated as Any.
     """
     op = Op(
         signature,

@@ -87,7 +87,7 @@ def strangers(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...
 
 def _stranger(x: Tensor, create_graph: bool) -> Tensor:
     if create_graph and x._node is not None:
-        return recorded.clone(x)  # type: ignore[no-any-return]
+        return recorded.clone(x)
     fresh = twin(x, None)
     set_requires_grad(fresh, True)
     return fresh

@@ -44,6 +44,7 @@ from ..graph import new_node
 from ..inplace import exchange, outdate, renew
 from ..namespaces import recorded
 from ..record import finish
+from ..registry import OPS
 from ..tensor import Interpreted, Tensor, alias, concrete, new_tensor, node_of, twin
 from ..views import live_views
 
@@ -212,7 +213,7 @@ class Batch(Interpreted):
         if isinstance(held, Batch):
             value._array = held.with_history(None if earlier is None else earlier._array)
         if old is not None and old.shape != shape:  # it was one value for all examples
-            value._node = new_node(recorded.clone.op, (old,))
+            value._node = new_node(OPS["clone"], (old,))
             value._node.shape, value._node.dtype = shape, old.dtype
         return Batch(value, self.level, self.shared)
 
@@ -348,7 +349,7 @@ def give_back(made: Tensor, tensor: Tensor) -> None:
 
 def with_axis(t: Tensor, size: int) -> Tensor:
     """`t` repeated along a new first axis, as a view."""
-    return recorded.expand(t, shape=(size, *t._array.shape))  # type: ignore[no-any-return]
+    return recorded.expand(t, shape=(size, *t._array.shape))
 
 
 def run(
@@ -403,7 +404,7 @@ def raised(t: Tensor, ndim: int) -> Tensor:
     size, *shape = t._array.shape
     if len(shape) >= ndim:
         return t
-    return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))  # type: ignore[no-any-return]
+    return recorded.reshape(t, shape=(size, *(1,) * (ndim - len(shape)), *shape))
 
 
 def promoted(op: Op, inputs: list[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:

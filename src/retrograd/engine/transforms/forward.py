@@ -252,7 +252,7 @@ def _total(parts: Iterable[Any], out: Tensor) -> Tensor:
     """The sum of those parts that are not None, or zeros, as a tangent of `out`."""
     present = [fitted(part, out) for part in parts if part is not None]
     if not present:
-        return recorded.zeros_like(out)  # type: ignore[no-any-return]
+        return recorded.zeros_like(out)
     return functools.reduce(operator.add, present)
 
 

@@ -143,7 +143,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> rg.relu(rg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return in_place(_relu)(input) if inplace else _relu(input)  # type: ignore[no-any-return]
+    return in_place(_relu)(input) if inplace else _relu(input)
 
 
 def _clip_array(input: Any, *, min_val: float, max_val: float) -> Any:
@@ -247,7 +247,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape((*sizes, *[1] * (len(shape) - 2)) if len(shape) > 1 else ())
     if holds_complex(input):
         return by_parts(_prelu, input, weight)
-    return _prelu(input, weight)  # type: ignore[no-any-return]
+    return _prelu(input, weight)
 
 
 def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
@@ -255,7 +255,7 @@ def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
         return by_parts(_random_leak, input, lower, upper)
     slopes: Any = rand_like(input)
     slopes = slopes * (upper - lower) + lower
-    return _prelu(input, slopes)  # type: ignore[no-any-return]
+    return _prelu(input, slopes)
 
 
 def rrelu(

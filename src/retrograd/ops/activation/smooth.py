@@ -7,7 +7,7 @@ Complex input is what these functions extend to holomorphically. The public func
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..core.pointwise import SINGLE, floating, holds_complex, only, unary, unsup
 from ..elementwise.exp_log import log1p_array
 from ..elementwise.trigonometry import tanh
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__: list[str] = []
 
 ROOT_HALF = math.sqrt(0.5)
@@ -27,7 +30,9 @@ ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715
 
 
-def activation(signature: str, forward: Any, kinds: str = "f", **options: Any) -> Any:
+def activation(
+    signature: str, forward: Any, kinds: str = "f", **options: Any
+) -> Callable[..., Tensor]:
     """Declare an activation without in-place form of its own; PyTorch's dtypes, no others."""
     name = signature.partition("(")[0]
     options = {"elementwise": True, "inplace": False, "examples": SINGLE, **options}
@@ -79,7 +84,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> rg.nn.functional.logsigmoid(rg.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
     """
-    return _logsigmoid(input)  # type: ignore[no-any-return]
+    return _logsigmoid(input)
 
 
 def _silu_slope(xp: Any, input: Any) -> Any:
@@ -97,7 +102,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> rg.nn.functional.silu(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
-    return in_place(_silu)(input) if inplace else _silu(input)  # type: ignore[no-any-return]
+    return in_place(_silu)(input) if inplace else _silu(input)
 
 
 def _mish_slope(xp: Any, input: Any) -> Any:
@@ -117,7 +122,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> rg.nn.functional.mish(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8651])
     """
-    return in_place(_mish)(input) if inplace else _mish(input)  # type: ignore[no-any-return]
+    return in_place(_mish)(input) if inplace else _mish(input)
 
 
 def _gelu_slope(xp: Any, input: Any) -> Any:
@@ -162,7 +167,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         raise RuntimeError(
             f"approximate argument must be either none or tanh. It is {approximate!r}"
         )
-    return (_gelu if approximate == "none" else _gelu_tanh)(input)  # type: ignore[no-any-return]
+    return (_gelu if approximate == "none" else _gelu_tanh)(input)
 
 
 def _softplus_forward(input: Any, *, beta: float, threshold: float) -> Any:
@@ -201,7 +206,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     """
     for value in (beta, threshold):
         dtypes.check_scalar(value, input._array.dtype)
-    return _softplus(input, beta=beta, threshold=threshold)  # type: ignore[no-any-return]
+    return _softplus(input, beta=beta, threshold=threshold)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -221,7 +226,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     >>> rg.nn.functional.tanhshrink(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.2384])
     """
-    return input - tanh(input)  # type: ignore[no-any-return]
+    return input - tanh(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels.memory import in_rows
+from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..reduction.sum_prod import DIMS, add_up, converted
 
@@ -91,13 +91,8 @@ _log_softmax_op = declare(
 )
 
 
-def logsumexp(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="logsumexp")
+def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials over `dim` (an int or a tuple), without overflow.
 
     Integers give the default floating dtype; complex input gives the holomorphic extension. The
@@ -113,9 +108,7 @@ def logsumexp(
             'logsumexp() missing 1 required positional arguments: "dim". For all elements: '
             "x.flatten().logsumexp(0)"
         )
-    if out is not None:
-        return write_out(logsumexp, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
-    return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    return _logsumexp_op(input, dim=wrap_dims(input, dim), keepdim=keepdim)
 
 
 def along(input: Tensor, dim: int) -> tuple[int, ...]:
@@ -124,9 +117,8 @@ def along(input: Tensor, dim: int) -> tuple[int, ...]:
     return (at,) if input.ndim else ()
 
 
-def softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="softmax")
+def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """Exponentials divided by their sum along `dim`, of the input's shape.
 
     `dtype` converts first. Complex input gives the holomorphic extension (PyTorch has none). Raises
@@ -137,29 +129,20 @@ def softmax(
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    if out is not None:
-        return write_out(softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
-    return _softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
+    return _softmax_op(converted(input, dtype), dim=along(input, dim))
 
 
-def log_softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="log_softmax")
+def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """Logarithm of `softmax`, computed without leaving the logarithms; arguments as there.
 
     >>> import retrograd as rg
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """
-    if out is not None:
-        return write_out(log_softmax, out, (input, dim, dtype), {})  # type: ignore[no-any-return]
-    return _log_softmax_op(converted(input, dtype), dim=along(input, dim))  # type: ignore[no-any-return]
+    return _log_softmax_op(converted(input, dtype), dim=along(input, dim))
 
 
 def softmin(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """`softmax` of the negated input; `nn.functional` shows it, as in PyTorch."""
     return softmax(recorded.neg(input), dim, dtype)
-
-
-for function in (logsumexp, softmax, log_softmax):
-    method(function)

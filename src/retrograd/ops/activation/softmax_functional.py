@@ -91,4 +91,4 @@ def gumbel_softmax(
     rank = np.expand_dims(soft._array.argmax(dim), dim)
     chosen = np.zeros_like(soft._array)
     np.put_along_axis(chosen, rank, 1, dim)
-    return new_tensor(chosen - soft._array) + soft  # type: ignore[no-any-return]
+    return new_tensor(chosen - soft._array) + soft

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..nn import conv, conv_transpose, normalization
 from ..nn import dropout as dropouts
 from ..nn import embedding as lookups
@@ -260,6 +261,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     return input * kept * scale, kept
 
 
+@public()
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms over all dimensions but `dim`, which stay with size 1; over all for `dim` -1.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, method
-from ..core.arguments import write_value
+from ..core.arguments import public
 from ..creation.factories import deliver, number, progression, target_of
 from ..creation.from_data import check_device
 from ..linalg.matrix_functions import vander as powers
@@ -89,12 +89,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if x._array.dtype.kind in "biu":
         x = x.long()
     found = powers(x, max(columns, 2))[:, :columns]
-    return found if increasing else flip(found, (1,))  # type: ignore[no-any-return]
+    return found if increasing else flip(found, (1,))
 
 
-def nuclear_norm(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True)
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values: `linalg.matrix_norm` of order "nuc".
 
     >>> import retrograd as rg
@@ -103,12 +102,11 @@ def nuclear_norm(
     """
     if isinstance(dim, builtins.bool):  # nuclear_norm(input, keepdim)
         dim, keepdim = None, dim
-    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 
-def frobenius_norm(
-    input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True)
+def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The root of the sum of the squared moduli over `dim`, by default over all.
 
     >>> import retrograd as rg
@@ -117,7 +115,7 @@ def frobenius_norm(
     """
     everything = isinstance(dim, (tuple, list)) and not dim
     found = vector_norm(input, 2, None if everything else dim, keepdim)
-    return found if out is None else write_value(found, out, "frobenius_norm")
+    return found
 
 
 # -- what PyTorch has removed --------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ..core import return_types
+from ..core.arguments import public
 from ..linalg import cholesky as hermitian
 from ..linalg import lu as triangles
 from ..linalg import solve
-from ..linalg.checks import write_all
 from ..linalg.qr import qr as reduced_qr
 from ..linalg.svd import svd as full_svd
 from ..linalg.svd import svdvals
@@ -17,28 +17,30 @@ from ..linalg.svd import svdvals
 __all__ = ["cholesky", "lu", "lu_solve", "qr", "svd", "triangular_solve"]
 
 
-def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="cholesky")
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: `linalg.cholesky`.
 
     >>> import retrograd as rg
     >>> rg.cholesky(rg.tensor([[4.0]]))
     tensor([[2.]])
     """
-    return hermitian.cholesky(input, upper=upper, out=out)
+    return hermitian.cholesky(input, upper=upper)
 
 
-def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+@public(out=True, methods="qr")
+def qr(input: Tensor, some: bool = True) -> Any:
     """(Q, R): `linalg.qr` of mode "reduced", or "complete" if not `some`.
 
     >>> import retrograd as rg
     >>> rg.qr(rg.ones(3, 2)).Q.shape
     retrograd.Size([3, 2])
     """
-    result = return_types.qr(*reduced_qr(input, "reduced" if some else "complete"))
-    return result if out is None else write_all(qr, out, result)
+    return return_types.qr(*reduced_qr(input, "reduced" if some else "complete"))
 
 
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+@public(out=True, methods="svd")
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V), where A = U diag(S) V^H; thin factors if `some`. See `linalg.svd`.
 
     Without `compute_uv`, U and V are square zeros.
@@ -49,15 +51,12 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
     """
     if compute_uv:
         U, S, Vh = full_svd(input, not some)
-        result = return_types.svd(U, S, Vh.mH)
-    else:
-        m, n = input.shape[-2:]
-        stack = tuple(input.shape[:-2])
-        zeros = [input.new_zeros((*stack, size, size)) for size in (m, n)]
-        result = return_types.svd(zeros[0], svdvals(input), zeros[1])
-    return result if out is None else write_all(svd, out, result)
+        return return_types.svd(U, S, Vh.mH)
+    zeros = [input.new_zeros((*input.shape[:-2], size, size)) for size in input.shape[-2:]]
+    return return_types.svd(zeros[0], svdvals(input), zeros[1])
 
 
+@public(methods="lu")
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
     """(LU, pivots), and info if `get_infos`: `linalg.lu_factor_ex`.
 
@@ -66,32 +65,28 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = Non
     tensor([1, 2], dtype=retrograd.int32)
     """
     LU, pivots, info = triangles.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    result = [LU, pivots, info] if get_infos else [LU, pivots]
+    found = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is None:
-        return tuple(result)
-    for target, value in zip(out, result, strict=True):
+        return found
+    for target, value in zip(out, found, strict=True):
         target.copy_(value)
     return tuple(out)
 
 
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="lu_solve")
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of A x = b: `linalg.lu_solve`, arguments in another order.
 
     >>> import retrograd as rg
     >>> rg.lu_solve(rg.tensor([[4.0]]), *rg.linalg.lu_factor(rg.tensor([[2.0]])))
     tensor([[2.]])
     """
-    return triangles.lu_solve(LU_data, LU_pivots, b, out=out)
+    return triangles.lu_solve(LU_data, LU_pivots, b)
 
 
+@public(out=True, methods="triangular_solve")
 def triangular_solve(
-    b: Tensor,
-    A: Tensor,
-    upper: bool = True,
-    transpose: bool = False,
-    unitriangular: bool = False,
-    *,
-    out: Any = None,
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """(solution, cloned_coefficient) of A X = b for triangular A, of A^T X = b if `transpose`.
 
@@ -103,9 +98,4 @@ def triangular_solve(
     """
     turned, up = (A.mT, not upper) if transpose else (A, upper)
     found = solve.solve_triangular(turned, b, upper=up, unitriangular=unitriangular)
-    result = return_types.triangular_solve(found, A.clone())
-    return result if out is None else write_all(triangular_solve, out, result)
-
-
-for function in (cholesky, lu, lu_solve, qr, svd, triangular_solve):
-    method(function)
+    return return_types.triangular_solve(found, A.clone())

@@ -81,7 +81,7 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     >>> rg.ones(1).to_dense(rg.float64)
     tensor([1.], dtype=retrograd.float64)
     """
-    return self if dtype is None else self.to(dtype)  # type: ignore[no-any-return]
+    return self if dtype is None else self.to(dtype)
 
 
 def dense_dim(self: Tensor) -> int:

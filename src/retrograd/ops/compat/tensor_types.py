@@ -15,20 +15,6 @@ from ...engine.tensor import Size, Tensor, new_tensor
 from ..creation.factories import allocate, shape_of
 from ..creation.from_data import check_device, copy_of
 
-__all__ = [
-    "BoolTensor",
-    "ByteTensor",
-    "CharTensor",
-    "DoubleTensor",
-    "FloatTensor",
-    "HalfTensor",
-    "IntTensor",
-    "LongTensor",
-    "ShortTensor",
-    "set_default_tensor_type",
-    "typename",
-]
-
 
 class TensorType:
     """Tensors of one dtype: from sizes, uninitialised, or from data.
@@ -73,15 +59,11 @@ class TensorType:
         return self.__name__
 
 
-BoolTensor = TensorType(dtypes.boolean)
-ByteTensor = TensorType(dtypes.uint8)
-CharTensor = TensorType(dtypes.int8)
-ShortTensor = TensorType(dtypes.int16)
-IntTensor = TensorType(dtypes.int32)
-LongTensor = TensorType(dtypes.int64)
-HalfTensor = TensorType(dtypes.float16)
-FloatTensor = TensorType(dtypes.float32)
-DoubleTensor = TensorType(dtypes.float64)
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+TYPES = {made.__name__: made for made in map(TensorType, map(dtypes.by_name, DTYPES))}
+globals().update(TYPES)
+__all__ = ["set_default_tensor_type", "typename"]
+__all__ += list(TYPES)
 
 
 def set_default_tensor_type(t: Any) -> None:
@@ -96,7 +78,7 @@ def set_default_tensor_type(t: Any) -> None:
     >>> rg.set_default_tensor_type("retrograd.FloatTensor")
     """
     if isinstance(t, str):
-        t = globals().get(t.rpartition(".")[2])
+        t = TYPES.get(t.rpartition(".")[2])
     if not isinstance(t, TensorType):
         raise TypeError(f"invalid type object: {t!r}. Give retrograd.DoubleTensor or its like")
     if not t.dtype.is_floating_point:

@@ -1,16 +1,95 @@
-"""`out=` for functions whose result is at hand, or that have several results."""
+"""What `public` gives a function beside its own arguments: `out=` and methods.
+
+NOTE [Public functions]
+1. A function that is `public(out=True)` computes and knows no `out`: the value is written there
+   when it is done (`write_out`, and `write_each` for a tuple of tensors). One that is
+   `public(out="dtype")` computes in the dtype of `out`.
+2. Calls with `out` go another way (`Writing`); all others reach the function as if it were not
+   decorated, and cost nothing more. Other names of arguments: `engine.naming`.
+3. `inspect.signature` shows `out`.
+"""
 
 from __future__ import annotations
 
+import inspect
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
-from ...engine.tensor import Tensor
+from ...engine.inplace import in_place
+from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import ParamSpec, Protocol, TypeVar, overload
 
 __all__: list[str] = []
+
+if TYPE_CHECKING:
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+
+    class Public(Protocol[P, R_co]):
+        """A public function, as type checkers see it."""
+
+        __name__: str
+
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **names: Any) -> R_co: ...
+
+
+def public(
+    *, out: bool | str = False, methods: str = ""
+) -> Callable[[Callable[P, R_co]], Public[P, R_co]]:
+    """Let users see a function: NOTE [Public functions].
+
+    `out` says whether its value can be written into given tensors. `methods` are the names under
+    which tensors get it, separated by spaces; one that ends in "_" gets its in-place form,
+    unless its own name does so.
+    """
+
+    def decorate(function: Any) -> Any:
+        writing = Writing(function, out) if out else None
+        made = overriding.public(function, writing, OUT_ONLY if out else frozenset())
+        derived = "_ " in f"{methods} " and not function.__name__.endswith("_")
+        written = in_place(made) if derived else made
+        for name in methods.split():
+            method(written if name.endswith("_") else made, name)
+        return made
+
+    return decorate
+
+
+class Writing:
+    """Takes the calls of a function with `out`."""
+
+    def __init__(self, function: Callable[..., Any], out: bool | str) -> None:
+        self.function, self.in_dtype = function, out == "dtype"
+        self.__name__ = function.__name__
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """What users see; made when it is asked for, so that imports stay quick."""
+        own = inspect.signature(self.function)
+        out = [SEVERAL_OUT, OUT][own.return_annotation == "Tensor"]
+        return own.replace(parameters=[*own.parameters.values(), out])
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return self.function(*args, **kwargs)
+        if self.in_dtype and args:
+            kwargs["dtype"] = dtype_for(args[0], kwargs.get("dtype"), out)
+        write = write_each if isinstance(out, (tuple, list)) else write_out
+        return write(self.function, out, args, kwargs)
+
+
+OUT_ONLY = frozenset({"out"})
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
+SEVERAL_OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Any")
 
 
 def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
@@ -30,34 +109,35 @@ def dtype_for(input: Tensor, dtype: Any, out: Any) -> Any:
     return None if input.dtype.is_complex and not out.dtype.is_complex else out.dtype
 
 
-def check_outs(name: str, outs: Any, number: int) -> None:
-    """Raise unless `outs` is a sequence of as many tensors as the function called `name` gives."""
-    if not isinstance(outs, (tuple, list)) or not all(isinstance(t, Tensor) for t in outs):
-        raise TypeError(
-            f"{name}(): argument 'out' must be tuple of Tensors, not {type(outs).__name__}"
-        )
-    if len(outs) != number:
-        raise RuntimeError(f"{name}(): expected out= to hold {number} tensors, got {len(outs)}")
+def write_each(
+    function: Callable[..., Any], outs: Any, inputs: tuple[Any, ...], params: dict[str, Any]
+) -> Any:
+    """Compute a function with several results into the tensors `outs`.
 
-
-def write_each(function: Callable[..., Any], outs: Any, *inputs: Any, **params: Any) -> Any:
-    """Compute a function with several results into the tensors `outs`; its named tuple of those.
-
-    Raises as `write_out`, and RuntimeError for another number of tensors.
+    Returns a named tuple of those if the function gives one, else None, as PyTorch does.
+    Raises as `write_out`, TypeError for a function with one result, and RuntimeError for another
+    number of tensors.
     """
+    name = function.__name__
     found: Any = None
 
     def first(*inputs: Any, **params: Any) -> Any:
         nonlocal found
         found = function(*inputs, **params)
-        check_outs(first.__name__, outs, len(found))
+        if not isinstance(found, tuple):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(outs).__name__}")
+        if len(outs) != len(found):
+            raise RuntimeError(
+                f"{name}(): expected an out= argument of length {len(found)}, got {len(outs)}"
+            )
         for value, out in zip(found[1:], outs[1:], strict=True):
             check_places(value, out)
         return found[0]
 
-    first.__name__ = function.__name__
-    check_outs(function.__name__, outs, len(outs))
+    first.__name__ = name
+    if not outs or not all(isinstance(t, Tensor) for t in outs):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {outs!r}")
     write_out(first, outs[0], inputs, params)
     for value, out in zip(found[1:], outs[1:], strict=True):
-        write_value(value, out, function.__name__)
-    return type(found)(*outs)
+        write_value(value, out, name)
+    return type(found)(*outs) if hasattr(found, "_fields") else None

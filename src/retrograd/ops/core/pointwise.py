@@ -17,7 +17,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import method
+from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ def unary(
     shown: tuple[str, str],
     aliases: Sequence[str] = (),
     **options: Any,
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Declare an elementwise op of one input, with its methods and in-place forms.
 
     `shown` is a doctest: the argument list of `tensor`, and the values that come out.
@@ -142,7 +142,7 @@ def binary(
     aliases: Sequence[str] = (),
     second: str = "other",
     **options: Any,
-) -> Callable[..., Any]:
+) -> Callable[..., Tensor]:
     """Declare an elementwise op of `input` and `second`, with its methods and in-place forms.
 
     `shown` is a doctest: the argument lists of two tensors, and the values that come out.

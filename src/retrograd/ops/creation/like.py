@@ -15,7 +15,7 @@ from .memory_format import arranged
 __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
 
 
-def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Any:
+def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:
     dtype, device, requires_grad, memory_format = settings
     check_device(device)
     array = check_tensor(input, name)._array
@@ -46,7 +46,7 @@ def zeros_like(
     tensor([0, 0])
     """
     settings = (dtype, device, requires_grad, memory_format)
-    return _like(np.zeros_like, input, settings, "zeros_like")  # type: ignore[no-any-return]
+    return _like(np.zeros_like, input, settings, "zeros_like")
 
 
 def ones_like(
@@ -64,7 +64,7 @@ def ones_like(
     tensor([1, 1])
     """
     settings = (dtype, device, requires_grad, memory_format)
-    return _like(np.ones_like, input, settings, "ones_like")  # type: ignore[no-any-return]
+    return _like(np.ones_like, input, settings, "ones_like")
 
 
 def empty_like(
@@ -82,7 +82,7 @@ def empty_like(
     retrograd.Size([1, 2])
     """
     settings = (dtype, device, requires_grad, memory_format)
-    return _like(np.empty_like, input, settings, "empty_like")  # type: ignore[no-any-return]
+    return _like(np.empty_like, input, settings, "empty_like")
 
 
 def full_like(
@@ -105,4 +105,4 @@ def full_like(
         return np.full_like(array, constant(fill_value, target, "full_like"), target, order)
 
     settings = (dtype, device, requires_grad, memory_format)
-    return _like(make, input, settings, "full_like")  # type: ignore[no-any-return]
+    return _like(make, input, settings, "full_like")

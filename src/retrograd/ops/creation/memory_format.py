@@ -110,7 +110,7 @@ def copied_in(t: Tensor, format: Any, name: str) -> Tensor:
     """A copy of the tensor whose elements lie in that order."""
     check_format(format, t._array.ndim, name)
     if format.ndim:
-        return _reordered(t)  # type: ignore[no-any-return]
+        return _reordered(t)
     if format is preserve_format or lies_in(t._array, format):
-        return clone(t)  # type: ignore[no-any-return]
+        return clone(t)
     return t.contiguous()  # type: ignore[no-any-return]

@@ -8,10 +8,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.backward.fitting import expands
-from ...engine.dispatch import as_tensor, operand, write_out
+from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator
 
@@ -231,7 +232,8 @@ def check_alpha(alpha: Any, dtype: np.dtype[Any]) -> None:
     dtypes.check_scalar(alpha, dtype)
 
 
-def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="add add_")
+def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Sum `input + alpha * other`, elementwise.
 
     `other` is a tensor or a number; both broadcast and promote. Raises RuntimeError where the
@@ -241,28 +243,24 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
     >>> rg.add(rg.tensor([1.0, 2.0]), rg.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
     """
-    if out is not None:
-        return write_out(add, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
     once = alpha.__class__ is int and alpha == 1
-    return _add(input, other if once else scaled(input, other, alpha))  # type: ignore[no-any-return]
+    return _add(input, other if once else scaled(input, other, alpha))
 
 
-def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="sub subtract sub_ subtract_")
+def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference `input - alpha * other`, elementwise; like `add`, but booleans raise.
 
     >>> import retrograd as rg
     >>> rg.sub(rg.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
-    if out is not None:
-        return write_out(sub, out, (input, other), {"alpha": alpha})  # type: ignore[no-any-return]
     once = alpha.__class__ is int and alpha == 1
-    return _sub(input, other if once else scaled(input, other, alpha, minus=True))  # type: ignore[no-any-return]
+    return _sub(input, other if once else scaled(input, other, alpha, minus=True))
 
 
-def div(
-    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="div divide true_divide div_ divide_ true_divide_")
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """Quotient `input / other`, elementwise; integers give the default floating dtype.
 
     `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
@@ -272,17 +270,14 @@ def div(
     >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
     """
-    if out is not None:
-        mode = {"rounding_mode": rounding_mode}
-        return write_out(div, out, (input, other), mode)  # type: ignore[no-any-return]
     if rounding_mode is None:
-        return _div(input, other)  # type: ignore[no-any-return]
+        return _div(input, other)
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"'{rounding_mode}'"
         )
-    return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)  # type: ignore[no-any-return]
+    return (_floor_div if rounding_mode == "floor" else _trunc_div)(input, other)
 
 
 def positive(input: Tensor) -> Tensor:
@@ -299,6 +294,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
+@public(methods="rsub")
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
 
@@ -308,7 +304,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """
     once = alpha.__class__ is int and alpha == 1
     factor = input if once else scaled(other, input, alpha, minus=True)
-    return _sub(operand(other, input._array.dtype), factor)  # type: ignore[no-any-return]
+    return _sub(operand(other, input._array.dtype), factor)
 
 
 def _divided(self: Tensor, other: Any) -> Any:
@@ -316,6 +312,7 @@ def _divided(self: Tensor, other: Any) -> Any:
     return _div(as_tensor(other, dtypes.default_numpy() if like.kind in "iu" else like), self)
 
 
+@public(methods="sum_to_size")
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions along which a tensor of `size` would be broadcast to the input's.
 
@@ -328,27 +325,16 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
     if not expands(shape, input._array.shape):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}.")
-    return sum_to(input, shape=shape)  # type: ignore[no-any-return]
+    return sum_to(input, shape=shape)
 
 
 multiply, subtract, negative = mul, sub, neg
 divide = true_divide = div
 
-method(add)
-method(div, "div", "divide", "true_divide")
-method(sub, "sub", "subtract")
 method(positive, "positive", "__pos__")
-method(rsub)
 attach_operator(rsub, "__rsub__")
 attach_operator(_divided, "__rtruediv__", "__rdiv__")
-method(sum_to_size)
-for function, names in (
-    (add, ["add_"]),
-    (sub, ["sub_", "subtract_"]),
-    (mul, ["mul_", "multiply_"]),
-    (div, ["div_", "divide_", "true_divide_"]),
-    (neg, ["neg_", "negative_"]),
-):
-    method(in_place(function), *names)
+method(in_place(mul), "mul_", "multiply_")
+method(in_place(neg), "neg_", "negative_")
 for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):
     attach_in_place(function, f"__i{name}__", f"{function.__name__}_")

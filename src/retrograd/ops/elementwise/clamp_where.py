@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, write_out
+from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.pointwise import (
-    attach,
     binary,
     holds_complex,
     only,
@@ -195,7 +195,8 @@ _clamp_by_tensors = declare(
 )
 
 
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="clamp clamp_")
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Each element, but not below `min` nor above `max`; the upper bound wins if they cross.
 
     The bounds are numbers or tensors, broadcast with `input`; one may be left out. A complex tensor
@@ -206,8 +207,6 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if out is not None:
-        return write_out(clamp, out, (input,), {"min": min, "max": max})  # type: ignore[no-any-return]
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
     tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
@@ -228,42 +227,46 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         if dtype.kind == "f" and bound is not None and not isinstance(bound, Tensor):
             dtypes.check_scalar(bound, dtype)
     if not tensors:
-        return _clamp(input, min=min, max=max)  # type: ignore[no-any-return]
+        return _clamp(input, min=min, max=max)
     bounds = [None if bound is None else as_tensor(bound, dtype) for bound in (min, max)]
-    return _clamp_by_tensors(input, *bounds)  # type: ignore[no-any-return]
+    return _clamp_by_tensors(input, *bounds)
 
 
-def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="clip clip_")
+def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """`clamp` by another name.
 
     >>> import retrograd as rg
     >>> rg.clip(rg.tensor([-2, 0, 5]), -1, 3)
     tensor([-1,  0,  3])
     """
-    return clamp(input, min, max, out=out)
+    return clamp(input, min, max)
 
 
-def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="clamp_min clamp_min_")
+def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Each element, but not below `min`, as `clamp(input, min)`. Source: PyTorch's `clamp_min`.
 
     >>> import retrograd as rg
     >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
     tensor([0.0000, 0.5000])
     """
-    return clamp(input, min, None, out=out)
+    return clamp(input, min, None)
 
 
-def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="clamp_max clamp_max_")
+def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Each element, but not above `max`, as `clamp(input, max=max)`. Source: PyTorch's `clamp_max`.
 
     >>> import retrograd as rg
     >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
     tensor([0.5000, 1.0000])
     """
-    return clamp(input, None, max, out=out)
+    return clamp(input, None, max)
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+@public(out=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`, elementwise.
 
     All three broadcast; `input` and `other` are tensors or numbers, promoted together. The slope of
@@ -280,14 +283,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): condition must be Tensor, not {type(condition).__name__}")
     if input is None and other is None:
-        if out is not None:
-            raise TypeError(
-                "where() received an invalid combination of arguments: out= needs input and other, "
-                "for with the condition alone the sizes of the results are not known beforehand"
-            )
         return condition.nonzero(as_tuple=True)
-    if out is not None:
-        return write_out(where, out, (condition, input, other), {})
     kind = condition._array.dtype
     if kind != np.bool_:
         if kind != np.uint8:
@@ -323,13 +319,9 @@ _nan_to_num_op = declare(
 )
 
 
+@public(out=True, methods="nan_to_num nan_to_num_")
 def nan_to_num(
-    input: Tensor,
-    nan: float | None = 0.0,
-    posinf: float | None = None,
-    neginf: float | None = None,
-    *,
-    out: Tensor | None = None,
+    input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """NaN, inf and -inf replaced by numbers: 0 and the largest finite ones, unless given.
 
@@ -340,8 +332,6 @@ def nan_to_num(
     >>> rg.nan_to_num(rg.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
     tensor([0., 1., 9.])
     """
-    if out is not None:
-        return write_out(nan_to_num, out, (input, nan, posinf, neginf), {})  # type: ignore[no-any-return]
     if holds_complex(input):
         return by_parts(nan_to_num, input, nan, posinf, neginf)
     if input._array.dtype.kind == "V":  # the op computes in another dtype, with other limits
@@ -349,9 +339,7 @@ def nan_to_num(
         posinf = most if posinf is None else posinf
         neginf = -most if neginf is None else neginf
     filled = 0.0 if nan is None else nan
-    return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)  # type: ignore[no-any-return]
+    return _nan_to_num_op(input, nan=filled, posinf=posinf, neginf=neginf)
 
 
-for function in (clamp, clip, clamp_min, clamp_max, nan_to_num):
-    attach(function, function.__name__)
 method(_where_method, "where")

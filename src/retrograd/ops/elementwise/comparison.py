@@ -13,6 +13,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
 
 __all__ = [
@@ -124,12 +125,9 @@ _isclose_op = declare(
 )
 
 
+@public(methods="isclose")
 def isclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: float = 1e-05,
-    atol: float = 1e-08,
-    equal_nan: bool = False,
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """Whether |input - other| <= atol + rtol * |other|, elementwise; equal infinities are close.
 
@@ -145,15 +143,12 @@ def isclose(
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
-    return _isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)  # type: ignore[no-any-return]
+    return _isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
+@public(methods="allclose")
 def allclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: float = 1e-05,
-    atol: float = 1e-08,
-    equal_nan: bool = False,
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether `isclose` holds for every element. Source: PyTorch's `allclose`.
 
@@ -164,6 +159,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
+@public(methods="equal")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements. Source: PyTorch's `equal`.
 
@@ -172,7 +168,3 @@ def equal(input: Tensor, other: Tensor) -> bool:
     (True, False)
     """
     return np.array_equal(input._array, other._array)
-
-
-for function in (isclose, allclose, equal):
-    method(function)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, write_out
+from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
-    attach,
     floating,
     holds_complex,
     unary,
@@ -75,24 +75,24 @@ def conj(input: Tensor) -> Tensor:
     array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind != "c":
         return input
-    return _conj(input)  # type: ignore[no-any-return]
+    return _conj(input)
 
 
 recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
 
 
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="conj_physical conj_physical_")
+def conj_physical(input: Tensor) -> Tensor:
     """The same as `conj`.
 
     >>> import retrograd as rg
     >>> rg.conj_physical(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    if out is not None:
-        return write_out(conj, out, (input,), {})  # type: ignore[no-any-return]
     return conj(input)
 
 
+@public(methods="resolve_conj")
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
 
@@ -103,6 +103,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     return input
 
 
+@public(methods="resolve_neg")
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
 
@@ -113,6 +114,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
+@public(methods="is_conj")
 def is_conj(input: Tensor) -> bool:
     """False: NOTE [Conjugates are physical].
 
@@ -123,6 +125,7 @@ def is_conj(input: Tensor) -> bool:
     return False
 
 
+@public(methods="is_neg")
 def is_neg(input: Tensor) -> bool:
     """False: NOTE [Conjugates are physical].
 
@@ -168,7 +171,7 @@ def real(input: Tensor) -> Tensor:
     array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind != "c":
         return input
-    return _real(input)  # type: ignore[no-any-return]
+    return _real(input)
 
 
 def imag(input: Tensor) -> Tensor:
@@ -185,7 +188,7 @@ def imag(input: Tensor) -> Tensor:
             "imag is not implemented for tensors with non-complex dtypes. This one is "
             f"{input.dtype}: its imaginary part is zeros_like(x)"
         )
-    return _imag(input)  # type: ignore[no-any-return]
+    return _imag(input)
 
 
 def _set_real(self: Tensor, value: Any) -> None:
@@ -239,7 +242,8 @@ def _check_parts(name: str, **parts: Any) -> None:
         )
 
 
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor with these parts: floating, of one dtype, broadcast.
 
     Raises RuntimeError for other dtypes. Source: PyTorch's `complex`.
@@ -249,7 +253,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.+2.j])
     """
     _check_parts("complex", real=real, imag=imag)
-    return _complex(real, imag, out=out)  # type: ignore[no-any-return]
+    return _complex(real, imag)
 
 
 def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
@@ -341,7 +345,8 @@ _polar = declare(
 )
 
 
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex tensor abs * exp(i angle), from floating tensors of one dtype, broadcast.
 
     Raises RuntimeError for other dtypes. Source: PyTorch's `polar`.
@@ -351,7 +356,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts("polar", abs=abs, angle=angle)
-    return _polar(abs, angle, out=out)  # type: ignore[no-any-return]
+    return _polar(abs, angle)
 
 
 # -- views as pairs of reals -------------------------------------------------------------------
@@ -415,7 +420,7 @@ def view_as_real(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"view_as_real is only supported for complex tensors, but this one is {input.dtype}"
         )
-    return _view_as_real(input)  # type: ignore[no-any-return]
+    return _view_as_real(input)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
@@ -446,12 +451,10 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError(
             "Tensor must have a stride divisible by 2 for all but last dimension: call contiguous()"
         )
-    return _view_as_complex(input)  # type: ignore[no-any-return]
+    return _view_as_complex(input)
 
 
 method(abs, "__abs__")
-for function in (conj, conj_physical, resolve_conj, resolve_neg, is_conj, is_neg):
-    method(function)
-attach(conj_physical, "conj_physical")
+method(conj)
 method(property(real, _set_real, doc="The real part, a view; assignable."), "real")
 method(property(imag, _set_imag, doc="The imaginary part, a view; assignable."), "imag")

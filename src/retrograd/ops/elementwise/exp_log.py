@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ..core.pointwise import attach, binary, floating, only, promoted, unary, unsupported
+from ..core.arguments import public
+from ..core.pointwise import binary, floating, only, promoted, unary, unsupported
 
 __all__ = [
     "addcdiv",
@@ -228,7 +228,8 @@ _lerp_number = declare(
 )
 
 
-def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="lerp lerp_")
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Interpolate linearly: `input + weight * (end - input)`, elementwise.
 
     `input` and `end` broadcast and have one floating or complex dtype, as has a tensor `weight`,
@@ -238,8 +239,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
     >>> rg.lerp(rg.tensor([0.0, 10.0]), rg.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """
-    if out is not None:
-        return write_out(lerp, out, (input, end, weight), {})  # type: ignore[no-any-return]
     others = {"end": end, "weight": weight}
     for name, value in others.items():
         if isinstance(value, Tensor) and value._array.dtype != input._array.dtype:
@@ -247,9 +246,9 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
                 f"expected dtype {input.dtype.name} for `{name}` but got dtype {value.dtype.name}"
             )
     if isinstance(weight, Tensor):
-        return _lerp(input, end, weight)  # type: ignore[no-any-return]
+        return _lerp(input, end, weight)
     dtypes.check_scalar(weight, input._array.dtype)
-    return _lerp_number(input, end, weight=weight)  # type: ignore[no-any-return]
+    return _lerp_number(input, end, weight=weight)
 
 
 def _addcmul_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
@@ -273,9 +272,8 @@ _addcmul = declare(
 )
 
 
-def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="addcmul addcmul_")
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`, elementwise, with broadcasting.
 
     Source: PyTorch's `addcmul`.
@@ -284,10 +282,7 @@ def addcmul(
     >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
     tensor([41., 61.])
     """
-    if out is not None:
-        inputs = (input, tensor1, tensor2)
-        return write_out(addcmul, out, inputs, {"value": value})  # type: ignore[no-any-return]
-    return _addcmul(input, tensor1, tensor2, value=value)  # type: ignore[no-any-return]
+    return _addcmul(input, tensor1, tensor2, value=value)
 
 
 def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
@@ -318,9 +313,8 @@ _addcdiv = declare(
 )
 
 
-def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="addcdiv addcdiv_")
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`, elementwise, with broadcasting.
 
     Raises NotImplementedError where both are integers. Source: PyTorch's `addcdiv`.
@@ -329,11 +323,4 @@ def addcdiv(
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])
     """
-    if out is not None:
-        inputs = (input, tensor1, tensor2)
-        return write_out(addcdiv, out, inputs, {"value": value})  # type: ignore[no-any-return]
-    return _addcdiv(input, tensor1, tensor2, value=value)  # type: ignore[no-any-return]
-
-
-for function in (lerp, addcmul, addcdiv):
-    attach(function, function.__name__)
+    return _addcdiv(input, tensor1, tensor2, value=value)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core import return_types
-from ..core.pointwise import attach, binary, only, zero_slope
+from ..core.arguments import public
+from ..core.pointwise import binary, only, zero_slope
 from .arithmetic import mul
 from .complex import real
 from .power import pow
@@ -74,7 +74,8 @@ _times_power_of_two = declare(
 )
 
 
-def frexp(input: Tensor, *, out: Any = None) -> Any:
+@public(out=True, methods="frexp")
+def frexp(input: Tensor) -> Any:
     """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1.
 
     `input` is real and floating; the exponent is int32, 0 for 0, inf and NaN. The gradient of the
@@ -91,18 +92,11 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
         raise RuntimeError(
             f"retrograd.frexp() only supports floating-point dtypes, but this one is {input.dtype}"
         )
-    if out is None:
-        return return_types.frexp(*_frexp(input))
-    return return_types.frexp(
-        *[write_out(_part, target, (input,), {"place": place}) for place, target in enumerate(out)]
-    )
+    return return_types.frexp(*_frexp(input))
 
 
-def _part(input: Tensor, place: int) -> Tensor:
-    return _frexp(input)[place]  # type: ignore[no-any-return]
-
-
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="ldexp ldexp_")
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other, elementwise, with broadcasting; both may be real or complex.
 
     2**other is applied in two halves, so it may overflow where the result does not. Integers count
@@ -112,8 +106,6 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([2, -1]))
     tensor([4.0000, 1.5000])
     """
-    if out is not None:
-        return write_out(ldexp, out, (input, other), {})  # type: ignore[no-any-return]
     if not isinstance(other, Tensor):
         raise TypeError(
             f"ldexp(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
@@ -123,8 +115,4 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         target = dtypes.default_numpy()
     x, exponent = recorded.cast(input, dtype=target), recorded.cast(other, dtype=target)
     half = recorded.trunc(real(exponent) * 0.5).clamp(-BEYOND, BEYOND)  # inf - inf is no exponent
-    return mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half))  # type: ignore[no-any-return]
-
-
-attach(frexp, "frexp", inplace=False)
-attach(ldexp, "ldexp")
+    return mul(mul(x, pow(2.0, half)), pow(2.0, exponent - half))

@@ -108,7 +108,7 @@ def _invert(self: Tensor) -> Tensor:
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not on "
             f"{self.dtype}"
         )
-    return bitwise_not(self)  # type: ignore[no-any-return]
+    return bitwise_not(self)
 
 
 method(_invert, "__invert__")

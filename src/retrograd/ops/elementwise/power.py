@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, operand, write_out
+from ...engine.dispatch import as_tensor, operand
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ..core.pointwise import PAIRS, attach, holds_complex, unsupported
+from ..core.arguments import public
+from ..core.pointwise import PAIRS, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator
 
 __all__ = ["float_power", "pow", "square"]
@@ -198,7 +199,8 @@ _pow_of_number = declare(
 NUMBERS = (int, float, complex, np.number)
 
 
-def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="pow pow_")
+def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
     Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
@@ -212,17 +214,15 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     >>> rg.pow(2, rg.tensor([1.0, 2.0, 3.0]))
     tensor([2., 4., 8.])
     """
-    if out is not None:
-        return write_out(pow, out, (input, exponent), {})  # type: ignore[no-any-return]
     if isinstance(exponent, np.ndarray):
         exponent = new_tensor(exponent)
     if isinstance(input, Tensor):
         if isinstance(exponent, Tensor):
-            return _pow_tensors(input, exponent)  # type: ignore[no-any-return]
+            return _pow_tensors(input, exponent)
         if isinstance(exponent, NUMBERS):
-            return _pow(input, exponent=exponent)  # type: ignore[no-any-return]
+            return _pow(input, exponent=exponent)
     elif isinstance(exponent, Tensor) and isinstance(input, NUMBERS):
-        return _pow_of_number(exponent, base=input)  # type: ignore[no-any-return]
+        return _pow_of_number(exponent, base=input)
     raise TypeError(
         "pow() received an invalid combination of arguments - got "
         f"({type(input).__name__}, {type(exponent).__name__}), but expected a Tensor and a Tensor "
@@ -230,17 +230,19 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     )
 
 
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="square square_")
+def square(input: Tensor) -> Tensor:
     """`input ** 2`, elementwise. Source: PyTorch's `square`.
 
     >>> import retrograd as rg
     >>> rg.square(rg.tensor([1.0, -3.0]))
     tensor([1., 9.])
     """
-    return pow(input, 2, out=out)
+    return pow(input, 2)
 
 
-def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="float_power float_power_")
+def float_power(input: Any, exponent: Any) -> Tensor:
     """`pow` in double precision: float64, or complex128 where an argument is complex.
 
     Source: PyTorch's `float_power`.
@@ -249,8 +251,6 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     >>> rg.float_power(rg.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=retrograd.float64)
     """
-    if out is not None:
-        return write_out(float_power, out, (input, exponent), {})  # type: ignore[no-any-return]
     pair = [as_tensor(value, np.dtype(np.float64)) for value in (input, exponent)]
     wide = any(value._array.dtype.kind == "c" for value in pair)
     target = np.dtype(np.complex128 if wide else np.float64)
@@ -269,7 +269,4 @@ def _raised(self: Tensor, other: Any) -> Tensor:
 
 attach_operator(pow, "__pow__")
 attach_operator(_raised, "__rpow__")
-attach(pow, "pow")
-attach(square, "square")
-attach(float_power, "float_power")
 attach_in_place(pow, "__ipow__", "pow_")

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import operand, write_out
+from ...engine.dispatch import operand
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
-from ..core.pointwise import SINGLE, attach, binary, floating, only, unary, unsupported, zero_slope
+from ..core.arguments import public
+from ..core.pointwise import SINGLE, binary, floating, only, unary, unsupported, zero_slope
 from ..tensor.operators import attach_in_place, attach_operator, attach_reflected
 from .arithmetic import div
 
@@ -105,7 +106,8 @@ _round_decimals = declare(
 )
 
 
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="round round_")
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10 ** -decimals; ties go to the even one. Slope 0.
 
     Raises NotImplementedError for complex and bool tensors, and for integers where `decimals` is
@@ -115,11 +117,9 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     >>> rg.round(rg.tensor([0.5, 1.5, -2.6])), rg.round(rg.tensor([1234.5]), decimals=-2)
     (tensor([ 0.,  2., -3.]), tensor([1200.]))
     """
-    if out is not None:
-        return write_out(round, out, (input,), {"decimals": decimals})  # type: ignore[no-any-return]
     if decimals == 0:
-        return _round(input)  # type: ignore[no-any-return]
-    return _round_decimals(input, decimals=decimals)  # type: ignore[no-any-return]
+        return _round(input)
+    return _round_decimals(input, decimals=decimals)
 
 
 def _sign(x: Any) -> Any:
@@ -212,7 +212,8 @@ fmod = binary(
 )
 
 
-def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="floor_divide floor_divide_")
+def floor_divide(input: Tensor, other: Any) -> Tensor:
     """The quotient rounded down, elementwise, as Python's `//`; slope 0.
 
     Raises RuntimeError for integers divided by 0, NotImplementedError for complex tensors. Source:
@@ -228,11 +229,9 @@ def floor_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Ten
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "c" in kinds or kinds == {"b"}:
         raise unsupported("floor_divide", input._array.dtype)
-    return div(input, other, rounding_mode="floor", out=out)
+    return div(input, other, rounding_mode="floor")
 
 
-attach(round, "round")
-attach(floor_divide, "floor_divide")
 attach_operator(floor_divide, "__floordiv__")
 attach_reflected(floor_divide, "__rfloordiv__")
 attach_in_place(floor_divide, "__ifloordiv__", "floor_divide_")

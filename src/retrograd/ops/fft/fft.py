@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor
 from ...quiet import Quiet
+from ..core.arguments import public
 from ..creation.from_data import check_device, finish
 from .records import complex_transform, from_half, place_of, to_half
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "fft",
@@ -43,18 +39,6 @@ __all__ = [
 ]
 
 
-def _with_out(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`function` with the further keyword `out`, a tensor to write the result to."""
-
-    @functools.wraps(function)
-    def call(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-        if out is None:
-            return function(input, *args, **kwargs)
-        return write_out(function, out, (input, *args), kwargs)  # type: ignore[no-any-return]
-
-    return call
-
-
 def _one(n: int | None) -> tuple[int] | None:
     """The size of a one-dimensional transform, where -1 means nothing."""
     if n is not None and n < 1:
@@ -65,7 +49,7 @@ def _one(n: int | None) -> tuple[int] | None:
 # -- one dimension -----------------------------------------------------------------------------
 
 
-@_with_out
+@public(out=True)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along `dim`: complex, with that dimension of size n.
 
@@ -80,7 +64,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return complex_transform("fft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`; `norm` "backward" (default) scales by 1/n, "forward" nothing.
 
@@ -91,7 +75,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return complex_transform("ifft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n//2 + 1 bins of the transform of a real input; the others are their conjugates.
 
@@ -104,7 +88,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return to_half("rfft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`: n real points (by default 2 * (bins - 1)) from half a spectrum.
 
@@ -118,7 +102,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return from_half("irfft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real transform of a signal with conjugate symmetry, given by its first half.
 
@@ -131,7 +115,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return from_half("hfft", input, _one(n), (dim,), norm)
 
 
-@_with_out
+@public(out=True)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`: half of the signal whose transform is the real input.
 
@@ -145,7 +129,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 # -- two and more dimensions -------------------------------------------------------------------
 
 
-@_with_out
+@public(out=True)
 def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `fft`, over the last two dimensions unless `dim` names others.
 
@@ -159,7 +143,7 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
     return complex_transform("fft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`.
 
@@ -170,7 +154,7 @@ def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return complex_transform("ifft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `rfft`: half a spectrum in the last of `dim`.
 
@@ -181,7 +165,7 @@ def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return to_half("rfft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `rfft2`.
 
@@ -192,7 +176,7 @@ def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
     return from_half("irfft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The `fft` over several dimensions: `dim`, or the last `len(s)`, or all.
 
@@ -206,7 +190,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
     return complex_transform("fftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`.
 
@@ -217,7 +201,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return complex_transform("ifftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The `rfft` over several dimensions, with half a spectrum in the last.
 
@@ -228,7 +212,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return to_half("rfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`.
 
@@ -239,7 +223,7 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return from_half("irfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The `hfft` over several dimensions, with half a signal in the last.
 
@@ -250,7 +234,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return from_half("hfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`.
 
@@ -261,7 +245,7 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return to_half("ihfftn", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The two-dimensional `hfft`.
 
@@ -272,7 +256,7 @@ def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return from_half("hfft2", input, s, dim, norm)
 
 
-@_with_out
+@public(out=True)
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `hfft2`.
 
@@ -286,14 +270,9 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
 # -- frequencies -------------------------------------------------------------------------------
 
 
+@public(out=True)
 def fftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """The frequencies of the n bins of `fft`, in cycles per unit of the sample spacing `d`.
 
@@ -304,17 +283,12 @@ def fftfreq(
     n, d = _points(n, "fftfreq"), _spacing(d, "fftfreq")
     steps = np.arange(n)
     steps -= n * (steps >= (n + 1) // 2)
-    return _frequencies(steps, n * d, out, dtype, (device, requires_grad))
+    return _frequencies(steps, n * d, dtype, (device, requires_grad))
 
 
+@public(out=True)
 def rfftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """The frequencies of the n//2 + 1 bins of `rfft`, in cycles per unit of the spacing `d`.
 
@@ -323,7 +297,7 @@ def rfftfreq(
     tensor([0.0000, 0.2500, 0.5000])
     """
     n, d = _points(n, "rfftfreq"), _spacing(d, "rfftfreq")
-    return _frequencies(np.arange(n // 2 + 1), n * d, out, dtype, (device, requires_grad))
+    return _frequencies(np.arange(n // 2 + 1), n * d, dtype, (device, requires_grad))
 
 
 def _spacing(d: Any, name: str) -> float:
@@ -346,17 +320,16 @@ def _points(n: Any, name: str) -> int:
     return n  # type: ignore[no-any-return]
 
 
-def _frequencies(steps: Any, span: float, out: Any, dtype: Any, made: tuple[Any, bool]) -> Tensor:
+def _frequencies(steps: Any, span: float, dtype: Any, made: tuple[Any, bool]) -> Tensor:
     device, requires_grad = made
     check_device(device)
     wanted = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     with Quiet():  # a spacing of 0 gives infinite frequencies
         array = (steps * (1.0 / np.float64(span) if steps.size else 1.0)).astype(wanted)
-    if out is not None:
-        return write_out(new_tensor, out, (array,), {})  # type: ignore[no-any-return]
     return finish(array, requires_grad)
 
 
+@public()
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The bins in the order of their frequencies, zero in the middle, along `dim` (default: all).
 
@@ -368,6 +341,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     return input.roll([n // 2 for n in sizes], dims) if dims else input.clone()  # type: ignore[no-any-return]
 
 
+@public()
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 

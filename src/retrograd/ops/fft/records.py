@@ -161,7 +161,7 @@ def _floating(input: Any, name: str, real: bool = False) -> Tensor:
             "transform, fft, or take x.real"
         )
     if dtype.kind in "biu":
-        return cast(input, dtype=dtypes.default_numpy())  # type: ignore[no-any-return]
+        return cast(input, dtype=dtypes.default_numpy())
     return input
 
 
@@ -201,7 +201,7 @@ def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tens
             )
     if sizes == tuple([input._array.shape[d] for d in dims]):
         return input
-    return resize_ends(input, dim=dims, size=sizes)  # type: ignore[no-any-return]
+    return resize_ends(input, dim=dims, size=sizes)
 
 
 def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -235,7 +235,7 @@ def complex_transform(name: str, input: Tensor, s: Any, dim: Any, norm: str | No
     input = _floating(input, name)
     dims, asked = _dims_and_sizes(input, s, dim)
     input = _sized(input, dims, _given(input, dims, asked))
-    return fft_c2c(input, dim=dims, norm=_norm(norm), forward=name[0] != "i")  # type: ignore[no-any-return]
+    return fft_c2c(input, dim=dims, norm=_norm(norm), forward=name[0] != "i")
 
 
 def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
@@ -247,7 +247,7 @@ def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Ten
     input = _sized(input, dims, _given(input, dims, asked))
     if name[0] == "i":
         return fft_r2c(input, dim=dims, norm=DUAL[_norm(norm)]).conj()  # type: ignore[no-any-return]
-    return fft_r2c(input, dim=dims, norm=_norm(norm))  # type: ignore[no-any-return]
+    return fft_r2c(input, dim=dims, norm=_norm(norm))
 
 
 def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
@@ -261,5 +261,5 @@ def from_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> T
         raise RuntimeError(f"Invalid number of data points ({last}) specified")
     input = _sized(input, dims, (*_given(input, dims, asked)[:-1], last // 2 + 1))
     if name[0] == "h":
-        return fft_c2r(input.conj(), dim=dims, norm=DUAL[_norm(norm)], n=last)  # type: ignore[no-any-return]
-    return fft_c2r(input, dim=dims, norm=_norm(norm), n=last)  # type: ignore[no-any-return]
+        return fft_c2r(input.conj(), dim=dims, norm=DUAL[_norm(norm)], n=last)
+    return fft_c2r(input, dim=dims, norm=_norm(norm), n=last)

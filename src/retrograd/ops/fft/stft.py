@@ -10,7 +10,8 @@ import warnings
 
 import numpy as np
 
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from ..elementwise.complex import view_as_real
 from ..shape.basic_views import narrow, refold, unfold
@@ -55,6 +56,7 @@ def _centred(window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -
     return constant_pad_nd(window, (left, n_fft - win_length - left))
 
 
+@public(methods="stft")
 def stft(
     input: Tensor,
     n_fft: int,
@@ -153,6 +155,7 @@ def _check_frames(input: Tensor, n_fft: int, hop: int, width: int, window: Tenso
         )
 
 
+@public(methods="istft")
 def istft(
     input: Tensor,
     n_fft: int,
@@ -270,14 +273,10 @@ def _overlapped(
             stacklevel=3,
         )
         found = constant_pad_nd(found, (0, last - whole))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _added(parts: Tensor, hop: int, shape: tuple[int, ...], first: int, kept: int) -> Tensor:
     """Frames added up where they came from, cut to `kept` points."""
     whole = refold(parts, dim=len(shape) - 1, size=parts.shape[-1], step=hop, shape=shape)
     return narrow(whole, -1, first, kept)
-
-
-method(stft)
-method(istft)

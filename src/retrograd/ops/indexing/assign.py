@@ -26,6 +26,7 @@ from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, w
 from ...engine.views import live_views, memory_after, resized, room_of, sever
 from ...quiet import Quiet, copyto
 from ..core import batching
+from ..core.arguments import public
 from ..creation.factories import allocate, shape_of
 from ..creation.from_data import NUMBERS, fill_value
 from ..shape.expand import expanded
@@ -76,6 +77,7 @@ _zero = declare(
 )
 
 
+@public(methods="copy_")
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write `src`, which broadcasts and is cast, into the tensor; returns it.
 
@@ -105,6 +107,7 @@ def _store(target: Tensor, name: str, record: Any, value: Tensor) -> Tensor:
     return overwritten(target, name)
 
 
+@public(methods="fill")
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` in which every element is `value`, a number or a 0-d tensor.
 
@@ -114,9 +117,10 @@ def fill(input: Tensor, value: Any) -> Tensor:
     >>> rg.fill(rg.zeros(2), 3.0)
     tensor([3., 3.])
     """
-    return _fill(input, _scalar(input, value, "fill"))  # type: ignore[no-any-return]
+    return _fill(input, _scalar(input, value, "fill"))
 
 
+@public(methods="fill_")
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write `value`, a number or a 0-d tensor, into every element. Source: `Tensor.fill_`.
 
@@ -149,6 +153,7 @@ def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
     return found
 
 
+@public(methods="zero_")
 def zero_(self: Tensor) -> Tensor:
     """Write 0 into every element. Source: PyTorch's `Tensor.zero_`.
 
@@ -255,6 +260,7 @@ def region_shape(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
     return (*rest[:start], *inner, *rest[start:])
 
 
+@public(methods="index_put")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` stored at the index tensors, one per dimension; added if `accumulate`.
 
@@ -268,9 +274,10 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     region, found, dims = _checked(input, indices, values, "index_put")
     changed = index_put_op(region, values, found, dims=dims, accumulate=accumulate)
-    return changed if region is input else changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+    return changed if region is input else changed.reshape(input._array.shape)
 
 
+@public(methods="index_put_")
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place form of `index_put`. Source: PyTorch's `Tensor.index_put_`."""
     region, found, dims = _checked(self, indices, values, "index_put_")
@@ -314,6 +321,7 @@ def check_values(values: Tensor, region: tuple[int, ...]) -> None:
 # -- memory ------------------------------------------------------------------------------------
 
 
+@public(methods="resize_")
 def resize_(self: Tensor, *sizes: Any) -> Tensor:
     """Give the tensor another shape, with more elements (the new ones are zeros) or fewer.
 
@@ -354,6 +362,7 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
     return self
 
 
+@public(methods="resize_as_")
 def resize_as_(self: Tensor, other: Tensor) -> Tensor:
     """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`."""
     return resize_(self, other._array.shape)
@@ -382,6 +391,7 @@ class Underivable(Kind):
 SET = Underivable("set_", NotImplementedNode)
 
 
+@public(methods="set_")
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let the tensor share the memory of `source`, or have no elements.
 
@@ -423,5 +433,3 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 method(setitem, "__setitem__")
 method(delitem, "__delitem__")
-for function in (copy_, fill, fill_, index_put, index_put_, resize_, resize_as_, set_, zero_):
-    method(function)

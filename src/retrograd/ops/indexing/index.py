@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import MOST_DIMS, check_broadcast, write_out
+from ...engine.dispatch import MOST_DIMS, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
 from ..core import batching_index
+from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..shape.basic_views import _select, basic, new_axis
 from .keys import WHOLE, ZERO_DIM, check_bounds, combine, is_mask, parse
@@ -248,7 +249,8 @@ def check_range(found: Any, dim: int, size: int, name: str) -> None:
         raise kind(f"{name}(): index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
-def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="index_select")
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along `dim` at the indices in the vector `index`, as a copy.
 
     Raises IndexError for a negative index or one out of bounds. Source: PyTorch's `index_select`.
@@ -257,8 +259,6 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
     tensor([30, 10])
     """
-    if out is not None:
-        return write_out(index_select, out, (input, dim, index), {})  # type: ignore[no-any-return]
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, "index_select")
     shape = input._array.shape
@@ -266,10 +266,11 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     if not shape:
         return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
     vector = index if index._array.ndim else index.reshape(1)
-    return _index_select(input, vector, dim=place)  # type: ignore[no-any-return]
+    return _index_select(input, vector, dim=place)
 
 
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="take")
+def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the places `index` of the flattened tensor; the result has its shape.
 
     Raises IndexError for a place out of bounds. Source: PyTorch's `take`.
@@ -278,13 +279,11 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))
     tensor([1, 4])
     """
-    if out is not None:
-        return write_out(take, out, (input, index), {})  # type: ignore[no-any-return]
     if index._array.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     flat = input.reshape(-1)
     try:
-        return _index_op(flat, index, dims=(0,))  # type: ignore[no-any-return]
+        return _index_op(flat, index, dims=(0,))
     except IndexError:
         size = flat._array.size
         outside = index._array[(index._array < -size) | (index._array >= size)]
@@ -293,7 +292,8 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         ) from None
 
 
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="masked_select")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, as a vector; both broadcast.
 
     Raises RuntimeError for a mask that is not boolean. Source: PyTorch's `masked_select`.
@@ -302,8 +302,6 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     >>> rg.masked_select(rg.tensor([1, 2, 3]), rg.tensor([True, False, True]))
     tensor([1, 3])
     """
-    if out is not None:
-        return write_out(masked_select, out, (input, mask), {})  # type: ignore[no-any-return]
     check_mask(mask, "masked_select")
     check_broadcast(mask._array.shape, input._array.shape, "masked_select")
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
@@ -323,5 +321,3 @@ def check_mask(mask: Tensor, name: str) -> None:
 
 
 method(getitem, "__getitem__")
-for function in (index_select, masked_select, take):
-    method(function)

@@ -56,7 +56,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             "Compare first: mask != 0"
         )
     check_mask(mask, "masked_fill")
-    return _masked_fill_op(input, zero_dim(input, value, "masked_fill_"), mask)  # type: ignore[no-any-return]
+    return _masked_fill_op(input, zero_dim(input, value, "masked_fill_"), mask)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

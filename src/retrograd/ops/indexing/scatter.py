@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor, concrete, method, new_tensor
+from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
 from ..core import batching_index
+from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
 from ..creation.from_data import NUMBERS, fill_value, filler
 from ..shape.basic_views import basic
@@ -153,9 +152,8 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
     return place
 
 
-def gather(
-    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="gather")
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for `dim` 0, and likewise for other dimensions.
 
     The result has the shape of `index`, an int64 tensor with the input's number of dimensions and
@@ -166,12 +164,10 @@ def gather(
     tensor([[1, 1],
             [4, 3]])
     """
-    if out is not None:
-        return write_out(gather, out, (input, dim, index), {"sparse_grad": sparse_grad})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
         return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
-    return take_along(input, index, dim=place)  # type: ignore[no-any-return]
+    return take_along(input, index, dim=place)
 
 
 def from_front(indices: Tensor, size: int) -> Tensor:
@@ -182,13 +178,8 @@ def from_front(indices: Tensor, size: int) -> Tensor:
     return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
 
 
-def take_along_dim(
-    input: Tensor,
-    indices: Tensor,
-    dim: int | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="take_along_dim")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
     Negative indices count from the end, unless flattened. Source: PyTorch's `take_along_dim`.
@@ -198,8 +189,6 @@ def take_along_dim(
     tensor([[2],
             [4]])
     """
-    if out is not None:
-        return write_out(take_along_dim, out, (input, indices, dim), {})  # type: ignore[no-any-return]
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input._array.ndim != indices._array.ndim:
@@ -218,6 +207,7 @@ def take_along_dim(
     return gather(input.expand(wide[0]), place, indices.expand(wide[1]))
 
 
+@public(out=True, methods="scatter scatter_")
 def scatter(
     input: Tensor,
     dim: int,
@@ -226,7 +216,6 @@ def scatter(
     *,
     value: Any = None,
     reduce: str | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and likewise for others.
 
@@ -240,8 +229,6 @@ def scatter(
     tensor([[0., 5.],
             [5., 0.]])
     """
-    if out is not None:
-        return write_out(scatter, out, (input, dim, index, src), {"value": value, "reduce": reduce})  # type: ignore[no-any-return]
     source = value if src is None else src
     given = isinstance(source, Tensor)
     place = check_along(input, index, dim, "scatter", source if given else None)
@@ -251,16 +238,16 @@ def scatter(
     source = cut(input, source, index, "scatter", given)
     if reduce == "add":
         source = source if given else source.expand(index.shape)
-        return _scatter_add_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+        return _scatter_add_op(input, source, index, dim=place)
     if reduce == "multiply":
         if input._node is not None or source._node is not None:
             raise RuntimeError(
                 "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
             )
-        return _scatter_multiply_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+        return _scatter_multiply_op(input, source, index, dim=place)
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
-    return _scatter_op(input, source, index, dim=place)  # type: ignore[no-any-return]
+    return _scatter_op(input, source, index, dim=place)
 
 
 def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
@@ -275,12 +262,11 @@ def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Te
         return src
     if len(sizes) != src._array.ndim:  # an empty index, or one entry for a 0-d source
         return src.reshape(-1)[: index._array.size].reshape(sizes)  # type: ignore[no-any-return]
-    return basic(src, index=tuple([slice(n) for n in sizes]))  # type: ignore[no-any-return]
+    return basic(src, index=tuple([slice(n) for n in sizes]))
 
 
-def scatter_add(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="scatter_add scatter_add_")
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for `dim` 0, and likewise for others.
 
     Raises RuntimeError for shapes, dtypes and indices that do not fit. Source: `scatter_add`.
@@ -289,10 +275,8 @@ def scatter_add(
     >>> rg.scatter_add(rg.zeros(2), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0.])
     """
-    if out is not None:
-        return write_out(scatter_add, out, (input, dim, index, src), {})  # type: ignore[no-any-return]
     place = check_along(input, index, dim, "scatter_add", src)
-    return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)  # type: ignore[no-any-return]
+    return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)
 
 
 # -- whole entries of one dimension ------------------------------------------------------------
@@ -347,15 +331,8 @@ def as_vector(
     return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
 
 
-def index_add(
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    *,
-    alpha: Any = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="index_add index_add_")
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with `alpha * source` added to the entries `index` of dimension `dim`.
 
     `index` is a vector, `source` has one entry along `dim` for each. Source: PyTorch's `index_add`.
@@ -364,17 +341,14 @@ def index_add(
     >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0., 0.])
     """
-    if out is not None:
-        return write_out(index_add, out, (input, dim, index, source), {"alpha": alpha})  # type: ignore[no-any-return]
     if not input._array.ndim:
         return as_vector(index_add, input, dim, index, source, alpha=alpha)
     place, vector = entries(input, dim, index, source, "index_add")
-    return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)  # type: ignore[no-any-return]
+    return _index_add_op(input, source if alpha == 1 else source * alpha, vector, dim=place)
 
 
-def index_copy(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="index_copy index_copy_")
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the entries `index` of dimension `dim` replaced by those of `source`.
 
     Source: PyTorch's `index_copy`.
@@ -383,14 +357,13 @@ def index_copy(
     >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
-    if out is not None:
-        return write_out(index_copy, out, (input, dim, index, source), {})  # type: ignore[no-any-return]
     if not input._array.ndim:
         return as_vector(index_copy, input, dim, index, source)
     place, vector = entries(input, dim, index, source, "index_copy")
-    return index_put_op(input, source, vector, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+    return index_put_op(input, source, vector, dims=(place,), accumulate=False)
 
 
+@public(methods="index_fill index_fill_")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with the entries `index` of dimension `dim` filled with `value`, a number or 0-d.
 
@@ -409,7 +382,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     once = vector  # an index that repeats is filled once all the same, which the gradient sees
     if not isinstance(vector._array, Interpreted) or isinstance(value, Tensor):
         once = new_tensor(np.unique(vector._array))
-    return index_put_op(input, filler, once, dims=(place,), accumulate=False)  # type: ignore[no-any-return]
+    return index_put_op(input, filler, once, dims=(place,), accumulate=False)
 
 
 def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
@@ -429,9 +402,10 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
         return found
     if not isinstance(found._array, Interpreted):
         fill_value(found._array.item(), target)  # for its error
-    return recorded.cast(found, dtype=target)  # type: ignore[no-any-return]
+    return recorded.cast(found, dtype=target)
 
 
+@public(methods="put put_")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
@@ -454,14 +428,3 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
     return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
-
-
-for function in (
-    gather, index_add, index_copy, index_fill, put, scatter,
-    scatter_add, take_along_dim,
-):  # fmt: skip
-    method(function)
-for function in (
-    index_add, index_copy, index_fill, put, scatter, scatter_add,
-):  # fmt: skip
-    method(in_place(function))

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
 from ..reduction.extrema import ordered
@@ -130,18 +129,12 @@ def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: boo
 
 def _start(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """What sums start from: `input`, or zeros at the places that something is scattered to."""
-    return input if include_self else input.scatter(dim, index, 0)  # type: ignore[no-any-return]
+    return input if include_self else input.scatter(dim, index, 0)
 
 
+@public(out=True, methods="scatter_reduce scatter_reduce_")
 def scatter_reduce(
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
-    *,
-    include_self: bool = True,
-    out: Tensor | None = None,
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """A copy where `src[i][j]` is reduced into `out[index[i][j]][j]` for `dim` 0, and likewise.
 
@@ -155,9 +148,6 @@ def scatter_reduce(
     >>> rg.scatter_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "prod")
     tensor([15.,  2.])
     """
-    if out is not None:
-        params = {"include_self": include_self}
-        return write_out(scatter_reduce, out, (input, dim, index, src, reduce), params)  # type: ignore[no-any-return]
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -178,6 +168,7 @@ def _reduce(
     return _by_segment(input, dim, index._array, src, reduce, include_self)
 
 
+@public(out=True, methods="index_reduce index_reduce_")
 def index_reduce(
     input: Tensor,
     dim: int,
@@ -186,7 +177,6 @@ def index_reduce(
     reduce: str,
     *,
     include_self: bool = True,
-    out: Tensor | None = None,
 ) -> Tensor:
     """A copy in which the entries of `source` are reduced into the entries `index` of `dim`.
 
@@ -201,9 +191,6 @@ def index_reduce(
     """
     if not input._array.ndim:
         return as_vector(index_reduce, input, dim, index, source, reduce, include_self=include_self)
-    if out is not None:
-        params = {"include_self": include_self}
-        return write_out(index_reduce, out, (input, dim, index, source, reduce), params)  # type: ignore[no-any-return]
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
@@ -305,8 +292,3 @@ def _segments(
             f"data of size {data._array.shape[axis]} along axis {axis}"
         )
     return sizes, starts
-
-
-for function in (index_reduce, scatter_reduce):
-    method(function)
-    method(in_place(function))

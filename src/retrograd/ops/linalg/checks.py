@@ -8,21 +8,17 @@ limit is another number. So `quotient` asks of the cotangent itself whether it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError
 from ..core import batching
 from ..core.dims import broadcast_shapes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__: list[str] = []
 
@@ -100,19 +96,6 @@ def raise_failed(info: Tensor, text: str) -> None:
     if failed.size:
         where = f"(Batch element {failed[0]}): " if info._array.ndim else ""
         raise LinAlgError(text.format(where=where, info=info._array.flat[failed[0]]))
-
-
-def write_all(function: Callable[..., Any], out: Any, results: Any) -> Any:
-    """The out= form of a function with several results: each goes into its tensor of `out`."""
-
-    def written(target: Any, result: Tensor) -> Any:
-        def compute(value: Tensor) -> Any:
-            return value
-
-        compute.__name__ = function.__name__
-        return write_out(compute, target, (result,), {})
-
-    return type(results)(*[written(t, r) for t, r in zip(out, results, strict=True)])
 
 
 # -- places ----------------------------------------------------------------------------------------

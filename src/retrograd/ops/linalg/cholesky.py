@@ -12,20 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
-from .checks import (
-    check_same_dtype,
-    check_square,
-    check_system,
-    identity,
-    raise_failed,
-    write_all,
-)
+from ..core.arguments import public
+from .checks import check_same_dtype, check_square, check_system, identity, raise_failed
 from .solve import solve_triangular
 
 __all__ = ["cholesky_inverse", "cholesky_solve"]
@@ -97,7 +90,8 @@ def factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     return recorded.adjoint(low) if upper else low, info
 
 
-def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with A = L L^H, for Hermitian positive definite A `(..., n, n)`.
 
     Of A the lower triangle is read; if `upper`, the upper one, and the result is U = L^H. The
@@ -109,16 +103,13 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     tensor([[2., 0.],
             [1., 2.]])
     """
-    if out is not None:
-        return write_out(cholesky, out, (A,), {"upper": upper})  # type: ignore[no-any-return]
     result, info = factor(A, upper)
     raise_failed(info, INDEFINITE)
     return result
 
 
-def cholesky_ex(
-    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
-) -> Any:
+@public(out=True)
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info): like `cholesky`, without an error unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the order of the first leading minor that is not
@@ -131,12 +122,11 @@ def cholesky_ex(
     result = return_types.linalg_cholesky_ex(*factor(A, upper))
     if check_errors:
         raise_failed(result.info, INDEFINITE)
-    return result if out is None else write_all(cholesky_ex, out, result)
+    return result
 
 
-def cholesky_solve(
-    B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="cholesky_solve")
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The solution X of A X = B, from the Cholesky factor L of A (U with A = U^H U if `upper`).
 
     `L` is `(..., n, n)`, of which one triangle is read, `B` `(..., n, k)`; stacks broadcast. Raises
@@ -146,8 +136,6 @@ def cholesky_solve(
     >>> rg.cholesky_solve(rg.tensor([[8.0]]), rg.tensor([[2.0]]))
     tensor([[2.]])
     """
-    if out is not None:
-        return write_out(cholesky_solve, out, (B, L), {"upper": upper})  # type: ignore[no-any-return]
     if B.ndim < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions")
     check_square(L, "cholesky_solve", "A")
@@ -159,7 +147,8 @@ def cholesky_solve(
     return solve_triangular(second, middle, upper=True)
 
 
-def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="cholesky_inverse")
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A = L L^H from L (of A = U^H U if `upper`), `(..., n, n)`.
 
     One triangle of the argument is read. Source: PyTorch's `cholesky_inverse`.
@@ -168,13 +157,11 @@ def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = Non
     >>> rg.cholesky_inverse(rg.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    if out is not None:
-        return write_out(cholesky_inverse, out, (L,), {"upper": upper})  # type: ignore[no-any-return]
     check_square(L, "cholesky_inverse")
     one = identity(L, L.shape[-1])
     inverse = solve_triangular(L, one.expand(L.shape), upper=upper)
     turned = recorded.adjoint(inverse)
-    return inverse @ turned if upper else turned @ inverse  # type: ignore[no-any-return]
+    return inverse @ turned if upper else turned @ inverse
 
 
 # -- LDL -------------------------------------------------------------------------------------------
@@ -218,9 +205,8 @@ _ldl_solve = declare(
 )
 
 
-def ldl_factor_ex(
-    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None
-) -> Any:
+@public(out=True)
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """(LD, pivots, info): `ldl_factor` without an error unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot. Source: PyTorch's
@@ -234,10 +220,11 @@ def ldl_factor_ex(
     result = return_types.linalg_ldl_factor_ex(*_ldl(A, hermitian=hermitian))
     if check_errors:
         raise_failed(result.info, ZERO_PIVOT)
-    return result if out is None else write_all(ldl_factor_ex, out, result)
+    return result
 
 
-def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
+@public(out=True)
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     """(LD, pivots): the Bunch-Kaufman factors of symmetric A, of Hermitian A if `hermitian`.
 
     Packed as LAPACK's sytrf does, from the lower triangle; for `ldl_solve`. Not differentiable.
@@ -248,18 +235,11 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     tensor([1, 2], dtype=retrograd.int32)
     """
     LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
-    result = return_types.linalg_ldl_factor(LD, pivots)
-    return result if out is None else write_all(ldl_factor, out, result)
+    return return_types.linalg_ldl_factor(LD, pivots)
 
 
-def ldl_solve(
-    LD: Tensor,
-    pivots: Tensor,
-    B: Tensor,
-    *,
-    hermitian: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True)
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The solution X of A X = B, from what `ldl_factor` made of A; stacks broadcast.
 
     Differentiable in B. Raises RuntimeError for sizes that do not fit. Source: PyTorch's
@@ -269,9 +249,6 @@ def ldl_solve(
     >>> rg.linalg.ldl_solve(*rg.linalg.ldl_factor(2 * rg.eye(1)), rg.ones(1, 1))
     tensor([[0.5000]])
     """
-    if out is not None:
-        params = {"hermitian": hermitian}
-        return write_out(ldl_solve, out, (LD, pivots, B), params)  # type: ignore[no-any-return]
     check_square(LD, "torch.linalg.ldl_solve", "LD")
     if B.ndim < 2:
         raise RuntimeError(
@@ -279,8 +256,4 @@ def ldl_solve(
         )
     check_same_dtype(LD, B, "torch.linalg.ldl_solve")
     check_system(LD, B, "torch.linalg.ldl_solve")
-    return _ldl_solve(LD, pivots, B, hermitian=hermitian)  # type: ignore[no-any-return]
-
-
-for function in (cholesky_solve, cholesky_inverse):
-    method(function)
+    return _ldl_solve(LD, pivots, B, hermitian=hermitian)

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
 from ..core import return_types
+from ..core.arguments import public
 from ..core.pointwise import holds_complex
 from ..elementwise.clamp_where import where
 from ..elementwise.complex import angle, complex
-from .checks import check_square, column, diagonal_of, write_all
+from .checks import check_square, column, diagonal_of
 
 __all__ = ["det", "logdet", "slogdet"]
 
@@ -105,7 +105,8 @@ _slogdet = declare(
 )
 
 
-def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="det")
+def det(A: Tensor) -> Tensor:
     """The determinant `(...)` of square matrices `(..., n, n)`, floating or complex.
 
     Its gradient is the matrix of cofactors, finite and exact for singular matrices too, as is the
@@ -118,13 +119,12 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     (tensor([[ 4., -2.],
             [-2.,  1.]]),)
     """
-    if out is not None:
-        return write_out(det, out, (A,), {})  # type: ignore[no-any-return]
     check_square(A, "linalg.det")
-    return _det(A)  # type: ignore[no-any-return]
+    return _det(A)
 
 
-def slogdet(A: Tensor, *, out: Any = None) -> Any:
+@public(out=True, methods="slogdet")
+def slogdet(A: Tensor) -> Any:
     """(sign, logabsdet): the determinant's sign, or its phase, and the logarithm of its modulus.
 
     A singular matrix has sign 0 and logarithm -inf, where the gradient is not finite. Raises
@@ -138,10 +138,10 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
     logabsdet=tensor(0.))
     """
     check_square(A, "linalg.slogdet")
-    result = return_types.linalg_slogdet(*_slogdet(A))
-    return result if out is None else write_all(slogdet, out, result)
+    return return_types.linalg_slogdet(*_slogdet(A))
 
 
+@public(methods="logdet")
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant: NaN where a real one is negative, -inf where it is 0.
 
@@ -157,7 +157,3 @@ def logdet(input: Tensor) -> Tensor:
     if sign.dtype.is_complex:
         return complex(logarithm, angle(sign))
     return where(sign == -1, float("nan"), logarithm)  # type: ignore[no-any-return]
-
-
-for function in (det, slogdet, logdet):
-    method(function)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import return_types
-from .checks import check_gauge, check_square, column, diagonal_of, row, write_all
+from ..core.arguments import public
+from .checks import check_gauge, check_square, column, diagonal_of, row
 from .cholesky import mirror
 
 __all__: list[str] = []
@@ -75,7 +75,8 @@ def check_triangle(UPLO: str) -> bool:
     return UPLO.upper() == "U"
 
 
-def eigh(A: Tensor, UPLO: str = "L", *, gauge: str = "raise", out: Any = None) -> Any:
+@public(out=True)
+def eigh(A: Tensor, UPLO: str = "L", *, gauge: str = "raise") -> Any:
     """(eigenvalues, eigenvectors) of Hermitian matrices `(..., n, n)`; the values real, ascending.
 
     Of A the lower triangle is read, for UPLO="U" the upper; its gradient is Hermitian. A loss of
@@ -91,11 +92,11 @@ def eigh(A: Tensor, UPLO: str = "L", *, gauge: str = "raise", out: Any = None) -
     check_square(A, "linalg.eigh")
     check_gauge(gauge)
     found = _eigh(mirror(A, upper=check_triangle(UPLO)), gauge=gauge)
-    result = return_types.linalg_eigh(*found)
-    return result if out is None else write_all(eigh, out, result)
+    return return_types.linalg_eigh(*found)
 
 
-def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, real and ascending; arguments as for `eigh`.
 
     Source: PyTorch's `linalg.eigvalsh`.
@@ -104,10 +105,8 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     >>> rg.linalg.eigvalsh(rg.tensor([[2.0, 1.0], [1.0, 2.0]]))
     tensor([1., 3.])
     """
-    if out is not None:
-        return write_out(eigvalsh, out, (A,), {"UPLO": UPLO})  # type: ignore[no-any-return]
     check_square(A, "linalg.eigh")
-    return _eigvalsh(mirror(A, upper=check_triangle(UPLO)))  # type: ignore[no-any-return]
+    return _eigvalsh(mirror(A, upper=check_triangle(UPLO)))
 
 
 # -- general ---------------------------------------------------------------------------------------
@@ -156,7 +155,8 @@ _eigvals = declare(
 )
 
 
-def eig(A: Tensor, *, gauge: str = "raise", out: Any = None) -> Any:
+@public(out=True)
+def eig(A: Tensor, *, gauge: str = "raise") -> Any:
     """(eigenvalues, eigenvectors) of square matrices `(..., n, n)`; complex, in no order.
 
     The vectors are columns of norm 1. A loss that depends on their phase raises in the backward
@@ -171,11 +171,11 @@ def eig(A: Tensor, *, gauge: str = "raise", out: Any = None) -> Any:
     """
     check_square(A, "linalg.eig")
     check_gauge(gauge)
-    result = return_types.linalg_eig(*_eig(A, gauge=gauge))
-    return result if out is None else write_all(eig, out, result)
+    return return_types.linalg_eig(*_eig(A, gauge=gauge))
 
 
-def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex, in no order; see `eig`.
 
     Source: PyTorch's `linalg.eigvals`.
@@ -184,7 +184,5 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.linalg.eigvals(rg.tensor([[2.0, 1.0], [0.0, 3.0]]))
     tensor([2.+0.j, 3.+0.j])
     """
-    if out is not None:
-        return write_out(eigvals, out, (A,), {})  # type: ignore[no-any-return]
     check_square(A, "linalg.eigvals")
-    return _eigvals(A)  # type: ignore[no-any-return]
+    return _eigvals(A)

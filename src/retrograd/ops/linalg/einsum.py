@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...engine.dispatch import write_out
 from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from .matmul import matmul
 
@@ -104,7 +104,8 @@ def grouped(t: Tensor, batch: int, first: int, second: int) -> Tensor:
     return t if shape == sizes else t.reshape(shape)
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum of products over some dimensions of `a` and as many of `b`.
 
     `dims` is a number n (the last n of `a` with the first n of `b`, in order) or a pair of lists of
@@ -115,8 +116,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
     >>> rg.tensordot(rg.ones(2, 3, 4), rg.ones(4, 3), dims=([1, 2], [1, 0]))
     tensor([12., 12.])
     """
-    if out is not None:
-        return write_out(tensordot, out, (a, b), {"dims": dims})  # type: ignore[no-any-return]
     if a.dtype != b.dtype:
         raise RuntimeError(
             f"tensordot(): both inputs should have same dtype, but have {a.dtype} and {b.dtype}. "

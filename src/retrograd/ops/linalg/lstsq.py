@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ..core import return_types
+from ..core.arguments import public
 from ..elementwise.clamp_where import maximum
 from ..reduction.extrema import amax
 from ..reduction.sum_prod import sum as sum_over
@@ -90,14 +90,9 @@ _pinv_op = declare(
 )
 
 
+@public(out=True)
 def pinv(
-    A: Tensor,
-    rcond: Any = None,
-    hermitian: bool = False,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    out: Tensor | None = None,
+    A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
     """The pseudoinverse `(..., n, m)` of matrices `(..., m, n)`, by Moore and Penrose.
 
@@ -110,16 +105,14 @@ def pinv(
     >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
-    if out is not None:
-        params = {"rcond": rcond, "hermitian": hermitian, "atol": atol, "rtol": rtol}
-        return write_out(pinv, out, (A,), params)  # type: ignore[no-any-return]
     check_matrix(A, "linalg.pinv")
     if hermitian:
         check_square(A, "linalg.pinv")
         A = mirror(A, upper=False)
-    return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))  # type: ignore[no-any-return]
+    return _pinv_op(A, *tolerances(A, atol, rtol if rcond is None else rcond))
 
 
+@public(methods="pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudoinverse: `linalg.pinv`, with another default.
 
@@ -130,14 +123,9 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
+@public(out=True)
 def matrix_rank(
-    A: Tensor,
-    tol: Any = None,
-    hermitian: bool = False,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    out: Tensor | None = None,
+    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
     """How many singular values exceed max(atol, rtol * the largest): int64, one per matrix.
 
@@ -148,9 +136,6 @@ def matrix_rank(
     >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
-    if out is not None:
-        params = {"tol": tol, "hermitian": hermitian, "atol": atol, "rtol": rtol}
-        return write_out(matrix_rank, out, (A,), params)  # type: ignore[no-any-return]
     check_matrix(A, "torch.linalg.matrix_rank")
     if tol is not None:
         atol, rtol = tol, 0.0
@@ -223,6 +208,3 @@ def check_right_side(A: Tensor, B: Tensor) -> bool:
             f"are {list(A.shape)} and {list(B.shape)}"
         )
     return vectors
-
-
-method(pinverse)

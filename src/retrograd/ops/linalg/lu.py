@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor
 from ...engine.transforms.batch import raised, spread
 from ...kernels import lapack
 from ..core import return_types
+from ..core.arguments import public
 from .checks import (
     check_matrix,
     check_same_dtype,
@@ -19,7 +19,6 @@ from .checks import (
     check_system,
     identity,
     raise_failed,
-    write_all,
 )
 from .solve import solve_triangular
 
@@ -130,9 +129,8 @@ _lu = declare(
 # -- factorizations --------------------------------------------------------------------------------
 
 
-def lu_factor_ex(
-    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
-) -> Any:
+@public(out=True)
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """(LU, pivots, info): like `lu_factor`, without an error unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the 1-based place of the first zero on the diagonal of
@@ -146,10 +144,11 @@ def lu_factor_ex(
     result = return_types.linalg_lu_factor_ex(*_lu(A, pivot=pivot))
     if check_errors:
         raise_failed(result.info, ZERO_PIVOT)
-    return result if out is None else write_all(lu_factor_ex, out, result)
+    return result
 
 
-def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+@public(out=True)
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots): L below the diagonal (its own is 1) and U on and above it, of `(..., m, n)`.
 
     `pivots` (int32, from 1) are row interchanges in order, as LAPACK's getrf gives them. Raises
@@ -164,13 +163,12 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """
     LU, pivots, info = lu_factor_ex(A, pivot=pivot)
     raise_failed(info, ZERO_PIVOT)
-    result = return_types.linalg_lu_factor(LU, pivots)
-    return result if out is None else write_all(lu_factor, out, result)
+    return return_types.linalg_lu_factor(LU, pivots)
 
 
 def permutation_matrix(pivots: Tensor, like: Tensor) -> Tensor:
     """P with A = P L U, in the dtype of `like`."""
-    return swap_rows(identity(like, like.shape[-2]), pivots, back=True)  # type: ignore[no-any-return]
+    return swap_rows(identity(like, like.shape[-2]), pivots, back=True)
 
 
 def lower_part(LU: Tensor) -> Tensor:
@@ -196,13 +194,9 @@ def check_pivots(which: str, pivots: Tensor, rows: int) -> None:
         )
 
 
+@public(out=True)
 def lu_unpack(
-    LU_data: Tensor,
-    LU_pivots: Tensor,
-    unpack_data: bool = True,
-    unpack_pivots: bool = True,
-    *,
-    out: Any = None,
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """(P, L, U) from what `linalg.lu_factor` gives; empty tensors for parts that are not wanted.
 
@@ -224,11 +218,11 @@ def lu_unpack(
     nothing = new_tensor(np.empty(0, LU_data.dtype.numpy))
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
-    result = return_types.lu_unpack(P, L, U)
-    return result if out is None else write_all(lu_unpack, out, result)
+    return return_types.lu_unpack(P, L, U)
 
 
-def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+@public(out=True)
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) with A = P L U: a permutation, a lower and an upper triangular factor.
 
     For `(..., m, n)` with k the smaller size, L is `(..., m, k)` with ones on the diagonal and U
@@ -241,18 +235,12 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
             [0.5000, 1.0000]])
     """
     LU, pivots, _ = lu_factor_ex(A, pivot=pivot)
-    result = return_types.linalg_lu(*lu_unpack(LU, pivots, unpack_pivots=pivot))
-    return result if out is None else write_all(lu, out, result)
+    return return_types.linalg_lu(*lu_unpack(LU, pivots, unpack_pivots=pivot))
 
 
+@public(out=True)
 def lu_solve(
-    LU: Tensor,
-    pivots: Tensor,
-    B: Tensor,
-    *,
-    left: bool = True,
-    adjoint: bool = False,
-    out: Tensor | None = None,
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
     """The solution X of A X = B from `lu_factor(A)`; of X A = B if not `left`.
 
@@ -265,9 +253,6 @@ def lu_solve(
     tensor([[1.],
             [1.]])
     """
-    if out is not None:
-        params = {"left": left, "adjoint": adjoint}
-        return write_out(lu_solve, out, (LU, pivots, B), params)  # type: ignore[no-any-return]
     check_square(LU, "torch.linalg.lu_solve", "LU")
     check_matrix(B, "torch.linalg.lu_solve", "B")
     check_same_dtype(LU, B, "linalg.lu_solve")
@@ -284,6 +269,6 @@ def lu_solve(
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)
-        return swap_rows(middle, pivots, back=True)  # type: ignore[no-any-return]
+        return swap_rows(middle, pivots, back=True)
     middle = solve_triangular(LU, swap_rows(B, pivots, back=False), upper=False, unitriangular=True)
     return solve_triangular(LU, middle, upper=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.tensor import Tensor, method
+from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
 from . import bilinear
 
@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="matmul")
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product of the last two dimensions; the ones before them broadcast.
 
     `(..., n, k)` with `(..., k, m)` gives `(..., n, m)`; a 1-D factor is a row on the left, a
@@ -38,14 +39,12 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> rg.matmul(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    if out is not None:
-        return write_out(matmul, out, (input, other), {})  # type: ignore[no-any-return]
     if not isinstance(other, Tensor):
         raise not_a_tensor("matmul", "other", other)
     m, n = input.ndim, other.ndim
     if n == 2:
         if m == 2:
-            return bilinear.mm(input, other)  # type: ignore[no-any-return]
+            return bilinear.mm(input, other)
         if m == 1:
             return bilinear.mm(input.unsqueeze(0), other).squeeze(0)  # type: ignore[no-any-return]
     if m == 0 or n == 0:
@@ -54,11 +53,11 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         )
     if n == 1:
         if m <= 2:
-            return (bilinear.dot if m == 1 else bilinear.mv)(input, other)  # type: ignore[no-any-return]
+            return (bilinear.dot if m == 1 else bilinear.mv)(input, other)
         return bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
     if m == 1:
         return bilinear.matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore[no-any-return]
-    return bilinear.matmul(input, other)  # type: ignore[no-any-return]
+    return bilinear.matmul(input, other)
 
 
 def not_a_tensor(name: str, argument: str, value: Any) -> TypeError:
@@ -76,7 +75,8 @@ def _rmatmul_operator(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="mm")
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices, `(n, k)` with `(k, m)`, without broadcasting.
 
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
@@ -86,16 +86,15 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.mm(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
-    if out is not None:
-        return write_out(mm, out, (input, mat2), {})  # type: ignore[no-any-return]
     if input.ndim != 2:
         raise RuntimeError(f"self must be a matrix, but has shape {list(input.shape)}")
     if mat2.ndim != 2:
         raise RuntimeError(f"mat2 must be a matrix, but has shape {list(mat2.shape)}")
-    return bilinear.mm(input, mat2)  # type: ignore[no-any-return]
+    return bilinear.mm(input, mat2)
 
 
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="bmm")
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two stacks of matrices, `(b, n, k)` with `(b, k, m)`, without broadcasting.
 
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
@@ -107,8 +106,6 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     <BLANKLINE>
             [[21.]]])
     """
-    if out is not None:
-        return write_out(bmm, out, (input, mat2), {})  # type: ignore[no-any-return]
     for name, t in (("batch1", input), ("batch2", mat2)):
         if t.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
@@ -118,10 +115,11 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
             f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
             f"{found}."
         )
-    return bilinear.matmul(input, mat2)  # type: ignore[no-any-return]
+    return bilinear.matmul(input, mat2)
 
 
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="mv")
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix `(n, k)` and a vector `(k)`.
 
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
@@ -131,16 +129,15 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.mv(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    if out is not None:
-        return write_out(mv, out, (input, vec), {})  # type: ignore[no-any-return]
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}"
         )
-    return bilinear.mv(input, vec)  # type: ignore[no-any-return]
+    return bilinear.mv(input, vec)
 
 
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="dot")
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Sum of the products of two vectors' elements, without conjugation; 0-d.
 
     Raises RuntimeError for other ranks, different sizes and different dtypes. Source: PyTorch's
@@ -150,17 +147,16 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.dot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if out is not None:
-        return write_out(dot, out, (input, tensor), {})  # type: ignore[no-any-return]
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors. For the sum "
             "of all products: (x * y).sum()"
         )
-    return bilinear.dot(input, tensor)  # type: ignore[no-any-return]
+    return bilinear.dot(input, tensor)
 
 
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="vdot")
+def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Inner product of two vectors: like `dot`, with the first one conjugated.
 
     Source: PyTorch's `vdot`.
@@ -169,12 +165,11 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.vdot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    if out is not None:
-        return write_out(vdot, out, (input, other), {})  # type: ignore[no-any-return]
     return dot(input.conj() if input.dtype.is_complex else input, other)
 
 
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="outer ger")
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an element of one vector `(n)` and one of another `(m)`: `(n, m)`.
 
     The dtypes promote; nothing is conjugated. Raises RuntimeError for other ranks. Source:
@@ -185,20 +180,19 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[ 1., 10.],
             [ 2., 20.]])
     """
-    if out is not None:
-        return write_out(outer, out, (input, vec2), {})  # type: ignore[no-any-return]
     for name, t in (("self", input), ("vec2", vec2)):
         if t.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
     if input.dtype is not vec2.dtype:
         return input.unsqueeze(-1) * vec2  # type: ignore[no-any-return]
-    return bilinear.outer(input, vec2)  # type: ignore[no-any-return]
+    return bilinear.outer(input, vec2)
 
 
 ger = outer
 
 
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="inner")
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dimensions: `(..., k)` with `(*, k)` gives `(..., *)`.
 
     With a 0-d tensor it is the product. Raises RuntimeError for different last sizes. Source:
@@ -208,17 +202,15 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.inner(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
-    if out is not None:
-        return write_out(inner, out, (input, other), {})  # type: ignore[no-any-return]
     if input.ndim == 0 or other.ndim == 0:
-        return mul(input, other)  # type: ignore[no-any-return]
+        return mul(input, other)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
     if input.ndim == 1 and other.ndim == 1:
-        return bilinear.dot(input, other)  # type: ignore[no-any-return]
+        return bilinear.dot(input, other)
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
     return bilinear.linear(input, rows, None).reshape(*input.shape[:-1], *other.shape[:-1])  # type: ignore[no-any-return]
 
@@ -235,7 +227,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[11.5000, 18.0000]])
     """
     if weight._array.ndim == 2:
-        return bilinear.linear(input, weight, bias)  # type: ignore[no-any-return]
+        return bilinear.linear(input, weight, bias)
     if weight.ndim > 2:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D: the weight "
@@ -247,6 +239,3 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 method(_matmul_operator, "__matmul__")
 method(_rmatmul_operator, "__rmatmul__")
-method(outer, "outer", "ger")
-for function in (matmul, mm, bmm, mv, dot, vdot, inner):
-    method(function)

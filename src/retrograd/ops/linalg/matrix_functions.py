@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
+from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..reduction.scan import cumprod
 from ..reduction.sum_prod import sum as sum_over
@@ -79,6 +78,7 @@ _matrix_exp = declare(
 )
 
 
+@public(methods="matrix_exp")
 def matrix_exp(input: Tensor) -> Tensor:
     """The exponential 1 + A + A^2 / 2 + ... of square matrices `(..., n, n)`.
 
@@ -91,20 +91,15 @@ def matrix_exp(input: Tensor) -> Tensor:
             [0., 1.]])
     """
     check_square(input, "linalg.matrix_exp")
-    return _matrix_exp(input)  # type: ignore[no-any-return]
+    return _matrix_exp(input)
 
 
 # -- products --------------------------------------------------------------------------------------
 
 
+@public(out=True, methods="addbmm addbmm_")
 def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Tensor | None = None,
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
     """`beta * input + alpha *` the sum of `batch1[i] @ batch2[i]` over i; `input` broadcasts.
 
@@ -115,9 +110,6 @@ def addbmm(
     >>> rg.addbmm(rg.tensor([[1.0]]), rg.ones(3, 1, 2), rg.ones(3, 2, 1))
     tensor([[7.]])
     """
-    if out is not None:
-        scales = {"beta": beta, "alpha": alpha}
-        return write_out(addbmm, out, (input, batch1, batch2), scales)  # type: ignore[no-any-return]
     for name, t in (("batch1", batch1), ("batch2", batch2)):
         if t.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor, but has shape {list(t.shape)}")
@@ -131,7 +123,8 @@ def addbmm(
     return plus(input, left @ batch2.reshape(b * k, batch2.shape[2]), beta, alpha)
 
 
-def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def multi_dot(tensors: Any) -> Tensor:
     """Product of two or more matrices, bracketed for the fewest multiplications.
 
     The first may be a row and the last a column, both 1-D. Raises RuntimeError for fewer, for other
@@ -143,10 +136,11 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    return chain_matmul(*tensors, out=out)
+    return chain_matmul(*tensors)
 
 
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products along `dim`, the first one conjugated: sum of conj(x) * y; shapes broadcast.
 
     Raises RuntimeError for different dtypes and integers. Source: PyTorch's `linalg.vecdot`.
@@ -155,8 +149,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     >>> rg.linalg.vecdot(rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]))
     tensor([11.])
     """
-    if out is not None:
-        return write_out(vecdot, out, (x, y), {"dim": dim})  # type: ignore[no-any-return]
     if x.dtype is not y.dtype:
         raise RuntimeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, but found {x.dtype} and "
@@ -165,7 +157,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     return sum_over(x.conj() * y, dim)
 
 
-def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross product of 3-vectors along `dim`; see `retrograd.cross`.
 
     Source: PyTorch's `linalg.cross`.
@@ -174,7 +167,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> rg.linalg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
-    return cross_along(input, other, dim, out=out)
+    return cross_along(input, other, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -212,8 +205,3 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     last = normalize_dim(-1, x.ndim + 1)
     powers = cumprod(x.unsqueeze(-1).expand(*x.shape, N - 1), last)
     return cat([powers.new_ones((*x.shape, 1)), powers], last)
-
-
-for function in (addbmm, matrix_exp):
-    method(function)
-method(in_place(addbmm))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import normalize_dims
 from ..elementwise.clamp_where import where
 from ..reduction.extrema import amax, amin
@@ -22,14 +22,9 @@ __all__: list[str] = []
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 
+@public(out=True)
 def matrix_norm(
-    A: Tensor,
-    ord: Any = "fro",
-    dim: Any = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """A norm of the matrices in the two dimensions `dim`; real.
 
@@ -44,9 +39,6 @@ def matrix_norm(
     >>> rg.linalg.matrix_norm(A), rg.linalg.matrix_norm(A, 1)
     (tensor(5.), tensor(4.))
     """
-    if out is not None:
-        params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(matrix_norm, out, (A,), params)  # type: ignore[no-any-return]
     dims = check_matrix_norm(A, ord, dim)
     if ord == "fro":
         return vector_norm(A, 2, dims, keepdim, dtype=dtype)
@@ -91,14 +83,9 @@ def keep(x: Tensor, dims: tuple[int, int]) -> Tensor:
     return x
 
 
+@public(out=True)
 def norm(
-    A: Tensor,
-    ord: Any = None,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """`vector_norm` or `matrix_norm`, by the number of dimensions.
 
@@ -110,9 +97,6 @@ def norm(
     >>> rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
-    if out is not None:
-        params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(norm, out, (A,), params)  # type: ignore[no-any-return]
     count = A.ndim if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
@@ -134,7 +118,8 @@ def norm(
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
-def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: the norm of A times that of its inverse; real, inf if singular.
 
     `p` is an order of `matrix_norm`; None and 2 give the ratio of the largest singular value to the
@@ -145,8 +130,6 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     >>> rg.linalg.cond(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)
     tensor(1.3333)
     """
-    if out is not None:
-        return write_out(cond, out, (A,), {"p": p})  # type: ignore[no-any-return]
     check_matrix(A, "linalg.cond")
     if p is not None and p not in ("fro", "nuc", *ORDERS):
         raise RuntimeError(
@@ -158,7 +141,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     if p in (None, 2, -2):
         values = svdvals(A)
         first, last = values[..., 0], values[..., -1]
-        return last / first if p == -2 else first / last  # type: ignore[no-any-return]
+        return last / first if p == -2 else first / last
     check_square(A, f"linalg.cond(ord={p})")
     inverse, info = inv_ex(A)
     product = matrix_norm(A, p) * matrix_norm(inverse, p)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import check_broadcast, write_out
-from ...engine.inplace import in_place
+from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul
 from .bilinear import CONVERT, bias_error
@@ -71,15 +71,8 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     return add(input if beta == 1 else mul(input, beta), product)
 
 
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="addmm addmm_")
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` broadcasts.
 
     Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmm`.
@@ -88,24 +81,14 @@ def addmm(
     >>> rg.addmm(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]), alpha=2)
     tensor([[23.]])
     """
-    if out is not None:
-        scales = {"beta": beta, "alpha": alpha}
-        return write_out(addmm, out, (input, mat1, mat2), scales)  # type: ignore[no-any-return]
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t.ndim}-D tensor")
     return plus(input, mm(mat1, mat2), beta, alpha)
 
 
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="addmv addmv_")
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`; `input` broadcasts.
 
     Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmv`.
@@ -114,23 +97,15 @@ def addmv(
     >>> rg.addmv(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]), beta=2)
     tensor([13.])
     """
-    if out is not None:
-        scales = {"beta": beta, "alpha": alpha}
-        return write_out(addmv, out, (input, mat, vec), scales)  # type: ignore[no-any-return]
     if input.ndim == 1 and mat.ndim == 2 and vec.ndim == 1 and input.shape[0] not in (1, len(mat)):
         n, (rows, columns), k = input.shape[0], mat.shape, vec.shape[0]
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({rows}x{columns}), vec ({k})")
     return plus(input, mv(mat, vec), beta, alpha)
 
 
+@public(out=True, methods="baddbmm baddbmm_")
 def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Tensor | None = None,
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices; `input` broadcasts.
 
@@ -141,21 +116,11 @@ def baddbmm(
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
-    if out is not None:
-        scales = {"beta": beta, "alpha": alpha}
-        return write_out(baddbmm, out, (input, batch1, batch2), scales)  # type: ignore[no-any-return]
     return plus(input, bmm(batch1, batch2), beta, alpha)
 
 
-def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Any = 1,
-    alpha: Any = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="addr addr_")
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts.
 
     Raises RuntimeError for sizes that do not fit. Source: PyTorch's `addr`.
@@ -165,9 +130,6 @@ def addr(
     tensor([[3.5000],
             [6.5000]])
     """
-    if out is not None:
-        scales = {"beta": beta, "alpha": alpha}
-        return write_out(addr, out, (input, vec1, vec2), scales)  # type: ignore[no-any-return]
     for name, t in (("vec1", vec1), ("vec2", vec2)):
         if t.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
@@ -177,6 +139,7 @@ def addr(
 # -- matrices ----------------------------------------------------------------------------------
 
 
+@public(methods="trace")
 def trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix; 0-d.
 
@@ -191,7 +154,8 @@ def trace(input: Tensor) -> Tensor:
     return input.diagonal().sum()  # type: ignore[no-any-return]
 
 
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="kron")
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: `out[i * len(other) + j] = input[i] * other[j]` in every dimension.
 
     The shorter shape is filled up with ones in front; the dtypes promote. Source: PyTorch's
@@ -201,8 +165,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.kron(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     tensor([ 1., 10.,  2., 20.])
     """
-    if out is not None:
-        return write_out(kron, out, (input, other), {})  # type: ignore[no-any-return]
     n = max(input.ndim, other.ndim)
     a = (1,) * (n - input.ndim) + tuple(input.shape)
     b = (1,) * (n - other.ndim) + tuple(other.shape)
@@ -211,7 +173,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])  # type: ignore[no-any-return]
 
 
-def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="matrix_power")
+def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices `(..., m, m)`, by repeated squaring; n < 0 inverts them.
 
     Raises RuntimeError for matrices that are not square, LinAlgError where a singular one is to be
@@ -222,14 +185,12 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 5.],
             [0., 1.]])
     """
-    if out is not None:
-        return write_out(matrix_power, out, (input, n), {})  # type: ignore[no-any-return]
     check_square(input, "matrix_power")
     if n < 0:
         return matrix_power(inv(input), -n)
     if n == 0:
         ones = np.eye(input.shape[-1], dtype=input.dtype.numpy)
-        return blank(input, path=(), layout=None) + new_tensor(ones)  # type: ignore[no-any-return]
+        return blank(input, path=(), layout=None) + new_tensor(ones)
     result: Tensor | None = None
     square = input
     while True:
@@ -255,7 +216,8 @@ def check_square(input: Tensor, name: str) -> None:
         )
 
 
-def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def chain_matmul(*matrices: Tensor) -> Tensor:
     """Product of matrices, bracketed for the fewest multiplications.
 
     The first may be a row and the last a column, both 1-D. Raises RuntimeError for other ranks and
@@ -265,8 +227,6 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
     tensor([[6.]])
     """
-    if out is not None:
-        return write_out(chain_matmul, out, matrices, {})  # type: ignore[no-any-return]
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1:
@@ -312,9 +272,8 @@ def bracketed(
     return matmul(bracketed(matrices, split, i, k), bracketed(matrices, split, k + 1, j))
 
 
-def cross(
-    input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="cross")
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Cross product of 3-vectors along `dim`, by default the first dimension of size 3.
 
     Both have the same number of dimensions and broadcast; nothing is conjugated. Raises
@@ -324,8 +283,6 @@ def cross(
     >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
-    if out is not None:
-        return write_out(cross, out, (input, other), {"dim": dim})  # type: ignore[no-any-return]
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if dim is None:
@@ -346,7 +303,7 @@ def cross(
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
-    return _cross(input, other, dim=dim)  # type: ignore[no-any-return]
+    return _cross(input, other, dim=dim)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -388,9 +345,3 @@ def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) ->
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
             f"{weight.shape[0]}"
         )
-
-
-for function in (addmm, addmv, baddbmm, addr, trace, kron, matrix_power, cross):
-    method(function)
-for function in (addmm, addmv, baddbmm, addr):
-    method(in_place(function))

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...kernels import lapack
 from ..core import return_types
-from .checks import check_matrix, check_same_dtype, identity, write_all
+from ..core.arguments import public
+from .checks import check_matrix, check_same_dtype, identity
 from .solve import solve_triangular
 
 __all__ = ["geqrf", "orgqr", "ormqr"]
@@ -71,7 +71,8 @@ _qr = declare(
 )
 
 
-def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+@public(out=True)
+def qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R) with A = Q R: orthonormal columns and an upper triangle, for `(..., m, n)`.
 
     `mode` "reduced" gives Q `(..., m, k)` and R `(..., k, n)` for the smaller size k, "complete"
@@ -91,8 +92,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
             "or 'complete'"
         )
     Q, R = _qr(A, mode="reduced" if mode == "r" else mode)
-    result = return_types.linalg_qr(new_tensor(np.empty(0, A.dtype.numpy)) if mode == "r" else Q, R)
-    return result if out is None else write_all(qr, out, result)
+    return return_types.linalg_qr(new_tensor(np.empty(0, A.dtype.numpy)) if mode == "r" else Q, R)
 
 
 # -- reflectors ------------------------------------------------------------------------------------
@@ -115,7 +115,8 @@ _geqrf = declare(
 )
 
 
-def geqrf(input: Tensor, *, out: Any = None) -> Any:
+@public(out=True, methods="geqrf")
+def geqrf(input: Tensor) -> Any:
     """(a, tau): R on and above the diagonal, Householder vectors below, and their factors.
 
     As LAPACK's geqrf; for `orgqr` and `ormqr`. Not differentiable. Source: PyTorch's `geqrf`.
@@ -126,8 +127,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     (tensor([-5.]), tensor([1.6000]))
     """
     check_matrix(input, "torch.geqrf", "input")
-    result = return_types.geqrf(*_geqrf(input))
-    return result if out is None else write_all(geqrf, out, result)
+    return return_types.geqrf(*_geqrf(input))
 
 
 def check_reflectors(input: Tensor, tau: Tensor, name: str) -> None:
@@ -168,7 +168,8 @@ def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tenso
     return other - vectors @ inside  # type: ignore[no-any-return]
 
 
-def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of a product of Householder reflectors, of `input` `(..., m, n)`.
 
     The columns below the diagonal hold the vectors, `tau` `(..., k)` their factors, k <= n <= m.
@@ -179,14 +180,13 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
     tensor([[-0.6000],
             [-0.8000]])
     """
-    if out is not None:
-        return write_out(householder_product, out, (input, tau), {})  # type: ignore[no-any-return]
     check_reflectors(input, tau, "torch.linalg.householder_product")
     m, n = input.shape[-2:]
     return reflected(input, tau, identity(input, m, n).expand(input.shape), False)
 
 
-def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="orgqr")
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """The same as `linalg.householder_product`.
 
     >>> import retrograd as rg
@@ -194,17 +194,12 @@ def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[-0.6000],
             [-0.8000]])
     """
-    return householder_product(input, tau, out=out)
+    return householder_product(input, tau)
 
 
+@public(out=True, methods="ormqr")
 def ormqr(
-    input: Tensor,
-    tau: Tensor,
-    other: Tensor,
-    left: bool = True,
-    transpose: bool = False,
-    *,
-    out: Tensor | None = None,
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
     """Q @ other, with the square Q of the reflectors in `input` and `tau`; see `geqrf`.
 
@@ -217,8 +212,6 @@ def ormqr(
     tensor([[-5.],
             [ 0.]])
     """
-    if out is not None:
-        return write_out(ormqr, out, (input, tau, other, left, transpose), {})  # type: ignore[no-any-return]
     check_reflectors(input, tau, "torch.ormqr")
     check_same_dtype(input, other, "torch.ormqr")
     side = -2 if left else -1
@@ -230,7 +223,3 @@ def ormqr(
     if left:
         return reflected(input, tau, other, transpose)
     return reflected(input, tau, other.mH, not transpose).mH  # type: ignore[no-any-return]
-
-
-for function in (geqrf, orgqr, ormqr):
-    method(function)

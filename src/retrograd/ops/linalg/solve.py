@@ -9,20 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import batching, return_types
+from ..core.arguments import public
 from ..core.dims import normalize_dim
-from .checks import (
-    check_matrix,
-    check_same_dtype,
-    check_square,
-    check_system,
-    raise_failed,
-    write_all,
-)
+from .checks import check_matrix, check_same_dtype, check_square, check_system, raise_failed
 
 __all__ = ["inverse"]
 
@@ -104,7 +97,8 @@ _solve_triangular = declare(
 # -- inverses --------------------------------------------------------------------------------------
 
 
-def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices `(..., n, n)`, floating or complex.
 
     Raises LinAlgError for a singular matrix, RuntimeError for other shapes and dtypes. Where only
@@ -116,25 +110,25 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    if out is not None:
-        return write_out(inv, out, (A,), {})  # type: ignore[no-any-return]
     check_square(A, "linalg.inv")
     result, info = _inv_ex(A)
     raise_failed(info, SINGULAR)
     return result  # type: ignore[no-any-return]
 
 
-def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="inverse")
+def inverse(input: Tensor) -> Tensor:
     """The inverse of square matrices: `linalg.inv`.
 
     >>> import retrograd as rg
     >>> rg.inverse(rg.tensor([[2.0]]))
     tensor([[0.5000]])
     """
-    return inv(input, out=out)
+    return inv(input)
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+@public(out=True)
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """(inverse, info): like `inv`, without an error for singular matrices unless `check_errors`.
 
     `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot; the inverse then
@@ -148,7 +142,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     result = return_types.linalg_inv_ex(*_inv_ex(A))
     if check_errors:
         raise_failed(result.info, SINGULAR)
-    return result if out is None else write_all(inv_ex, out, result)
+    return result
 
 
 # -- systems ---------------------------------------------------------------------------------------
@@ -186,7 +180,8 @@ def transposed_tensor(x: Tensor) -> Tensor:
     return x.transpose(-2, -1)  # type: ignore[no-any-return]
 
 
-def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution X of A X = B (of X A = B if not `left`), for square A `(..., n, n)`.
 
     `B` is `(..., n, k)`, stacks broadcast; or vectors: `(n)`, or `(..., n)` with the stack of A.
@@ -197,16 +192,13 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     >>> rg.linalg.solve(rg.tensor([[2.0, 0.0], [0.0, 4.0]]), rg.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
-    if out is not None:
-        return write_out(solve, out, (A, B), {"left": left})  # type: ignore[no-any-return]
     result, info = _solve(A, B, left)
     raise_failed(info, UNSOLVABLE)
     return result
 
 
-def solve_ex(
-    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
-) -> Any:
+@public(out=True)
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """(result, info): like `solve`, without an error for singular matrices unless `check_errors`.
 
     `info` is as in `inv_ex`. Source: PyTorch's `linalg.solve_ex`.
@@ -218,17 +210,12 @@ def solve_ex(
     result = return_types.linalg_solve_ex(*_solve(A, B, left))
     if check_errors:
         raise_failed(result.info, UNSOLVABLE)
-    return result if out is None else write_all(solve_ex, out, result)
+    return result
 
 
+@public(out=True)
 def solve_triangular(
-    A: Tensor,
-    B: Tensor,
-    *,
-    upper: bool,
-    left: bool = True,
-    unitriangular: bool = False,
-    out: Tensor | None = None,
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
     """The solution X of A X = B (of X A = B if not `left`), for triangular A `(..., n, n)`.
 
@@ -243,15 +230,12 @@ def solve_triangular(
     tensor([[1.],
             [2.]])
     """
-    if out is not None:
-        params = {"upper": upper, "left": left, "unitriangular": unitriangular}
-        return write_out(solve_triangular, out, (A, B), params)  # type: ignore[no-any-return]
     check_square(A, "linalg.solve_triangular")
     check_matrix(B, "linalg.solve_triangular", "B")
     check_same_dtype(A, B, "linalg.solve_triangular")
     check_system(A, B, "linalg.solve_triangular", left)
     if left:
-        return _solve_triangular(A, B, upper=upper, unit=unitriangular)  # type: ignore[no-any-return]
+        return _solve_triangular(A, B, upper=upper, unit=unitriangular)
     turned = transposed_tensor(A), transposed_tensor(B)
     return transposed_tensor(_solve_triangular(*turned, upper=not upper, unit=unitriangular))
 
@@ -259,7 +243,8 @@ def solve_triangular(
 # -- tensors ---------------------------------------------------------------------------------------
 
 
-def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse for `tensordot` over `ind` dimensions: of the shape with the rest in front.
 
     The first `ind` sizes multiply to the same number as the others. Raises RuntimeError if not,
@@ -269,8 +254,6 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     >>> rg.linalg.tensorinv(rg.eye(6).reshape(2, 3, 6)).shape
     retrograd.Size([6, 2, 3])
     """
-    if out is not None:
-        return write_out(tensorinv, out, (A,), {"ind": ind})  # type: ignore[no-any-return]
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     first, rest = tuple(A.shape[:ind]), tuple(A.shape[ind:])
@@ -282,9 +265,8 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     return inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first)  # type: ignore[no-any-return]
 
 
-def tensorsolve(
-    A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True)
+def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     """The solution X of `tensordot(A, X, X.ndim) = B`; `dims` of A are moved to its end first.
 
     Raises RuntimeError where A is not square as a matrix from X to B, LinAlgError if singular.
@@ -294,8 +276,6 @@ def tensorsolve(
     >>> rg.linalg.tensorsolve(rg.eye(6).reshape(2, 3, 6), rg.ones(2, 3)).shape
     retrograd.Size([6])
     """
-    if out is not None:
-        return write_out(tensorsolve, out, (A, B), {"dims": dims})  # type: ignore[no-any-return]
     if dims is not None:
         moved = [normalize_dim(dim, A.ndim) for dim in dims]
         A = A.movedim(moved, list(range(A.ndim - len(moved), A.ndim)))
@@ -308,6 +288,3 @@ def tensorsolve(
             f"A has shape {list(A.shape)}, B {list(B.shape)}"
         )
     return solve(A.reshape(size, size), B.reshape(size)).reshape(shape)  # type: ignore[no-any-return]
-
-
-method(inverse)

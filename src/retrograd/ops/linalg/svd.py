@@ -7,22 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
 from ..core import return_types
+from ..core.arguments import public
 from ..random.factories import randn
 from ..reduction.sum_prod import mean
-from .checks import (
-    check_gauge,
-    check_matrix,
-    column,
-    diagonal_of,
-    embedded,
-    row,
-    write_all,
-)
+from .checks import check_gauge, check_matrix, column, diagonal_of, embedded, row
 from .qr import qr
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
@@ -98,14 +90,8 @@ _svdvals = declare(
 )
 
 
-def svd(
-    A: Tensor,
-    full_matrices: bool = True,
-    *,
-    driver: None = None,
-    gauge: str = "raise",
-    out: Any = None,
-) -> Any:
+@public(out=True)
+def svd(A: Tensor, full_matrices: bool = True, *, driver: None = None, gauge: str = "raise") -> Any:
     """(U, S, Vh) with A = U diag(S) Vh, for `(..., m, n)`; S real, descending.
 
     U and Vh are square if `full_matrices`, else `(..., m, k)` and `(..., k, n)` for the smaller
@@ -121,11 +107,11 @@ def svd(
     """
     check_matrix(A, "linalg.svd")
     check_gauge(gauge)
-    result = return_types.linalg_svd(*_svd(A, full=full_matrices, gauge=gauge))
-    return result if out is None else write_all(svd, out, result)
+    return return_types.linalg_svd(*_svd(A, full=full_matrices, gauge=gauge))
 
 
-def svdvals(A: Tensor, *, driver: None = None, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def svdvals(A: Tensor, *, driver: None = None) -> Tensor:
     """The singular values of matrices `(..., m, n)`: real, descending.
 
     `driver` is ignored: it chooses among algorithms of other devices. Source: PyTorch's
@@ -135,10 +121,8 @@ def svdvals(A: Tensor, *, driver: None = None, out: Tensor | None = None) -> Ten
     >>> rg.linalg.svdvals(rg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
     """
-    if out is not None:
-        return write_out(svdvals, out, (A,), {})  # type: ignore[no-any-return]
     check_matrix(A, "linalg.svd")
-    return _svdvals(A)  # type: ignore[no-any-return]
+    return _svdvals(A)
 
 
 # -- low rank --------------------------------------------------------------------------------------

@@ -192,9 +192,7 @@ def cross_entropy(
     ):
         logits, indices = input._array, target._array
         if highest(indices) < logits.shape[1] and ignore_index < 0:
-            return fused_cross_entropy(  # type: ignore[no-any-return]
-                input, target, None, scale=1.0 / len(indices), rows=Rows()
-            )
+            return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=Rows())
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
     if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
@@ -223,7 +221,7 @@ def cross_entropy(
         )
         scale = 1.0 if reduction == "sum" else 1.0 / total if total else math.nan
         found = target if indices is target._array else new_tensor(indices)
-        return fused_cross_entropy(  # type: ignore[no-any-return]
+        return fused_cross_entropy(
             input,
             found,
             None if share is None else new_tensor(share[:, None]),

@@ -177,7 +177,7 @@ def mse_loss(
     warn_size("mse_loss", input, target)
     if weight is not None:
         return _weighted(squared_distance(input, target, reduction="none"), weight, reduction)
-    return squared_distance(input, target, reduction=reduction)  # type: ignore[no-any-return]
+    return squared_distance(input, target, reduction=reduction)
 
 
 def l1_loss(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import broadcast_shapes
 from .elementwise import check_tensors, reduced, reduction_of
 
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@public()
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`, with norms taken as at least `eps`.
 
@@ -49,6 +51,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (first * second).sum(dim)  # type: ignore[no-any-return]
 
 
+@public()
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

@@ -155,8 +155,8 @@ def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> 
         )
     kernel = even_kernel(tuple(input.shape[-dims:]), out)
     if kernel is None:
-        return _adaptive_avg_pool(input, size=out)  # type: ignore[no-any-return]
-    return avg_pool_record(  # type: ignore[no-any-return]
+        return _adaptive_avg_pool(input, size=out)
+    return avg_pool_record(
         input, kernel=kernel, stride=kernel, padding=(0,) * dims, ceil=False, count_pad=True,
         divisor=None,
     )  # fmt: skip

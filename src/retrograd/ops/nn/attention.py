@@ -58,7 +58,7 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         scores = scores + _as_bias(attn_mask, scores._array.dtype)
     weights = dropout(scores.softmax(-1), dropout_p)
-    return weights @ value  # type: ignore[no-any-return]
+    return weights @ value
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
@@ -67,5 +67,5 @@ def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
         return mask
     if isinstance(mask._array, Interpreted):
         hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
-        return recorded.where(mask, hidden, hidden - math.inf)  # type: ignore[no-any-return]
+        return recorded.where(mask, hidden, hidden - math.inf)
     return new_tensor(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

@@ -294,7 +294,7 @@ def convolve(
             f"({times(extent)}). Kernel size can't be greater than actual input size"
         )
     out = _conv(input, weight, bias, stride=stride, padding=pairs, dilation=dilation, groups=groups)
-    return out if batched else out.squeeze(0)  # type: ignore[no-any-return]
+    return out if batched else out.squeeze(0)
 
 
 def conv1d(

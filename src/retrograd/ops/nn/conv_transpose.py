@@ -67,7 +67,7 @@ def convolve_transposed(
     )
     if bias is not None:
         out = out + bias.reshape([-1, *[1] * dims])
-    return out if batched else out.squeeze(0)  # type: ignore[no-any-return]
+    return out if batched else out.squeeze(0)
 
 
 def conv_transpose1d(

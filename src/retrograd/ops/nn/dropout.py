@@ -64,7 +64,7 @@ def _check(p: float) -> None:
 
 def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     mask = _keep(shape, p)
-    return masked_scale(input, mask, scale=1.0 / (1.0 - p) if p < 1.0 else 0.0)  # type: ignore[no-any-return]
+    return masked_scale(input, mask, scale=1.0 / (1.0 - p) if p < 1.0 else 0.0)
 
 
 def _elements(input: Tensor, p: float) -> Tensor:
@@ -79,11 +79,11 @@ def _channels(input: Tensor, p: float) -> Tensor:
 def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
     if p == 1.0:
-        return input * 0.0  # type: ignore[no-any-return]
+        return input * 0.0
     mask = _keep(shape, p)
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
     noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
-    return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))  # type: ignore[no-any-return]
+    return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))
 
 
 def _alpha_elements(input: Tensor, p: float) -> Tensor:
@@ -100,7 +100,7 @@ def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bo
     _check(p)
     if not training or p == 0.0 or input._array.size == 0:
         return input
-    return WRITTEN[function](input, p) if inplace else function(input, p)  # type: ignore[no-any-return]
+    return WRITTEN[function](input, p) if inplace else function(input, p)
 
 
 WRITTEN = {

@@ -156,7 +156,7 @@ def embedding(
     _check_indices(input._array, "embedding", rows)
     if max_norm is not None:
         _renormalize(weight, input._array, max_norm, norm_type)
-    return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)  # type: ignore[no-any-return]
+    return _embedding(weight, input, skip=skip, by_frequency=scale_grad_by_freq)
 
 
 def embedding_bag(
@@ -253,7 +253,7 @@ def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
         rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
     if not counted.all():
         rows = rows.where(new_tensor(counted[:, None]), 0.0)
-    return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)  # type: ignore[no-any-return]
+    return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)
 
 
 def winners(rows: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:

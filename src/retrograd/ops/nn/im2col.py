@@ -103,7 +103,7 @@ def unfold(
     window_counts(tuple(input.shape[-2:]), kernel, stride, pairs, dilation)
     batch = input if input.ndim == 4 else input.unsqueeze(0)
     out = im2col(batch, kernel=kernel, stride=stride, padding=pairs, dilation=dilation)
-    return out if input.ndim == 4 else out.squeeze(0)  # type: ignore[no-any-return]
+    return out if input.ndim == 4 else out.squeeze(0)
 
 
 def fold(
@@ -148,4 +148,4 @@ def fold(
         )
     batch = input if input.ndim == 3 else input.unsqueeze(0)
     out = col2im(batch, size=size, kernel=kernel, stride=stride, padding=pairs, dilation=dilation)
-    return out if input.ndim == 3 else out.squeeze(0)  # type: ignore[no-any-return]
+    return out if input.ndim == 3 else out.squeeze(0)

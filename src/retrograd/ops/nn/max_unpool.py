@@ -51,7 +51,7 @@ def max_unpool(
         raise RuntimeError(
             f"Found an invalid max index: {bad[0]} (output volumes are of size {volume})"
         )
-    return pool_scatter(input, indices, size=size)  # type: ignore[no-any-return]
+    return pool_scatter(input, indices, size=size)
 
 
 def max_unpool1d(

@@ -133,7 +133,7 @@ def _attend(
 
 def _thirds(packed: Any) -> tuple[Any, Any, Any]:
     """What queries, keys and values have of a packed weight or bias."""
-    return (None, None, None) if packed is None else tuple(packed.chunk(3))  # type: ignore[return-value]
+    return (None, None, None) if packed is None else tuple(packed.chunk(3))
 
 
 def _heads(x: Any, heads: int) -> Any:
@@ -196,7 +196,7 @@ def _merged(bias: Tensor | None, padding: Tensor | None, heads: int, columns: in
     if padding.shape[-1] > columns:
         raise AssertionError(f"expecting key_padding_mask.shape[1] of {columns}")
     padding = _widened(padding, columns).repeat_interleave(heads, 0).unsqueeze(1)
-    return padding if bias is None else bias + padding  # type: ignore[no-any-return]
+    return padding if bias is None else bias + padding
 
 
 def _widened(bias: Tensor, columns: int) -> Any:

@@ -179,7 +179,7 @@ def _with_running(
     if kind.itemsize == 2:  # in single precision
         single = [_single(t) for t in (mean, var, weight, bias)]
         out = _with_running(_single(input), single[0], single[1], single[2], single[3], eps)
-        return recorded.cast(out, dtype=kind)  # type: ignore[no-any-return]
+        return recorded.cast(out, dtype=kind)
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
@@ -189,7 +189,7 @@ def _with_running(
     shift = -scale * mean.detach()
     if bias is not None:
         shift = shift + bias
-    return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)  # type: ignore[no-any-return]
+    return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)
 
 
 def instance_norm(
@@ -314,7 +314,7 @@ def rms_norm(
     kind = input._array.dtype
     if kind.itemsize == 2:  # in single precision, lest squares overflow
         out = rms_norm(_single(input), normalized_shape, _single(weight), eps)
-        return recorded.cast(out, dtype=kind)  # type: ignore[no-any-return]
+        return recorded.cast(out, dtype=kind)
     eps = float(np.finfo(kind).eps) if eps is None else eps
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
@@ -325,7 +325,7 @@ def squared_modulus(input: Tensor) -> Tensor:
     """|x|^2, real, with no kink at 0."""
     if input._array.dtype.kind == "c":
         return (input * input.conj()).real  # type: ignore[no-any-return]
-    return input * input  # type: ignore[no-any-return]
+    return input * input
 
 
 def group_norm(

@@ -123,7 +123,7 @@ gru_gates = declare(
 # -- cells ---------------------------------------------------------------------------------------
 
 
-def simple_step(activation: Callable[..., Any], x: Any, h: Any, w: Any, b: Any) -> Any:
+def simple_step(activation: Callable[..., Tensor], x: Any, h: Any, w: Any, b: Any) -> Tensor:
     """The next hidden state, `x` being what the input adds."""
     return activation(x + linear(h, w, b))
 
@@ -156,7 +156,7 @@ def rnn_tanh_cell(
     >>> rg.rnn_tanh_cell(rg.ones(1), rg.zeros(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([0.7616])
     """
-    return simple_step(tanh, linear(input, w_ih, b_ih), hx, w_hh, b_hh)  # type: ignore[no-any-return]
+    return simple_step(tanh, linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
 def rnn_relu_cell(
@@ -173,7 +173,7 @@ def rnn_relu_cell(
     >>> rg.rnn_relu_cell(rg.ones(1), rg.ones(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([2.])
     """
-    return simple_step(relu, linear(input, w_ih, b_ih), hx, w_hh, b_hh)  # type: ignore[no-any-return]
+    return simple_step(relu, linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
 def lstm_cell(

@@ -147,7 +147,7 @@ def _run_flat(mode: str, input: Any, given: tuple[Any, ...], settings: dict[str,
     layers = Layers(mode, bias, said["dropout"], said["train"], said["bidirectional"])
     states = said["hx"] if mode == "LSTM" else [said["hx"]]
     out, last = run_layers(layers, data, sizes, states, weights)
-    return (out.transpose(0, 1) if first else out), *last  # type: ignore[attr-defined]
+    return (out.transpose(0, 1) if first else out), *last
 
 
 def _is_sizes(given: tuple[Any, ...]) -> bool:

@@ -376,7 +376,7 @@ def normal(
         return deliver(values, requires_grad, out, normal)
     zero = new_tensor(np.zeros((), target))
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
-    return _normal(a, b, new_tensor(values))  # type: ignore[no-any-return]
+    return _normal(a, b, new_tensor(values))
 
 
 def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ..core import batching
+from ..core.arguments import public
 from ..core.dims import wrap_dim
 from .extrema import check_elements, ordered
 
@@ -39,7 +40,7 @@ _place = {
 }
 
 
-def _arg(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
+def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     at = None if dim is None else wrap_dim(input, dim)
     if at is not None and input.ndim:
         check_elements(input, (at,), name)
@@ -48,17 +49,11 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."
         )
-    extra = {} if out is None else {"out": out}
-    return _place[name](input, dim=at, keepdim=keepdim, **extra)
+    return _place[name](input, dim=at, keepdim=keepdim)
 
 
-def argmax(
-    input: Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="argmax")
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first largest element, in C order or along `dim`; int64.
 
     Raises IndexError where there are no elements, RuntimeError for complex input. Source:
@@ -69,24 +64,15 @@ def argmax(
     >>> rg.argmax(x), rg.argmax(x, dim=0)
     (tensor(1), tensor([1, 0]))
     """
-    return _arg("argmax", input, dim, keepdim, out)  # type: ignore[no-any-return]
+    return _arg("argmax", input, dim, keepdim)
 
 
-def argmin(
-    input: Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="argmin")
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first smallest element, in C order or along `dim`; like `argmax`.
 
     >>> import retrograd as rg
     >>> rg.argmin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
     tensor([0, 1])
     """
-    return _arg("argmin", input, dim, keepdim, out)  # type: ignore[no-any-return]
-
-
-for function in (argmax, argmin):
-    method(function)
+    return _arg("argmin", input, dim, keepdim)

@@ -9,11 +9,13 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 
 __all__ = ["corrcoef", "cov"]
 
 
+@public(methods="cov")
 def cov(
     input: Tensor,
     *,
@@ -88,6 +90,7 @@ def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> 
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
+@public(methods="corrcoef")
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of the rows: covariances over standard deviations, in [-1, 1].
 
@@ -114,8 +117,4 @@ def corrcoef(input: Tensor) -> Tensor:
     c = c / deviation.reshape(-1, 1) / deviation
     if not is_complex:
         return c.clamp(-1, 1)  # type: ignore[no-any-return]
-    return recorded.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))  # type: ignore[no-any-return]
-
-
-for function in (corrcoef, cov):
-    method(function)
+    return recorded.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import check_places, write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels.search import comparable, kth
 from ..core import batching, return_types
-from ..core.arguments import check_outs, write_each
+from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from ..indexing.take_along import pick
@@ -246,51 +245,27 @@ _along = {
 }
 
 
-def _pair(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
+def _pair(name: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
     """(values, indices) of a choice along one dim, as the named tuple of PyTorch."""
     at = wrap_dim(input, dim)
     dims = (at,) if input.ndim else ()
     check_elements(input, dims, name)
-    if out is not None:
-        return getattr(return_types, name)(*write_pair(name, input, dims, keepdim, out))
     return getattr(return_types, name)(*_along[name](input, dim=dims, keepdim=keepdim))
 
 
-def write_pair(name: str, input: Tensor, dims: Any, keepdim: bool, out: Any) -> tuple[Any, Any]:
-    """The out= form of a choice: each result is written as a function of its own would be."""
-    check_outs(name, out, 2)
-
-    def part(index: int) -> Any:
-        def compute(t: Tensor) -> Any:
-            found = _along[name](t, dim=dims, keepdim=keepdim)
-            check_places(found[1], out[1])
-            return found[index]
-
-        compute.__name__ = name
-        return write_out(compute, out[index], (input,), {})
-
-    return part(0), part(1)
-
-
-def _max_or_min(
-    name: str, several: Any, input: Tensor, dim: Any, keepdim: bool, other: Any, out: Any
-) -> Any:
+def _max_or_min(name: str, several: Any, input: Tensor, dim: Any, keepdim: bool, other: Any) -> Any:
     if isinstance(dim, Tensor):
         dim, other = None, dim
     if other is not None:
-        return several(input, other) if out is None else several(input, other, out=out)
+        return several(input, other)
     if dim is not None:
-        return _pair(name, input, dim, keepdim, out)
-    return _full[name](input) if out is None else _full[name](input, out=out)
+        return _pair(name, input, dim, keepdim)
+    return _full[name](input)
 
 
+@public(out=True, methods="max")
 def max(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    other: Tensor | None = None,
-    out: Any = None,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
 ) -> Any:
     """The largest element; along `dim` a pair (values, indices); of two tensors `maximum`.
 
@@ -303,16 +278,12 @@ def max(
     >>> rg.max(x), rg.max(x, 0).indices
     (tensor(5.), tensor([1, 0]))
     """
-    return _max_or_min("max", recorded.maximum, input, dim, keepdim, other, out)
+    return _max_or_min("max", recorded.maximum, input, dim, keepdim, other)
 
 
+@public(out=True, methods="min")
 def min(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    other: Tensor | None = None,
-    out: Any = None,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
 ) -> Any:
     """The smallest element; along `dim` a pair (values, indices); of two tensors `minimum`.
 
@@ -322,25 +293,19 @@ def min(
     >>> rg.min(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
     tensor([1., 2.])
     """
-    return _max_or_min("min", recorded.minimum, input, dim, keepdim, other, out)
+    return _max_or_min("min", recorded.minimum, input, dim, keepdim, other)
 
 
-def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
+def _amax_or_amin(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     dims = wrap_dims(input, dim)
     if (dim is None or dim == ()) and 0 in input.shape:
         raise empty_error(name)
     check_elements(input, dims, name)
-    extra = {} if out is None else {"out": out}
-    return _several[name](input, dim=dims, keepdim=keepdim, **extra)
+    return _several[name](input, dim=dims, keepdim=keepdim)
 
 
-def amax(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="amax")
+def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest elements over `dim` (an int, a tuple, or all); equal ones share the cotangent.
 
     Raises as `max`. Source: PyTorch's `amax`.
@@ -349,28 +314,22 @@ def amax(
     >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([3., 5.])
     """
-    return _amax_or_amin("amax", input, dim, keepdim, out)  # type: ignore[no-any-return]
+    return _amax_or_amin("amax", input, dim, keepdim)
 
 
-def amin(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="amin")
+def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest elements over `dim`; like `amax`.
 
     >>> import retrograd as rg
     >>> rg.amin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
-    return _amax_or_amin("amin", input, dim, keepdim, out)  # type: ignore[no-any-return]
+    return _amax_or_amin("amin", input, dim, keepdim)
 
 
-def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
-) -> Any:
+@public(out=True, methods="aminmax")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The pair (`amin`, `amax`) over everything or one dimension, with the names min and max.
 
     Raises RuntimeError where there are no elements. Source: PyTorch's `aminmax`.
@@ -379,8 +338,6 @@ def aminmax(
     >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
     tensor(3.)
     """
-    if out is not None:
-        return write_each(aminmax, out, input, dim=dim, keepdim=keepdim)
     if dim is not None:
         wrap_dim(input, dim)
     if 0 in [input.shape[d] for d in wrap_dims(input, dim)]:
@@ -391,16 +348,8 @@ def aminmax(
     return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
-def refuse_out(name: str, out: Any) -> None:
-    """Raise where `out=` was given without the `dim` whose pair of results it is for."""
-    if out is not None:
-        raise TypeError(
-            f'{name}() missing 1 required positional arguments: "dim". Only the pair (values, '
-            f"indices) along a dimension can be written: {name}(x, dim, out=(values, indices))"
-        )
-
-
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+@public(out=True, methods="median")
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, the lower one of an even number; along `dim` a pair (values, indices).
 
     NaN if an element is NaN. Over everything, elements that equal the median share the cotangent;
@@ -412,14 +361,12 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     tensor(2.)
     """
     if dim is not None:
-        return _pair("median", input, dim, keepdim, out)
-    refuse_out("median", out)
+        return _pair("median", input, dim, keepdim)
     return _full["median"](input)
 
 
-def nanmedian(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
-) -> Any:
+@public(out=True, methods="nanmedian")
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of the elements that are not NaN.
 
     >>> import retrograd as rg
@@ -427,12 +374,12 @@ def nanmedian(
     tensor(3.)
     """
     if dim is not None:
-        return _pair("nanmedian", input, dim, keepdim, out)
-    refuse_out("nanmedian", out)
+        return _pair("nanmedian", input, dim, keepdim)
     return _full["nanmedian"](input)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+@public(out=True, methods="mode")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The commonest element along `dim`, the smallest of several: a pair (values, indices).
 
     The index is that of its last occurrence, which gets the cotangent. Source: PyTorch's `mode`.
@@ -443,8 +390,4 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     values=tensor(1),
     indices=tensor(4))
     """
-    return _pair("mode", input, dim, keepdim, out)
-
-
-for function in (max, min, amax, amin, aminmax, median, nanmedian, mode):
-    method(function)
+    return _pair("mode", input, dim, keepdim)

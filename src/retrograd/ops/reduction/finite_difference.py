@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import normalize_dims
 from ..shape.join import cat
 
 __all__ = ["gradient"]
 
 
+@public()
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, write_out
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.dispatch import as_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...kernels.search import searched
 from ..core import return_types
-from ..core.arguments import write_each, write_value
+from ..core.arguments import public, write_value
 from ..core.dims import rank
 from .extrema import ordered
 
 __all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "searchsorted"]
 
 
+@public(out=True)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -27,7 +28,6 @@ def searchsorted(
     right: bool = False,
     side: str | None = None,
     sorter: Tensor | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Where the values `input` would go in a sequence sorted along its last dimension.
 
@@ -40,9 +40,6 @@ def searchsorted(
     >>> rg.searchsorted(rg.tensor([1, 3, 5]), rg.tensor([3, 6]))
     tensor([1, 3])
     """
-    if out is not None:
-        settings = {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}
-        return write_out(searchsorted, out, (sorted_sequence, input), settings)  # type: ignore[no-any-return]
     if side not in (None, "left", "right"):
         raise RuntimeError(f"side can only be 'left' or 'right' but got {side}")
     if right and side == "left":
@@ -81,13 +78,9 @@ def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
         raise RuntimeError(f"searchsorted(): sorter index out of range of {shape[-1]} elements")
 
 
+@public(out=True)
 def bucketize(
-    input: Any,
-    boundaries: Tensor,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    out: Tensor | None = None,
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the bin between sorted `boundaries` (1-D) in which each value lies.
 
@@ -100,12 +93,11 @@ def bucketize(
     """
     if rank(boundaries) != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-def histc(
-    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="histc")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements lie in each of `bins` equal bins between `min` and `max`; floating.
 
     Where `min` and `max` are equal, the range of the elements is taken. Elements outside are left
@@ -116,8 +108,6 @@ def histc(
     >>> rg.histc(rg.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
     """
-    if out is not None:
-        return write_out(histc, out, (input, bins, min, max), {})  # type: ignore[no-any-return]
     array = ordered(input._array, "histc")
     if array.dtype.kind != "f":
         raise NotImplementedError(
@@ -139,6 +129,7 @@ def histc(
     return new_tensor(counts.astype(array.dtype))
 
 
+@public(methods="bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
 
@@ -160,6 +151,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return new_tensor(sums.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
 
 
+@public(out=True, methods="histogram")
 def histogram(
     input: Tensor,
     bins: Any,
@@ -167,7 +159,6 @@ def histogram(
     range: Any = None,
     weight: Tensor | None = None,
     density: bool = False,
-    out: Any = None,
 ) -> Any:
     """How many elements fall into each bin, or the sums of their weights: (hist, bin_edges).
 
@@ -187,9 +178,6 @@ def histogram(
             f"input tensor, but got input with shape {list(input.shape)} and weight with shape "
             f"{list(weight.shape)}"
         )
-    if out is not None:
-        settings = {"range": range, "weight": weight, "density": density}
-        return write_each(histogram, out, input, bins, **settings)
     points = input._array.reshape(-1, 1)
     hist, edges = _count("histogram", points, [bins], range, weight, density)
     return return_types.histogram(hist, edges[0])
@@ -301,7 +289,3 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, bins + 1, dtype=column.dtype)
-
-
-for function in (bincount, histc, histogram):
-    method(function)

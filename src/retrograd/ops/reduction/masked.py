@@ -53,7 +53,7 @@ def whole_mask(input: Tensor, mask: Tensor) -> Tensor:
             f"{list(mask.shape)} for {list(input.shape)}"
         )
     found = mask if mask._array.dtype.kind == "b" else mask.bool()
-    return found if found._array.shape == input._array.shape else found.expand(input._array.shape)  # type: ignore[no-any-return]
+    return found if found._array.shape == input._array.shape else found.expand(input._array.shape)
 
 
 def kept(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
@@ -65,7 +65,7 @@ def kept(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
         limits = np.iinfo(dtype)
         identity = limits.max if identity > 0 else limits.min
     neutral = new_tensor(np.asarray(identity, dtype))
-    return recorded.where(whole_mask(input, mask), input, neutral)  # type: ignore[no-any-return]
+    return recorded.where(whole_mask(input, mask), input, neutral)
 
 
 def wide(input: Tensor, dtype: Any) -> Any:
@@ -99,7 +99,7 @@ def prod(
     found = sum_prod.converted(kept(input, mask, 1), wide(input, dtype))
     for d in reversed(wrap_dims(input, dim)):
         found = sum_prod.prod(found, d, keepdim)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
@@ -133,7 +133,7 @@ def amax(
     >>> rg.masked.amax(rg.tensor([3.0, 5.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(4.)
     """
-    return sum_prod.converted(extrema.amax(kept(input, mask, -math.inf), dim, keepdim), dtype)  # type: ignore[no-any-return]
+    return sum_prod.converted(extrema.amax(kept(input, mask, -math.inf), dim, keepdim), dtype)
 
 
 def amin(
@@ -145,7 +145,7 @@ def amin(
     >>> rg.masked.amin(rg.tensor([3.0, 1.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(3.)
     """
-    return sum_prod.converted(extrema.amin(kept(input, mask, math.inf), dim, keepdim), dtype)  # type: ignore[no-any-return]
+    return sum_prod.converted(extrema.amin(kept(input, mask, math.inf), dim, keepdim), dtype)
 
 
 def argmax(
@@ -160,7 +160,7 @@ def argmax(
     tensor(2)
     """
     found = arg_extrema.argmax(kept(input, mask, -math.inf), dim, keepdim)
-    return sum_prod.converted(found, dtype or input.dtype)  # type: ignore[no-any-return]
+    return sum_prod.converted(found, dtype or input.dtype)
 
 
 def argmin(
@@ -175,7 +175,7 @@ def argmin(
     tensor(0)
     """
     found = arg_extrema.argmin(kept(input, mask, math.inf), dim, keepdim)
-    return sum_prod.converted(found, dtype or input.dtype)  # type: ignore[no-any-return]
+    return sum_prod.converted(found, dtype or input.dtype)
 
 
 def number(input: Tensor, dim: Any, mask: Tensor | None, keepdim: bool) -> Tensor:
@@ -202,7 +202,7 @@ def mean(
             f"complex dtype. Got: {target}. Write dtype=retrograd.float32"
         )
     total = sum(input, dim, keepdim=keepdim, dtype=target, mask=mask)
-    return recorded.div(total, number(input, dim, mask, keepdim))  # type: ignore[no-any-return]
+    return recorded.div(total, number(input, dim, mask, keepdim))
 
 
 def median(
@@ -243,7 +243,7 @@ def logsumexp(
     tensor(0.6931)
     """
     found = unmasked.logsumexp(kept(input, mask, -math.inf), wrap_dims(input, dim), keepdim)
-    return sum_prod.converted(found, dtype or input.dtype)  # type: ignore[no-any-return]
+    return sum_prod.converted(found, dtype or input.dtype)
 
 
 def logaddexp(
@@ -262,7 +262,7 @@ def logaddexp(
     tensor([0.6931, 2.0000])
     """
     parts = kept(input, input_mask, -math.inf), kept(other, other_mask, -math.inf)
-    return sum_prod.converted(recorded.logaddexp(*parts), dtype or input.dtype)  # type: ignore[no-any-return]
+    return sum_prod.converted(recorded.logaddexp(*parts), dtype or input.dtype)
 
 
 def norm(
@@ -314,7 +314,7 @@ def var(
     total = sum(x * recorded.conj(x), dim, keepdim=keepdim, mask=mask)
     freedom: Any = number(input, dim, mask, keepdim) - correction
     spread = recorded.div(total, freedom.clamp(min=0))
-    return sum_prod.converted(spread, dtype or floating)  # type: ignore[no-any-return]
+    return sum_prod.converted(spread, dtype or floating)
 
 
 def std(
@@ -338,7 +338,7 @@ def std(
     spread = var(
         input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask
     )
-    return recorded.sqrt(spread)  # type: ignore[no-any-return]
+    return recorded.sqrt(spread)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
@@ -391,4 +391,4 @@ def normalize(
     wrap_dim(input, dim)
     size: Any = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     least = new_tensor(np.asarray(eps, size._array.dtype))
-    return recorded.div(kept(input, mask, 0), recorded.maximum(size, least))  # type: ignore[no-any-return]
+    return recorded.div(kept(input, mask, 0), recorded.maximum(size, least))

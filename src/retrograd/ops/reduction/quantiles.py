@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
 from ..sorting.sort import sort
@@ -23,6 +23,7 @@ __all__ = ["nanquantile", "quantile"]
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@public(out=True, methods="quantile")
 def quantile(
     input: Tensor,
     q: Any,
@@ -30,7 +31,6 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-    out: Tensor | None = None,
 ) -> Tensor:
     """The `q`-quantiles of all elements or along `dim`, for `q` from 0 to 1: rank q * (n - 1).
 
@@ -44,12 +44,10 @@ def quantile(
     >>> rg.quantile(rg.tensor([0.0, 10.0, 20.0]), rg.tensor([0.25, 0.5]))
     tensor([ 5., 10.])
     """
-    if out is not None:
-        params = {"interpolation": interpolation}
-        return write_out(quantile, out, (input, q, dim, keepdim), params)  # type: ignore[no-any-return]
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
+@public(out=True, methods="nanquantile")
 def nanquantile(
     input: Tensor,
     q: Any,
@@ -57,7 +55,6 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-    out: Tensor | None = None,
 ) -> Tensor:
     """`quantile` of the elements that are not NaN; NaN where there are no others.
 
@@ -67,9 +64,6 @@ def nanquantile(
     >>> rg.nanquantile(rg.tensor([0.0, float("nan"), 20.0]), 0.5)
     tensor(10.)
     """
-    if out is not None:
-        params = {"interpolation": interpolation}
-        return write_out(nanquantile, out, (input, q, dim, keepdim), params)  # type: ignore[no-any-return]
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
 
@@ -136,7 +130,3 @@ def _between(values: Tensor, rank: Any, interpolation: str) -> Any:
         return above
     weight = rank - below if interpolation == "linear" else 0.5
     return take_along_dim(values, below.long(), -1).lerp(above, weight)
-
-
-for function in (quantile, nanquantile):
-    method(function)

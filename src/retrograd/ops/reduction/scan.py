@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels.memory import in_rows
 from ..core import batching, return_types
-from ..core.arguments import dtype_for, write_each
+from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
 from .sum_prod import converted
 
@@ -218,9 +216,8 @@ _logcumsumexp_op = declare(
 )
 
 
-def cumsum(
-    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None
-) -> Tensor:
+@public(out="dtype", methods="cumsum cumsum_")
+def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     """Sums of the elements up to each one along `dim`, of the input's shape.
 
     Booleans and integers give int64; `dtype` converts first. Raises IndexError for a dim out of
@@ -230,15 +227,12 @@ def cumsum(
     >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
-    if out is not None:
-        return write_out(cumsum, out, (input, dim), {"dtype": dtype_for(input, dtype, out)})  # type: ignore[no-any-return]
     at = wrap_dim(input, dim)
-    return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)  # type: ignore[no-any-return]
+    return converted(_cumsum_op(converted(input, dtype), dim=at, reverse=False), dtype)
 
 
-def cumprod(
-    input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None
-) -> Tensor:
+@public(out="dtype", methods="cumprod cumprod_")
+def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     """Products of the elements up to each one along `dim`, of the input's shape; like `cumsum`.
 
     Derivatives hold to every order where elements are zero. Source: PyTorch's `cumprod`.
@@ -247,13 +241,12 @@ def cumprod(
     >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
-    if out is not None:
-        return write_out(cumprod, out, (input, dim), {"dtype": dtype_for(input, dtype, out)})  # type: ignore[no-any-return]
     at = wrap_dim(input, dim)
-    return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)  # type: ignore[no-any-return]
+    return converted(_cumprod_op(converted(input, dtype), dim=at), dtype)
 
 
-def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="logcumsumexp")
+def logcumsumexp(input: Tensor, dim: Any = None) -> Tensor:
     """Logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 
     Real, or complex with the principal imaginary part. Raises NotImplementedError for integers.
@@ -263,9 +256,7 @@ def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -
     >>> rg.logcumsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
-    if out is not None:
-        return write_out(logcumsumexp, out, (input, dim), {})  # type: ignore[no-any-return]
-    return _logcumsumexp_op(input, dim=wrap_dim(input, dim))  # type: ignore[no-any-return]
+    return _logcumsumexp_op(input, dim=wrap_dim(input, dim))
 
 
 # -- extrema -------------------------------------------------------------------------------------
@@ -302,7 +293,8 @@ _running = {
 }
 
 
-def cummax(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
+@public(out=True, methods="cummax")
+def cummax(input: Tensor, dim: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where: a pair (values, indices).
 
     Of equal elements the latest is named, and gets the cotangent; NaN counts as largest. Raises
@@ -312,20 +304,17 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])
     """
-    if out is not None:
-        return write_each(cummax, out, input, dim)
     return return_types.cummax(*_running["cummax"](input, dim=wrap_dim(input, dim)))
 
 
-def cummin(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
+@public(out=True, methods="cummin")
+def cummin(input: Tensor, dim: Any = None) -> Any:
     """The smallest element up to each one along `dim`, and where; like `cummax`.
 
     >>> import retrograd as rg
     >>> rg.cummin(rg.tensor([2.0, 3.0, 1.0]), 0).indices
     tensor([0, 0, 2])
     """
-    if out is not None:
-        return write_each(cummin, out, input, dim)
     return return_types.cummin(*_running["cummin"](input, dim=wrap_dim(input, dim)))
 
 
@@ -338,14 +327,13 @@ def ends(input: Tensor, dim: int) -> tuple[Any, Any]:
     return input.narrow(dim, min(1, input.shape[dim]), n), input.narrow(dim, 0, n)
 
 
+@public(out=True, methods="diff")
 def diff(
     input: Tensor,
     n: int = 1,
     dim: int = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Differences of neighbours along `dim`, taken `n` times; each time one element fewer.
 
@@ -356,9 +344,6 @@ def diff(
     >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
-    if out is not None:
-        params = {"prepend": prepend, "append": append}
-        return write_out(diff, out, (input, n, dim), params)  # type: ignore[no-any-return]
     if rank(input) == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -370,7 +355,7 @@ def diff(
         after, before = ends(result, at)
         change = recorded.ne if result.dtype == dtypes.boolean else recorded.sub
         result = change(after, before)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, int]:
@@ -389,6 +374,7 @@ def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, int]:
     return (after + before) * (right - left) / 2, at
 
 
+@public()
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Integral along `dim` by the trapezoidal rule, with sample points `x` or spacing `dx` (1).
 
@@ -402,6 +388,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     return areas.sum(at)  # type: ignore[no-any-return]
 
 
+@public()
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
@@ -416,8 +403,3 @@ def cumulative_trapezoid(
 
 
 trapz = trapezoid
-
-for function in (cumsum, cumprod, logcumsumexp, cummax, cummin, diff):
-    method(function)
-for function in (cumsum, cumprod):
-    method(in_place(function))

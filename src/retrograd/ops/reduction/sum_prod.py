@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels import sums
 from ..core import batching
-from ..core.arguments import dtype_for
+from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.structure import SMALL
 
@@ -38,7 +37,7 @@ DIMS = [
 ALL = [example("3x4"), example(""), example("0")]
 
 
-def converted(input: Any, dtype: Any) -> Any:
+def converted(input: Tensor, dtype: Any) -> Tensor:
     """`input` as `dtype`, a public dtype or None: what the `dtype=` of reductions does first."""
     if dtype is None or input.dtype == dtype:
         return input
@@ -172,14 +171,8 @@ _nansum_dim_op = declare(
 )
 
 
-def sum(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out="dtype", methods="sum")
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Sum of all elements, or over the dimensions `dim` (an int or a tuple of them).
 
     Reduced dimensions are dropped, or stay with size 1 if `keepdim`. Booleans and integers are
@@ -192,25 +185,16 @@ def sum(
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
     """
-    if dim is None and dtype is None and not keepdim and out is None:
-        return _sum(input)  # type: ignore[no-any-return]
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
-        return write_out(sum, out, (input,), params)  # type: ignore[no-any-return]
+    if dim is None and dtype is None and not keepdim:
+        return _sum(input)
     if dtype is None:
-        return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+        return _sum_dim(input, dim=wrap_dims(input, dim), keepdim=keepdim)
     total = _sum_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)  # type: ignore[no-any-return]
+    return converted(total, dtype)
 
 
-def mean(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="mean")
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Mean of all elements, or over the dimensions `dim`; like `sum`.
 
     Real floating and complex tensors only: RuntimeError for integers unless `dtype` converts them.
@@ -221,24 +205,13 @@ def mean(
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
     """
-    if dim is None and dtype is None and not keepdim and out is None:
-        return _mean(input)  # type: ignore[no-any-return]
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(mean, out, (input,), params)  # type: ignore[no-any-return]
-    return _mean_dim(  # type: ignore[no-any-return]
-        converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim
-    )
+    if dim is None and dtype is None and not keepdim:
+        return _mean(input)
+    return _mean_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
 
 
-def nansum(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out="dtype", methods="nansum")
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`sum` with NaN counted as 0, and derivative 0 there. Complex too, where PyTorch's is not.
 
     Source: PyTorch's `nansum`.
@@ -247,21 +220,12 @@ def nansum(
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
-        return write_out(nansum, out, (input,), params)  # type: ignore[no-any-return]
     total = _nansum_dim_op(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)  # type: ignore[no-any-return]
+    return converted(total, dtype)
 
 
-def nanmean(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="nanmean")
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`mean` over the elements that are not NaN; NaN where there is none.
 
     Raises RuntimeError for integers. Source: PyTorch's `nanmean`.
@@ -270,9 +234,6 @@ def nanmean(
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(nanmean, out, (input,), params)  # type: ignore[no-any-return]
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
@@ -280,7 +241,7 @@ def nanmean(
         )
     present = recorded.eq(input, input)
     total = nansum(input, dim, keepdim, dtype=dtype)
-    return recorded.div(total, sum(present, dim, keepdim))  # type: ignore[no-any-return]
+    return recorded.div(total, sum(present, dim, keepdim))
 
 
 # -- products ------------------------------------------------------------------------------------
@@ -321,13 +282,9 @@ _prod_dim = declare(
 )
 
 
+@public(out="dtype", methods="prod")
 def prod(
-    input: Tensor,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """Product of all elements, or along one dimension `dim`.
 
@@ -340,14 +297,11 @@ def prod(
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
     """
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "dtype": dtype_for(input, dtype, out)}
-        return write_out(prod, out, (input,), params)  # type: ignore[no-any-return]
     if dim is None:
-        return converted(_prod(converted(input, dtype)), dtype)  # type: ignore[no-any-return]
+        return converted(_prod(converted(input, dtype)), dtype)
     wrap_dim(input, dim)
     total = _prod_dim(converted(input, dtype), dim=wrap_dims(input, dim), keepdim=keepdim)
-    return converted(total, dtype)  # type: ignore[no-any-return]
+    return converted(total, dtype)
 
 
 # -- counts and truth ----------------------------------------------------------------------------
@@ -372,13 +326,8 @@ _count_nonzero = declare(
 )
 
 
-def any(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="any")
+def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is nonzero (NaN is), in all or along the dimensions `dim`.
 
     Booleans, for uint8 input uint8; False for no elements. Source: PyTorch's `any`.
@@ -387,18 +336,11 @@ def any(
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
-    if out is not None:
-        return write_out(any, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
-    return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    return _any(input, dim=_truth_dims(input, dim), keepdim=keepdim)
 
 
-def all(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="all")
+def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is nonzero, in all or along the dimensions `dim`; like `any`.
 
     True for no elements. Source: PyTorch's `all`.
@@ -407,9 +349,7 @@ def all(
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
-    if out is not None:
-        return write_out(all, out, (input, dim, keepdim), {})  # type: ignore[no-any-return]
-    return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)  # type: ignore[no-any-return]
+    return _all(input, dim=_truth_dims(input, dim), keepdim=keepdim)
 
 
 def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
@@ -417,6 +357,7 @@ def _truth_dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(input, dim)
 
 
+@public(methods="count_nonzero")
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """The number of nonzero elements, in all or along the dimensions `dim`, as int64.
 
@@ -426,8 +367,4 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
-    return _count_nonzero(input, dim=wrap_dims(input, dim))  # type: ignore[no-any-return]
-
-
-for function in (sum, mean, nansum, nanmean, prod, any, all, count_nonzero):
-    method(function)
+    return _count_nonzero(input, dim=wrap_dims(input, dim))

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import wrap_dims
 from .sum_prod import DIMS, add_up, count, mean
 
@@ -128,6 +128,7 @@ def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     return dim, correction
 
 
+@public(out=True, methods="var")
 def var(
     input: Tensor,
     dim: Any = None,
@@ -135,7 +136,6 @@ def var(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Variance of all elements or over `dim`: the sum of |x - mean|² over `n - correction`.
 
@@ -148,14 +148,12 @@ def var(
     (tensor(1.), tensor(0.6667))
     """
     dim, correction = _spread_args(dim, unbiased, correction)
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "correction": correction}
-        return write_out(var, out, (input,), params)  # type: ignore[no-any-return]
     dims = wrap_dims(input, dim)
     _check_freedom("var", input, dims, correction)
-    return _var_op(input, dim=dims, correction=correction, keepdim=keepdim)  # type: ignore[no-any-return]
+    return _var_op(input, dim=dims, correction=correction, keepdim=keepdim)
 
 
+@public(out=True, methods="std")
 def std(
     input: Tensor,
     dim: Any = None,
@@ -163,7 +161,6 @@ def std(
     keepdim: bool = False,
     *,
     correction: float | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Standard deviation, the square root of `var`; arguments and errors as there.
 
@@ -174,14 +171,12 @@ def std(
     tensor(1.)
     """
     dim, correction = _spread_args(dim, unbiased, correction)
-    if out is not None:
-        params = {"dim": dim, "keepdim": keepdim, "correction": correction}
-        return write_out(std, out, (input,), params)  # type: ignore[no-any-return]
     dims = wrap_dims(input, dim)
     _check_freedom("std", input, dims, correction)
-    return _std_op(input, dim=dims, correction=correction, keepdim=keepdim)  # type: ignore[no-any-return]
+    return _std_op(input, dim=dims, correction=correction, keepdim=keepdim)
 
 
+@public()
 def var_mean(
     input: Tensor,
     dim: Any = None,
@@ -203,6 +198,7 @@ def var_mean(
     return spread, mean(input, dim, keepdim)
 
 
+@public()
 def std_mean(
     input: Tensor,
     dim: Any = None,
@@ -225,7 +221,3 @@ def std_mean(
 
 
 # -- norms ---------------------------------------------------------------------------------------
-
-
-for function in (var, std):
-    method(function)

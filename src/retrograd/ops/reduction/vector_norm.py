@@ -14,10 +14,10 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from .sum_prod import add_up, converted
@@ -104,14 +104,9 @@ _vector_norm_op = declare(
 )
 
 
+@public(out=True)
 def vector_norm(
-    x: Tensor,
-    ord: float = 2,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
+    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The vector norm `(sum |x|**ord) ** (1/ord)` of all elements or over `dim`; real.
 
@@ -125,9 +120,6 @@ def vector_norm(
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
     """
-    if out is not None:
-        params = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype}
-        return write_out(vector_norm, out, (x,), params)  # type: ignore[no-any-return]
     if not isinstance(ord, (int, float)):
         raise TypeError(
             "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
@@ -135,9 +127,7 @@ def vector_norm(
         )
     dims = wrap_dims(x, dim)
     check_norm(x, ord, dims, dtype)
-    return _vector_norm_op(  # type: ignore[no-any-return]
-        converted(x, dtype), ord=float(ord), dim=dims, keepdim=keepdim
-    )
+    return _vector_norm_op(converted(x, dtype), ord=float(ord), dim=dims, keepdim=keepdim)
 
 
 def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None:
@@ -170,6 +160,7 @@ def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None
         )
 
 
+@public(methods="norm")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -212,10 +203,11 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         )
     total: Tensor = input.movedim(dims, (-2, -1)).svd()[1].sum(-1)
     if keepdim:
-        return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)  # type: ignore[no-any-return]
+        return recorded.unreduce(total, dim=dims, keepdim=False, shape=None)
     return total
 
 
+@public(methods="dist")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The `p`-norm of `input - other`, which broadcast; a 0-d tensor. Source: PyTorch's `dist`.
 
@@ -230,9 +222,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(recorded.sub(input, other), p)
 
 
-def renorm(
-    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
-) -> Tensor:
+@public(out=True, methods="renorm renorm_")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The entries along `dim` scaled down to the `p`-norm `maxnorm` where theirs is larger.
 
     Raises RuntimeError unless `p` is positive, `maxnorm` is not negative, and there are at least
@@ -243,8 +234,6 @@ def renorm(
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-    if out is not None:
-        return write_out(renorm, out, (input, p, dim, maxnorm), {})  # type: ignore[no-any-return]
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
     if maxnorm < 0:
@@ -255,9 +244,4 @@ def renorm(
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
     one = new_tensor(np.ones((), size._array.dtype))
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
-    return recorded.mul(input, factor)  # type: ignore[no-any-return]
-
-
-for function in (norm, dist, renorm):
-    method(function)
-method(in_place(renorm))
+    return recorded.mul(input, factor)

@@ -14,10 +14,11 @@ import numpy as np
 
 from ...engine.inplace import turn
 from ...engine.registry import OPS, declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...engine.views import STEPS, live_views
 from ...kernels.memory import strided
 from ..core import batching, batching_index
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 
 __all__ = ["as_strided", "diagonal", "narrow", "select"]
@@ -283,6 +284,7 @@ def check_entry(input: Tensor, dim: int, index: int) -> tuple[int, int]:
     return place, entry
 
 
+@public(methods="select")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The entry `index` along `dim`, as a view without that dimension.
 
@@ -293,9 +295,10 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     tensor([2, 4])
     """
     place, entry = check_entry(input, dim, index)
-    return _select(input, index=(*[slice(None)] * place, entry))  # type: ignore[no-any-return]
+    return _select(input, index=(*[slice(None)] * place, entry))
 
 
+@public(methods="narrow")
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries along `dim` from `start` on, as a view.
 
@@ -319,9 +322,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     first += size if first < 0 else 0
     if first + length > size:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
-    return basic(input, index=(*[slice(None)] * place, slice(first, first + length)))  # type: ignore[no-any-return]
+    return basic(input, index=(*[slice(None)] * place, slice(first, first + length)))
 
 
+@public(methods="diagonal")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of dimensions `dim1` and `dim2`, as a view in which it is the last dimension.
 
@@ -336,9 +340,10 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal_op(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+    return _diagonal_op(input, offset=offset, dim1=first, dim2=second)
 
 
+@public(methods="unfold")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of `size` entries along `dimension`, `step` apart, as a view.
 
@@ -362,9 +367,10 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         )
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return _unfold_op(self, dim=dim, size=size, step=step)  # type: ignore[no-any-return]
+    return _unfold_op(self, dim=dim, size=size, step=step)
 
 
+@public(methods="as_strided")
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view whose element (i, j, ...) is element `offset + i * stride[0] + j * stride[1] + ...`.
 
@@ -390,9 +396,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(
             f"as_strided: Negative sizes, strides or offsets are not supported: {sizes}, {strides}"
         )
-    return _as_strided(input, size=sizes, stride=strides, offset=offset)  # type: ignore[no-any-return]
+    return _as_strided(input, size=sizes, stride=strides, offset=offset)
 
 
+@public(methods="as_strided_")
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Let the tensor itself become that `as_strided` view of its elements; errors as there.
 
@@ -413,7 +420,3 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
         "offset": storage_offset or 0,
     }
     return turn(self, "as_strided_", ("as_strided", params), ("as_strided", {}))
-
-
-for function in (as_strided, as_strided_, diagonal, narrow, select, unfold):
-    method(function)

@@ -11,7 +11,8 @@ import numpy as np
 from ...engine.dispatch import check_broadcast
 from ...engine.inplace import turn
 from ...engine.registry import declare, example
-from ...engine.tensor import Size, Tensor, method
+from ...engine.tensor import Size, Tensor
+from ..core.arguments import public
 from ..core.dims import broadcast_shapes as common_shape
 from ..core.dims import integers, normalize_dim, normalize_dims
 from ..core.structure import expand as _expand
@@ -69,6 +70,7 @@ _unsqueeze = declare(
 )
 
 
+@public(methods="expand")
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """A view with size-1 dimensions repeated to `sizes`; -1 keeps a size, new ones lead.
 
@@ -81,7 +83,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
             [2, 2, 2]])
     """
     wanted = integers(sizes if size is None else (size,), "expand", "size")
-    return _expand(self, shape=expanded(self._array.shape, wanted))  # type: ignore[no-any-return]
+    return _expand(self, shape=expanded(self._array.shape, wanted))
 
 
 def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -113,11 +115,13 @@ def expanded(shape: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
+@public(methods="expand_as")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.shape)`. Source: PyTorch's `Tensor.expand_as`."""
     return expand(self, other._array.shape)
 
 
+@public(methods="broadcast_to")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view with the shape `size`, to which the tensor broadcasts. Source: `broadcast_to`.
 
@@ -164,6 +168,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(common_shape(*whole))
 
 
+@public(methods="squeeze")
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
@@ -173,7 +178,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
-    return _squeeze(input, dims=ones_among(input._array.shape, dim))  # type: ignore[no-any-return]
+    return _squeeze(input, dims=ones_among(input._array.shape, dim))
 
 
 def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
@@ -182,12 +187,14 @@ def ones_among(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
     return tuple([d for d in among if shape and shape[d] == 1])
 
 
+@public(methods="squeeze_")
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1 from the tensor itself. Source: PyTorch's `Tensor.squeeze_`."""
     dims = {"dims": ones_among(self._array.shape, dim)}
     return turn(self, "squeeze_", ("squeeze", dims), ("unsqueeze", dims))
 
 
+@public(methods="unsqueeze")
 def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view with a new dimension of size 1 at place `dim` of the result.
 
@@ -197,9 +204,10 @@ def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     >>> rg.unsqueeze(rg.ones(3), -1).shape
     retrograd.Size([3, 1])
     """
-    return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))  # type: ignore[no-any-return]
+    return _unsqueeze(input, dims=(normalize_dim(dim, input._array.ndim + 1),))
 
 
+@public(methods="unsqueeze_")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Give the tensor itself a new dimension of size 1. Source: `Tensor.unsqueeze_`."""
     dims = {"dims": (normalize_dim(dim, self._array.ndim + 1),)}
@@ -252,9 +260,3 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
             return function(tensors[0])
         tensors = tuple(tensors[0])
     return tuple(map(function, tensors))
-
-
-for function in (
-    broadcast_to, expand, expand_as, squeeze, squeeze_, unsqueeze, unsqueeze_,
-):  # fmt: skip
-    method(function)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.registry import OPS
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 from ..core.structure import splice
 from .basic_views import as_strided, check_entry
@@ -28,9 +28,10 @@ def _replaced(input: Tensor, src: Tensor, name: str, **params: Any) -> Tensor:
             f"expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(shape)}"
         )
-    return splice(input, src, path=((view, params, None),), layout=None)  # type: ignore[no-any-return]
+    return splice(input, src, path=((view, params, None),), layout=None)
 
 
+@public(methods="select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy with the entry `index` along `dim` replaced by `src`, which has one dimension less.
 
@@ -46,6 +47,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _replaced(input, src, "select", index=(*[slice(None)] * place, entry))
 
 
+@public(out=True, methods="slice_scatter")
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -53,8 +55,6 @@ def slice_scatter(
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
-    *,
-    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with the entries `start:end:step` along `dim` replaced by `src`.
 
@@ -65,9 +65,6 @@ def slice_scatter(
     >>> rg.slice_scatter(rg.zeros(4), rg.ones(2), 0, 1, 4, 2)
     tensor([0., 1., 0., 1.])
     """
-    if out is not None:
-        given = (input, src, dim, start, end, step)
-        return write_out(slice_scatter, out, given, {})  # type: ignore[no-any-return]
     place = normalize_dim(dim, input._array.ndim)
     if operator.index(step) <= 0:
         raise RuntimeError(f"slice step must be positive, but got {step}")
@@ -75,6 +72,7 @@ def slice_scatter(
     return _replaced(input, src, "slice", index=index)
 
 
+@public(methods="diagonal_scatter")
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
@@ -95,6 +93,7 @@ def diagonal_scatter(
     return _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second)
 
 
+@public(methods="as_strided_scatter")
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
@@ -118,7 +117,3 @@ def as_strided_scatter(
         stride=integers((stride,), "as_strided_scatter", "stride"),
         offset=storage_offset or 0,
     )
-
-
-for function in (as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter):
-    method(function)

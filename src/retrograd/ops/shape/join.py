@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...kernels.memory import in_rows
 from ..core import batching
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
 from ..indexing.index import index_select
 from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
@@ -122,7 +122,8 @@ def _sequence(tensors: Any, name: str) -> list[Tensor]:
     return found
 
 
-def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def cat(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors one after another along `dim`; all other sizes must agree.
 
     Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
@@ -132,13 +133,11 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    if out is not None:
-        return write_out(cat, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "cat")
     shapes = [x._array.shape for x in parts]
     first = shapes[0]
     if first and not is_legacy_empty(first) and shapes.count(first) == len(shapes):
-        return _cat_op(*parts, dim=normalize_dim(dim, len(first)))  # type: ignore[no-any-return]
+        return _cat_op(*parts, dim=normalize_dim(dim, len(first)))
     for position, shape in enumerate(shapes):
         if not shape:
             raise RuntimeError(
@@ -150,7 +149,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     for position, shape in enumerate(shapes):
         if not is_legacy_empty(shape):
             _check_fit(shape, expected, place, position)
-    return _cat_op(*parts, dim=place)  # type: ignore[no-any-return]
+    return _cat_op(*parts, dim=place)
 
 
 def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, position: int) -> None:
@@ -167,27 +166,30 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
             )
 
 
-def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def concat(tensors: Any, dim: int = 0) -> Tensor:
     """`cat` under another name. Source: PyTorch's `concat`.
 
     >>> import retrograd as rg
     >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim)
 
 
-def concatenate(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def concatenate(tensors: Any, dim: int = 0) -> Tensor:
     """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
 
     >>> import retrograd as rg
     >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim)
 
 
-def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def stack(tensors: Any, dim: int = 0) -> Tensor:
     """The tensors, all of one shape, along a new dimension at place `dim` of the result.
 
     Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
@@ -197,8 +199,6 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
-    if out is not None:
-        return write_out(stack, out, (tensors, dim), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "stack")
     first = parts[0]._array.shape
     place = normalize_dim(dim, len(first) + 1)
@@ -208,23 +208,23 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(x._array.shape)} at entry {position}"
             )
-    return _stack_op(*parts, dim=place)  # type: ignore[no-any-return]
+    return _stack_op(*parts, dim=place)
 
 
-def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def hstack(tensors: Any) -> Tensor:
     """Side by side: joined along dimension 1, or 0 for vectors. Source: PyTorch's `hstack`.
 
     >>> import retrograd as rg
     >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
     tensor([1, 2, 3])
     """
-    if out is not None:
-        return write_out(hstack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = [atleast_1d(x) for x in _sequence(tensors, "hstack")]
     return cat(parts, 0 if parts[0]._array.ndim == 1 else 1)
 
 
-def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def vstack(tensors: Any) -> Tensor:
     """One above the other: joined along dimension 0, vectors as rows. Source: `vstack`.
 
     >>> import retrograd as rg
@@ -232,12 +232,11 @@ def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    if out is not None:
-        return write_out(vstack, out, (tensors,), {})  # type: ignore[no-any-return]
     return cat([atleast_2d(x) for x in _sequence(tensors, "vstack")], 0)
 
 
-def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def row_stack(tensors: Any) -> Tensor:
     """`vstack` under another name. Source: PyTorch's `row_stack`.
 
     >>> import retrograd as rg
@@ -245,24 +244,22 @@ def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    if out is not None:
-        return write_out(row_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     return vstack(tensors)
 
 
-def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def dstack(tensors: Any) -> Tensor:
     """One behind the other: joined along dimension 2. Source: PyTorch's `dstack`.
 
     >>> import retrograd as rg
     >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
     retrograd.Size([1, 2, 2])
     """
-    if out is not None:
-        return write_out(dstack, out, (tensors,), {})  # type: ignore[no-any-return]
     return cat([atleast_3d(x) for x in _sequence(tensors, "dstack")], 2)
 
 
-def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def column_stack(tensors: Any) -> Tensor:
     """Side by side, with vectors as columns. Source: PyTorch's `column_stack`.
 
     >>> import retrograd as rg
@@ -270,8 +267,6 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
-    if out is not None:
-        return write_out(column_stack, out, (tensors,), {})  # type: ignore[no-any-return]
     parts = _sequence(tensors, "column_stack")
     return cat([x if x._array.ndim > 1 else reshape(x, (x._array.size, 1)) for x in parts], 1)
 
@@ -303,6 +298,7 @@ _repeat_op = declare(
 )
 
 
+@public(methods="repeat")
 def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """A copy with the tensor repeated that often along each dimension; extra numbers lead.
 
@@ -321,9 +317,10 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
         )
     if min(counts, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension: repeats {counts}")
-    return _repeat_op(self, repeats=counts)  # type: ignore[no-any-return]
+    return _repeat_op(self, repeats=counts)
 
 
+@public(methods="tile")
 def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     """`repeat`, with missing numbers taken as 1 in front. Source: PyTorch's `tile`.
 
@@ -335,12 +332,9 @@ def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     return repeat(input, *[1] * (input._array.ndim - len(counts)), *counts)
 
 
+@public(methods="repeat_interleave")
 def repeat_interleave(
-    input: Tensor,
-    repeats: Any = None,
-    dim: int | None = None,
-    *,
-    output_size: int | None = None,
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each entry along `dim` several times in a row; of the flattened tensor where `dim` is None.
 
@@ -439,7 +433,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return new_tensor(np.empty(0, input._array.dtype))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return input[new_tensor(found)]  # type: ignore[no-any-return]
+    return input[new_tensor(found)]
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -470,8 +464,3 @@ def block_diag(*tensors: Tensor) -> Tensor:
         rows.append(cat([sides[0], x, sides[1]], 1))
         before += own
     return cat(rows, 0)
-
-
-method(repeat)
-method(repeat_interleave)
-method(tile)

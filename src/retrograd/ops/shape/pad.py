@@ -83,7 +83,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
                 f"The input size {n}, plus negative padding {low} and {high} resulted in a "
                 f"negative output size, which is invalid. Check dimension {dim} of your input."
             )
-    return _pad_op(input, widths=widths, value=value)  # type: ignore[no-any-return]
+    return _pad_op(input, widths=widths, value=value)
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:

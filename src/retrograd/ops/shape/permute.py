@@ -10,6 +10,7 @@ from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor, method
 from ...engine.views import STEPS
 from ..core import batching
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from ..elementwise.complex import conj
 
@@ -78,6 +79,7 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 STEPS["permute"] = OPS["permute"]
 
 
+@public(methods="permute")
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`, each named once.
 
@@ -100,9 +102,10 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
         order = normalize_dims(order, ndim)
     except RuntimeError:
         raise RuntimeError(f"permute(): duplicate dims are not allowed, got {order}") from None
-    return _permute(input, dims=order)  # type: ignore[no-any-return]
+    return _permute(input, dims=order)
 
 
+@public(methods="transpose")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with dimensions `dim0` and `dim1` exchanged. Source: PyTorch's `transpose`.
 
@@ -111,9 +114,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     retrograd.Size([4, 3, 2])
     """
     ndim = input._array.ndim
-    return _transpose(input, dim0=normalize_dim(dim0, ndim), dim1=normalize_dim(dim1, ndim))  # type: ignore[no-any-return]
+    return _transpose(input, dim0=normalize_dim(dim0, ndim), dim1=normalize_dim(dim1, ndim))
 
 
+@public(methods="swapaxes")
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` under NumPy's name. Source: PyTorch's `swapaxes`.
 
@@ -126,6 +130,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return transpose(input, axis0, axis1)
 
 
+@public(methods="swapdims")
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` under another name. Source: PyTorch's `swapdims`.
 
@@ -138,6 +143,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
+@public(methods="t")
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, a view; 0-d and 1-d tensors stay as they are.
 
@@ -152,7 +158,7 @@ def t(input: Tensor) -> Tensor:
             f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D. For "
             "batches of matrices write x.mT"
         )
-    return _t(input)  # type: ignore[no-any-return]
+    return _t(input)
 
 
 def _reversed(self: Tensor) -> Any:
@@ -170,6 +176,7 @@ def _matrices_transposed(self: Tensor) -> Any:
     return _transpose(self, dim0=ndim - 2, dim1=ndim - 1)
 
 
+@public(methods="adjoint")
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and complex elements conjugated: `(..., M, N)`.
 
@@ -195,6 +202,7 @@ def _hermitian(self: Tensor) -> Any:
     return conj(turned)
 
 
+@public(methods="movedim")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with dimensions `source` moved to `destination`; the others keep their order.
 
@@ -214,13 +222,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"({list(new)} dims)"
         )
     if not ndim:
-        return _permute(input, dims=())  # type: ignore[no-any-return]
+        return _permute(input, dims=())
     order = [dim for dim in range(ndim) if dim not in old]
     for place, dim in sorted(zip(new, old, strict=True)):
         order.insert(place, dim)
-    return _permute(input, dims=tuple(order))  # type: ignore[no-any-return]
+    return _permute(input, dims=tuple(order))
 
 
+@public(methods="moveaxis")
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """`movedim` under NumPy's name. Source: PyTorch's `moveaxis`.
 
@@ -231,6 +240,7 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     return movedim(input, source, destination)
 
 
+@public(methods="transpose_ swapaxes_ swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of the tensor itself. Source: PyTorch's `Tensor.transpose_`."""
     ndim = self._array.ndim
@@ -239,6 +249,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return turn(self, "transpose_", step, step)
 
 
+@public(methods="t_")
 def t_(self: Tensor) -> Tensor:
     """Transpose the tensor itself, which has at most two dimensions. Source: `Tensor.t_`."""
     if self._array.ndim > 2:
@@ -246,11 +257,7 @@ def t_(self: Tensor) -> Tensor:
     return turn(self, "t_", ("t", {}), ("t", {}))
 
 
-method(transpose_, "transpose_", "swapaxes_", "swapdims_")
-method(t_)
 method(property(_reversed, doc=_reversed.__doc__), "T")
 method(property(_matrices_transposed, doc=_matrices_transposed.__doc__), "mT")
 method(property(_hermitian, doc=_hermitian.__doc__), "H")
 method(property(adjoint, doc=adjoint.__doc__), "mH")
-for function in (adjoint, moveaxis, movedim, permute, swapaxes, swapdims, t, transpose):
-    method(function)

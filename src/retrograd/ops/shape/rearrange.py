@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
-from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...kernels.memory import copied, in_rows
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
 
@@ -89,6 +88,7 @@ _triu = declare(
 )
 
 
+@public(methods="flip")
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """A copy with the elements in reverse order along `dims`: `flip(x, (0, 1))`, `flip(x, 0, 1)`.
 
@@ -100,9 +100,10 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """
     given = integers(places if dims is None else (dims,), "flip", "dims")
     places = normalize_dims(given, input._array.ndim)
-    return _flip(input, dims=places if input._array.ndim else ())  # type: ignore[no-any-return]
+    return _flip(input, dims=places if input._array.ndim else ())
 
 
+@public(methods="fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along dimension 1. Source: PyTorch's `fliplr`.
 
@@ -116,6 +117,7 @@ def fliplr(input: Tensor) -> Tensor:
     return flip(input, 1)
 
 
+@public(methods="flipud")
 def flipud(input: Tensor) -> Tensor:
     """`flip` along dimension 0. Source: PyTorch's `flipud`.
 
@@ -129,6 +131,7 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
+@public(methods="roll")
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """A copy with the elements moved by `shifts` along `dims`, cyclically.
 
@@ -151,9 +154,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
         )
     places = tuple([normalize_dim(dim, input._array.ndim) for dim in given])
-    return _roll(input, shifts=steps, dims=places)  # type: ignore[no-any-return]
+    return _roll(input, shifts=steps, dims=places)
 
 
+@public(methods="rot90")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
 
@@ -188,7 +192,8 @@ def _check_matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="tril tril_")
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices `(..., M, N)` with zeros above the given diagonal. Source: PyTorch's `tril`.
 
     >>> import retrograd as rg
@@ -196,13 +201,12 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 0],
             [3, 4]])
     """
-    if out is not None:
-        return write_out(tril, out, (input, diagonal), {})  # type: ignore[no-any-return]
     _check_matrix(input, "tril")
-    return _tril(input, diagonal=diagonal)  # type: ignore[no-any-return]
+    return _tril(input, diagonal=diagonal)
 
 
-def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="triu triu_")
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices `(..., M, N)` with zeros below the given diagonal. Source: PyTorch's `triu`.
 
     >>> import retrograd as rg
@@ -210,10 +214,8 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 2],
             [0, 4]])
     """
-    if out is not None:
-        return write_out(triu, out, (input, diagonal), {})  # type: ignore[no-any-return]
     _check_matrix(input, "triu")
-    return _triu(input, diagonal=diagonal)  # type: ignore[no-any-return]
+    return _triu(input, diagonal=diagonal)
 
 
 def tril_indices(
@@ -248,6 +250,7 @@ def triu_indices(
     return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
 
 
+@public(methods="diag_embed")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dimension of `input` on a diagonal and zeros elsewhere.
 
@@ -270,10 +273,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     sizes = list(shape[:-1])
     for place in sorted((first, second)):
         sizes.insert(place, size)
-    return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))  # type: ignore[no-any-return]
+    return undiagonal(input, offset=offset, dim1=first, dim2=second, shape=tuple(sizes))
 
 
-def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="diag")
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector `input` on a diagonal; of a matrix, a copy of that diagonal.
 
     Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `diag`.
@@ -283,8 +287,6 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 0],
             [0, 2]])
     """
-    if out is not None:
-        return write_out(diag, out, (input, diagonal), {})  # type: ignore[no-any-return]
     ndim = input._array.ndim
     if ndim == 1:
         return diag_embed(input, diagonal)
@@ -293,6 +295,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 
+@public(methods="diagflat")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of `input` on a diagonal. Source: PyTorch's `diagflat`.
 
@@ -304,11 +307,5 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
-def _diagonal_of(input: Tensor, offset: int) -> Any:
+def _diagonal_of(input: Tensor, offset: int) -> Tensor:
     return diagonal(input, offset)
-
-
-for function in (diag, diag_embed, diagflat, flip, fliplr, flipud, roll, rot90, tril, triu):
-    method(function)
-for function in (tril, triu):
-    method(in_place(function))

@@ -16,9 +16,10 @@ import numpy as np
 from ... import dtypes
 from ...engine.graph import LEAF
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor, alias, cell_of, method, node_of
+from ...engine.tensor import Interpreted, Tensor, alias, cell_of, node_of
 from ...engine.views import live_views
 from ..core import batching, structure
+from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, resolve_shape
 from ..creation import memory_format as formats
 
@@ -70,6 +71,7 @@ _contiguous = declare(
 )
 
 
+@public(methods="reshape")
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same elements in row-major order, in `shape`; one size may be -1 and is inferred.
 
@@ -83,9 +85,10 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """
     wanted = integers(sizes if shape is None else (shape,), "reshape")
     resolved = resolve_shape(wanted, input._array.size)
-    return _reshape(input, shape=resolved)  # type: ignore[no-any-return]
+    return _reshape(input, shape=resolved)
 
 
+@public(methods="view")
 def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """A view with another shape, as `reshape` but never copying, or of another dtype.
 
@@ -110,7 +113,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
             "(at least one dimension spans across two contiguous subspaces). Use .reshape(...) "
             "instead."
         )
-    return _reshape(self, shape=resolved)  # type: ignore[no-any-return]
+    return _reshape(self, shape=resolved)
 
 
 def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
@@ -132,19 +135,22 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
             f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
             f"(different element sizes), but got {array.strides[-1] // old}"
         )
-    return _view_dtype(self, dtype=dtype)  # type: ignore[no-any-return]
+    return _view_dtype(self, dtype=dtype)
 
 
+@public(methods="view_as")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.view(other.shape)`. Source: PyTorch's `Tensor.view_as`."""
     return view(self, other._array.shape)
 
 
+@public(methods="reshape_as")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.shape)`. Source: PyTorch's `Tensor.reshape_as`."""
     return reshape(self, other._array.shape)
 
 
+@public(methods="flatten")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` made one; a view where possible.
 
@@ -164,9 +170,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     merged = math.prod(shape[start : end + 1])
-    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))  # type: ignore[no-any-return]
+    return _reshape(input, shape=(*shape[:start], merged, *shape[end + 1 :]))
 
 
+@public(methods="unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
@@ -192,6 +199,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return view(input, (*shape[:place], *resolved, *shape[place + 1 :]))
 
 
+@public(methods="ravel")
 def ravel(input: Tensor) -> Tensor:
     """All elements in row-major order in one dimension; a view where possible.
 
@@ -204,6 +212,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(input, (-1,)) if input._array.size else reshape(input, (0,))
 
 
+@public(methods="contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """`self` if its elements lie in row-major order, else a copy in which they do.
 
@@ -223,6 +232,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return formats.in_format(self, memory_format, "contiguous")
 
 
+@public(methods="clone")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; the cotangent passes through.
 
@@ -235,10 +245,11 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     tensor([1., 1.])
     """
     if memory_format is None:
-        return structure.clone(input)  # type: ignore[no-any-return]
+        return structure.clone(input)
     return formats.copied_in(input, memory_format, "clone")
 
 
+@public(methods="detach")
 def detach(input: Tensor) -> Tensor:
     """The same memory and version, without history: writes to either are seen by both.
 
@@ -255,6 +266,7 @@ def detach(input: Tensor) -> Tensor:
     return found
 
 
+@public(methods="detach_")
 def detach_(self: Tensor) -> Tensor:
     """Drop the tensor's history: it becomes a leaf that needs no gradient.
 
@@ -276,10 +288,3 @@ def detach_(self: Tensor) -> Tensor:
     if isinstance(self._array, Interpreted):
         self._array = self._array.detached()
     return self
-
-
-for function in (
-    clone, contiguous, detach, detach_, flatten, ravel, reshape, reshape_as, unflatten, view,
-    view_as,
-):  # fmt: skip
-    method(function)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.dims import normalize_dim
 from .basic_views import basic
 
@@ -46,7 +47,7 @@ def _unbound(input: Any, *, dim: int) -> Any:
     return tuple([rows[i, ...] for i in range(rows.shape[0])])
 
 
-_split_op = declare(
+_split_op: Any = declare(
     "split(input, *, sizes, dim) -> *parts",
     _split,
     input=lambda xp, g, dim: xp.cat(*g, dim=dim),
@@ -60,7 +61,7 @@ _split_op = declare(
     doc="""Views of consecutive pieces of the given sizes along a dimension.""",
 )
 
-_unbind = declare(
+_unbind: Any = declare(
     "unbind(input, *, dim) -> *parts",
     _unbound,
     input=lambda xp, g, dim: xp.stack(*g, dim=dim),
@@ -71,6 +72,7 @@ _unbind = declare(
 )
 
 
+@public(methods="split")
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list.
 
@@ -112,6 +114,7 @@ def equal_sizes(size: int, each: int) -> tuple[int, ...]:
     return (*[each] * whole, rest) if rest else (each,) * whole
 
 
+@public(methods="split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` with a list of sizes. Source: PyTorch's `split_with_sizes`.
 
@@ -122,6 +125,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return split(input, list(split_sizes), dim)
 
 
+@public(methods="chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but the last.
 
@@ -150,6 +154,7 @@ def _single_views(input: Tensor, parts: tuple[Tensor, ...], dim: int) -> tuple[T
     return tuple(basic(input, index=(*before, slice(a, b))) for a, b in itertools.pairwise(edges))
 
 
+@public(methods="unsafe_split")
 def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` into views that may be written in place where a gradient is wanted.
 
@@ -163,6 +168,7 @@ def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> t
     return _single_views(tensor, split(tensor.detach(), split_size_or_sections, dim), dim)
 
 
+@public(methods="unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`unsafe_split` with a list of sizes. Source: PyTorch's `unsafe_split_with_sizes`.
 
@@ -173,6 +179,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
     return unsafe_split(input, list(split_sizes), dim)
 
 
+@public(methods="unsafe_chunk")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` into views that may be written in place, as `unsafe_split`. Source: `unsafe_chunk`.
 
@@ -183,6 +190,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _single_views(input, chunk(input.detach(), chunks, dim), dim)
 
 
+@public(methods="tensor_split")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: a number of them, as equal as possible, or cut at indices.
 
@@ -219,6 +227,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple([basic(input, index=(*before, slice(a, max(a, b)))) for a, b in pairs])
 
 
+@public(methods="unbind")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every entry along `dim`, without that dimension.
 
@@ -235,6 +244,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return _unbind(input, dim=place) if shape[place] else ()
 
 
+@public(methods="hsplit")
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`.
 
@@ -247,6 +257,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _even(input, indices_or_sections, 0 if input._array.ndim == 1 else 1, 1, "hsplit")
 
 
+@public(methods="vsplit")
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`.
 
@@ -257,6 +268,7 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _even(input, indices_or_sections, 0, 2, "vsplit")
 
 
+@public(methods="dsplit")
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`.
 
@@ -281,10 +293,3 @@ def _even(input: Tensor, given: Any, dim: int, least: int, name: str) -> tuple[T
             f"{shape[dim]} is not divisible by the split_size {given}!"
         )
     return tensor_split(input, given, dim)
-
-
-for function in (
-    chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, unsafe_chunk,
-    unsafe_split, unsafe_split_with_sizes, vsplit,
-):  # fmt: skip
-    method(function)

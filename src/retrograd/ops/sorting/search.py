@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, write_out
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.dispatch import as_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from .sort import nonzero
 
 __all__ = ["isin", "nonzero_static", "unravel_index"]
 
 
+@public(out=True)
 def isin(
-    elements: Any,
-    test_elements: Any,
-    *,
-    assume_unique: bool = False,
-    invert: bool = False,
-    out: Tensor | None = None,
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each of `elements` is among `test_elements` (is not, if `invert`); booleans.
 
@@ -32,8 +29,6 @@ def isin(
     >>> rg.isin(rg.tensor([1, 2, 3]), rg.tensor([3, 1]))
     tensor([ True, False,  True])
     """
-    if out is not None:
-        return write_out(isin, out, (elements, test_elements), {"invert": invert})  # type: ignore[no-any-return]
     given = elements if isinstance(elements, Tensor) else test_elements
     if not isinstance(given, Tensor):
         raise TypeError(
@@ -50,6 +45,7 @@ def isin(
     return new_tensor(np.asarray(np.isin(*dtypes.promote(x, y), invert=invert)))
 
 
+@public(methods="nonzero_static")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` indices of `nonzero`, `(size, ndim)`, filled up with `fill_value`.
 
@@ -90,6 +86,3 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         parts.append(new_tensor(np.asarray(rest % n if n else rest)))
         rest = rest // n if n else rest
     return tuple(reversed(parts))
-
-
-method(nonzero_static)

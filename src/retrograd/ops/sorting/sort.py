@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...kernels.search import comparable, kth
 from ..core import return_types
-from ..core.arguments import write_each
+from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
@@ -128,13 +127,9 @@ _kthvalue_op = declare(
 )
 
 
+@public(out=True, methods="sort")
 def sort(
-    input: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    stable: bool | None = None,
-    out: Any = None,
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
     """The elements in order along `dim`, and where each was: a pair (values, indices).
 
@@ -147,11 +142,10 @@ def sort(
     values=tensor([3., 2., 1.]),
     indices=tensor([0, 2, 1]))
     """
-    if out is not None:
-        return write_each(sort, out, input, dim, descending, stable=stable)
     return return_types.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
 
 
+@public(methods="argsort")
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices of `sort`. Source: PyTorch's `argsort`.
 
@@ -159,30 +153,22 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
-    return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)  # type: ignore[no-any-return]
+    return _argsort_op(input, dim=wrap_dim(input, dim), descending=descending)
 
 
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="msort")
+def msort(input: Tensor) -> Tensor:
     """The values of `sort` along the first dimension. Source: PyTorch's `msort`.
 
     >>> import retrograd as rg
     >>> rg.msort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
-    if out is not None:
-        return write_out(msort, out, (input,), {})  # type: ignore[no-any-return]
     return sort(input, 0).values  # type: ignore[no-any-return]
 
 
-def topk(
-    input: Tensor,
-    k: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
-    *,
-    out: Any = None,
-) -> Any:
+@public(out=True, methods="topk")
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) elements along `dim`: a pair (values, indices).
 
     In order if `sorted`. Raises RuntimeError for `k` out of range or complex input. Source:
@@ -192,8 +178,6 @@ def topk(
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
-    if out is not None:
-        return write_each(topk, out, input, k, dim, largest, sorted)
     at = wrap_dim(input, dim)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(
@@ -203,9 +187,8 @@ def topk(
     return return_types.topk(*_topk_op(input, k=k, dim=at, largest=largest, sorted=sorted))
 
 
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
-) -> Any:
+@public(out=True, methods="kthvalue")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element along `dim`, counted from 1: a pair (values, indices).
 
     Raises RuntimeError for `k` out of range or complex input. Source: PyTorch's `kthvalue`.
@@ -214,8 +197,6 @@ def kthvalue(
     >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-    if out is not None:
-        return write_each(kthvalue, out, input, k, dim, keepdim)
     at = wrap_dim(input, dim)
     dims = (at,) if input.ndim else ()
     check_elements(input, dims, "kthvalue")
@@ -227,7 +208,8 @@ def kthvalue(
 # -- where elements are nonzero, and which differ ------------------------------------------------
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+@public(out=True, methods="nonzero")
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements, in C order: int64 (count, ndim).
 
     With `as_tuple`, one index tensor per dimension, fit for indexing. Source: PyTorch's `nonzero`.
@@ -237,14 +219,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     tensor([[0, 1],
             [1, 0]])
     """
-    if out is not None:
-        return write_out(nonzero, out, (input,), {"as_tuple": as_tuple})
     rank(input)
     if as_tuple:
         return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input._array))])
     return new_tensor(np.argwhere(input._array))
 
 
+@public(methods="argwhere")
 def argwhere(input: Tensor) -> Tensor:
     """`nonzero` under NumPy's name.
 
@@ -260,6 +241,7 @@ def _results(values: Any, inverse: Any, counts: Any) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
+@public(methods="unique")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -286,11 +268,9 @@ def unique(
     return _results(values, inverse if return_inverse else None, counts if return_counts else None)
 
 
+@public(methods="unique_consecutive")
 def unique_consecutive(
-    input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along `dim`) that differ from the one before; results as `unique`.
 
@@ -337,17 +317,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif classes.size and classes.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return new_tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))
-
-
-for function in (
-    sort,
-    argsort,
-    msort,
-    topk,
-    kthvalue,
-    nonzero,
-    argwhere,
-    unique,
-    unique_consecutive,
-):
-    method(function)

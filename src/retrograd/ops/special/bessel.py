@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
+from ..core.arguments import public
 from ..core.pointwise import attach, floating, only, with_doc
 
 if TYPE_CHECKING:
@@ -103,16 +103,14 @@ def _named(
 ) -> Callable[..., Tensor]:
     """The public function that is one order of a family."""
 
-    def call(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        if out is not None:
-            return write_out(call, out, (input,), {})  # type: ignore[no-any-return]
+    def call(input: Tensor) -> Tensor:
         return family(input, order=order)  # type: ignore[no-any-return]
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = with_doc(
         f"special.{name}", about, f"{module}{name}(rg.tensor({shown[0]}))", f"tensor({shown[1]})"
     )
-    return call
+    return public(out=True)(call)
 
 
 AT_ONE_AND_TWO = "[1.0, 2.0]"

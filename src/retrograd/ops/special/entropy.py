@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ..core.pointwise import PAIRS, attach, floating, unary
+from ..core.arguments import public
+from ..core.pointwise import PAIRS, floating, unary
 from ..elementwise.clamp_where import clamp
 from ..elementwise.exp_log import log1p_array
 from .erf_gamma import special
@@ -66,7 +66,8 @@ _xlog1py = declare(
 )
 
 
-def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="xlogy xlogy_")
+def xlogy(input: Any, other: Any) -> Tensor:
     """input * log(other), elementwise, and 0 where `input` is 0 (unless `other` is NaN).
 
     One of the two may be a number; they broadcast, real or complex. Where `input` is 0 and `other`
@@ -77,12 +78,11 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
-    if out is not None:
-        return write_out(xlogy, out, (input, other), {})  # type: ignore[no-any-return]
-    return _xlogy(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+    return _xlogy(*numbers_as_tensors(input, other))
 
 
-def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def xlog1py(input: Any, other: Any) -> Tensor:
     """input * log(1 + other), elementwise, exact for small `other`; see `xlogy`.
 
     Source: PyTorch's `special.xlog1py`.
@@ -91,9 +91,7 @@ def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     >>> rg.special.xlog1py(rg.tensor([0.0, 2.0]), rg.tensor([-1.0, 3.0]))
     tensor([0.0000, 2.7726])
     """
-    if out is not None:
-        return write_out(xlog1py, out, (input, other), {})  # type: ignore[no-any-return]
-    return _xlog1py(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+    return _xlog1py(*numbers_as_tensors(input, other))
 
 
 def _entr(x: Any) -> Any:
@@ -135,7 +133,8 @@ _logit = unary(
 )
 
 
-def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="logit logit_")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of `sigmoid`, elementwise, real or complex.
 
     With `eps` the elements are clamped to [eps, 1 - eps] first, with slope 0 outside; without,
@@ -145,14 +144,8 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     >>> rg.logit(rg.tensor([0.5, 0.25, 1.0]), eps=0.1)
     tensor([ 0.0000, -1.0986,  2.1972])
     """
-    if out is not None:
-        return write_out(logit, out, (input, eps), {})  # type: ignore[no-any-return]
     if eps is None:
-        return _logit(input)  # type: ignore[no-any-return]
+        return _logit(input)
     if input._array.dtype.kind in "iub":
         input = recorded.cast(input, dtype=dtypes.default_numpy())
-    return _logit(clamp(input, eps, 1 - eps))  # type: ignore[no-any-return]
-
-
-attach(xlogy, "xlogy")
-attach(logit, "logit")
+    return _logit(clamp(input, eps, 1 - eps))

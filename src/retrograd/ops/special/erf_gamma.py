@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import normal
 from ...kernels import special as kernels
+from ..core.arguments import public
 from ..core.pointwise import SINGLE, attach, floating, only, unary, with_doc
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
@@ -136,7 +136,8 @@ _polygamma = declare(
 )
 
 
-def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`, elementwise, real or complex.
 
     Raises RuntimeError for a negative `n`. Source: PyTorch's `polygamma`.
@@ -145,11 +146,9 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> rg.polygamma(1, rg.tensor([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """
-    if out is not None:
-        return write_out(polygamma, out, (n, input), {})  # type: ignore[no-any-return]
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, but n is {n}.")
-    return digamma(input) if n == 0 else _polygamma(input, n=n)  # type: ignore[no-any-return]
+    return digamma(input) if n == 0 else _polygamma(input, n=n)
 
 
 def _polygamma_method(self: Any, n: int) -> Tensor:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor, write_out
+from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.library import scipy_special
-from ..core.pointwise import attach, binary, promoted, unsupported
+from ..core.arguments import public
+from ..core.pointwise import binary, promoted, unsupported
 from .erf_gamma import lgamma
 
 __all__ = ["igamma", "igammac", "mvlgamma"]
@@ -79,7 +80,8 @@ igammac = binary(
 )
 
 
-def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+@public(out=True, methods="mvlgamma mvlgamma_")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`, elementwise.
 
     Meant for inputs above (p - 1) / 2. Raises RuntimeError for p < 1. Source: PyTorch's `mvlgamma`,
@@ -89,14 +91,12 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     >>> rg.mvlgamma(rg.tensor([1.0, 2.0]), 2)
     tensor([1.1447, 0.4516])
     """
-    if out is not None:
-        return write_out(mvlgamma, out, (input, p), {})  # type: ignore[no-any-return]
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, but it is {p}")
     total = lgamma(input)
     for j in range(1, p):
         total = total + lgamma(input - 0.5 * j)
-    return total + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore[no-any-return]
+    return total + p * (p - 1) / 4 * math.log(math.pi)
 
 
 _zeta = declare(
@@ -112,7 +112,8 @@ _zeta = declare(
 )
 
 
-def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+@public(out=True)
+def zeta(input: Any, other: Any) -> Tensor:
     """Hurwitz's zeta function: the sum of (k + other) ** -input over k = 0, 1, ...; broadcast.
 
     One of the two may be a number. Real. The gradient goes to `other`; asking for the one of
@@ -122,9 +123,7 @@ def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     >>> rg.special.zeta(rg.tensor([2.0]), 1.0)
     tensor([1.6449])
     """
-    if out is not None:
-        return write_out(zeta, out, (input, other), {})  # type: ignore[no-any-return]
-    return _zeta(*numbers_as_tensors(input, other))  # type: ignore[no-any-return]
+    return _zeta(*numbers_as_tensors(input, other))
 
 
 def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
@@ -137,6 +136,3 @@ def numbers_as_tensors(input: Any, other: Any) -> tuple[Tensor, Tensor]:
         )
     like = known._array.dtype
     return as_tensor(input, like), as_tensor(other, like)
-
-
-attach(mvlgamma, "mvlgamma")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import write_out
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.orthogonal import orthogonal
+from ..core.arguments import public
 from ..core.pointwise import with_doc
 from .incomplete_gamma import numbers_as_tensors
 
@@ -57,11 +57,9 @@ _orthogonal = declare(
 def _named(name: str, about: str, shown: str) -> Callable[..., Tensor]:
     """The public function of one family."""
 
-    def call(input: Any, n: Any, *, out: Tensor | None = None) -> Tensor:
-        if out is not None:
-            return write_out(call, out, (input, n), {})  # type: ignore[no-any-return]
+    def call(input: Any, n: Any) -> Tensor:
         first, second = numbers_as_tensors(input, n)
-        return _orthogonal(first, second.detach(), family=name, order=0)  # type: ignore[no-any-return]
+        return _orthogonal(first, second.detach(), family=name, order=0)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = with_doc(
@@ -70,7 +68,7 @@ def _named(name: str, about: str, shown: str) -> Callable[..., Tensor]:
         f"special.{name}(rg.tensor([0.5, 2.0]), 3)",
         f"tensor({shown})",
     )
-    return call
+    return public(out=True)(call)
 
 
 RULES = """

@@ -20,10 +20,10 @@ def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
     Differentiable between floating and complex dtypes; from complex to real, the real part.
     """
     if t.dtype.numpy == target:
-        return clone(t) if copy else t  # type: ignore[no-any-return]
+        return clone(t) if copy else t
     if not dtypes.is_differentiable(target):
         t = t.detach()
-    return cast(t, dtype=target)  # type: ignore[no-any-return]
+    return cast(t, dtype=target)
 
 
 def to(

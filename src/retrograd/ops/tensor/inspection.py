@@ -15,6 +15,7 @@ from ... import dtypes, modes
 from ...engine.tensor import Size, Tensor, device, has_tangent, method
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
+from ..core.arguments import public
 from ..creation import memory_format as formats
 
 if TYPE_CHECKING:
@@ -249,6 +250,7 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(check_tensor(input, "is_nonzero"))
 
 
+@public()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both shapes are equal.
 

@@ -1,0 +1,61 @@
+"""How the tables of this folder become functions: a lambda, a line about it, and an example.
+
+The lambda says which arguments there are, in which order, and what they are handed on to.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from ..core.arguments import public
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__: list[str] = []
+
+TENSORS = "input input1 input2 target indices log_probs targets anchor positive negative"
+TYPES = {  # of arguments by name, where the default does not tell
+    **dict.fromkeys(TENSORS.split(), "Tensor"),
+    **dict.fromkeys(
+        ("weight", "bias", "pos_weight", "running_mean", "running_var"), "Tensor | None"
+    ),
+    **dict.fromkeys(("dim", "dimension", "step", "split_size", "num_groups", "threads"), "int"),
+    **dict.fromkeys(("p", "eps", "momentum"), "float"),
+    **dict.fromkeys(("mode", "train", "training", "use_input_stats", "log_input", "full"), "bool"),
+    **dict.fromkeys(("reduction", "start", "end", "size"), "Any"),
+}
+
+
+def types(function: Callable[..., Any]) -> dict[str, str]:
+    """The types of a lambda's arguments, by their names and defaults."""
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        told = type(parameter.default).__name__
+        found[name] = TYPES.get(name, told if told in ("bool", "int", "float") else "Any")
+    return found
+
+
+def older(
+    name: str,
+    function: Callable[..., Any],
+    about: str,
+    example: str,
+    shown: str,
+    *,
+    returns: str = "Tensor",
+    out: bool = False,
+    methods: str = "",
+) -> Callable[..., Any]:
+    """`function` as the public function `name`: `about` it, and what the lines of `example` show.
+
+    `returns` is the type of what it gives; `out` and `methods` are as for `public`.
+    """
+    bare = inspect.unwrap(function)
+    if not bare.__annotations__:
+        bare.__annotations__ = {**types(bare), "return": returns}
+    function.__name__ = function.__qualname__ = name
+    lines = [f">>> {line}" for line in example.splitlines()] + shown.splitlines()
+    function.__doc__ = "\n    ".join([f"{about}\n", ">>> import retrograd as rg", *lines, ""])
+    return public(out=out, methods=methods)(function)
