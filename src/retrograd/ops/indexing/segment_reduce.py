@@ -5,8 +5,8 @@ Sums and means are `scatter_add`. For the others, the tensor's own elements and 
 are laid out in one line, sorted by the place they go to: each place is one segment of that line.
 The records work on the line and `group`, the number of each element's segment, and know no indices.
 The share of a factor in a product is the product of the others in its segment, from both sides by
-`recur`, without a division: so derivatives hold to every order where factors are zero. Elements
-that equal an extremum share its cotangent evenly.
+`linear_recurrence`, without a division: so derivatives hold to every order where factors are zero.
+Elements that equal an extremum share its cotangent evenly.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _others(xp: Any, input: Any, group: Any) -> Any:
     last = xp.ne(number, xp.shift(number, dim=0, by=-1))
     before = xp.zero_where(xp.shift(input, dim=0, by=1), first)
     after = xp.zero_where(xp.shift(input, dim=0, by=-1), last)
-    from_left = xp.recur(first, before, dim=0, reverse=False)
-    return from_left * xp.recur(last, after, dim=0, reverse=True)
+    from_left = xp.linear_recurrence(first, before, dim=0, reverse=False)
+    return from_left * xp.linear_recurrence(last, after, dim=0, reverse=True)
 
 
 _segment_prod = declare(

@@ -139,7 +139,7 @@ def randn(
     return deliver(array, requires_grad, out, randn)
 
 
-def whole(value: Any, function: str, name: str) -> int:
+def check_integer(value: Any, function: str, name: str) -> int:
     """`value` as an integer; TypeError if it is none."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
@@ -204,7 +204,7 @@ def randint(
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
                         f"{type(size).__name__}")  # fmt: skip
     target = target_of(dtype, out, np.dtype(np.int64), "randint")
-    first, last = whole(low, "randint", "low"), whole(high, "randint", "high")
+    first, last = check_integer(low, "randint", "low"), check_integer(high, "randint", "high")
     array = drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
@@ -227,7 +227,7 @@ def randperm(
     [0, 1, 2, 3]
     """
     check_device(device)
-    count = whole(n, "randperm", "n")
+    count = check_integer(n, "randperm", "n")
     shape_of((count,), "randperm")
     target = target_of(dtype, out, np.dtype(np.int64), "randperm")
     if (

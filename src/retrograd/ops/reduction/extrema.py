@@ -135,7 +135,9 @@ _full = {
         ),
         complex=False,
         examples=FULL,
-        batch={"max": batching.whole("amax"), "min": batching.whole("amin")}.get(name),
+        batch={"max": batching.full_reduction("amax"), "min": batching.full_reduction("amin")}.get(
+            name
+        ),
         node_name=node_name,
     )
     for name, forward, node_name in (

@@ -101,7 +101,7 @@ _sum = declare(
     input=lambda xp, g, input_shape: xp.spread(g, shape=input_shape),
     linear="input",
     exact=True,
-    batch=batching.whole("sum_dim"),
+    batch=batching.full_reduction("sum_dim"),
     examples=ALL,
 )
 
@@ -139,7 +139,7 @@ _mean = declare(
         g / (math.prod(input_shape) or 1), shape=input_shape
     ),
     linear="input",
-    batch=batching.whole("mean_dim"),
+    batch=batching.full_reduction("mean_dim"),
     examples=ALL[:2],
 )
 
@@ -266,7 +266,7 @@ _prod = declare(
     "prod(input)",
     lambda input: multiply_up(input, None),
     input=lambda xp, g, input: g * xp.conj(others(xp, input, None)),
-    batch=batching.whole("prod_dim", flat=True),
+    batch=batching.full_reduction("prod_dim", flat=True),
     examples=ALL,
 )
 
