@@ -217,7 +217,7 @@ class Batch(Interpreted):
             value._node.shape, value._node.dtype = shape, old.dtype
         return Batch(value, self.level, self.shared)
 
-    def shares(self, other: Any) -> bool:
+    def shares_memory(self, other: Any) -> bool:
         """Whether the batch lies in the memory of another one."""
         mine, its = concrete(self), concrete(other)
         return not mine.size or bool(np.may_share_memory(mine, its))

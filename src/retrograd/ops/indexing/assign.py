@@ -380,7 +380,7 @@ NotImplementedNode.__name__ = "NotImplemented"
 class Underivable(Kind):
     """The kind of such nodes."""
 
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """Raise, for there is nothing to contribute."""
         raise RuntimeError(
             f"derivative for {self.name} is not implemented. Give it detached tensors: "
