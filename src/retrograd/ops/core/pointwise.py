@@ -39,6 +39,12 @@ def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImpleme
     return NotImplementedError(text + (f". {advice}" if advice else ""))
 
 
+def check_floating(name: str, input: Tensor) -> None:
+    """Raise NotImplementedError for a tensor of integers or booleans."""
+    if input._array.dtype.kind not in "fcV":
+        raise unsupported(name, input._array.dtype, "Convert first: x.float()")
+
+
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
     """A forward whose integer and bool inputs count as the default floating dtype.
 

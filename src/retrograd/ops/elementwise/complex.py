@@ -27,6 +27,7 @@ from ..core.pointwise import (
     unary,
     unsupported,
 )
+from .rounding import sign_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,10 +265,6 @@ def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tens
 # -- absolute value and angle ------------------------------------------------------------------
 
 
-def _sgn_array(x: Any) -> Any:
-    return x.copy() if x.dtype.kind == "b" else np.sign(x)
-
-
 def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
     """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
     if not holds_complex(input):
@@ -279,7 +276,7 @@ def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
 
 sgn = unary(
     "sgn",
-    _sgn_array,
+    sign_array,
     "x / |x|, and 0 at 0: the sign of a real element, the direction of a complex one.",
     ("[3 + 4j, 0j]", "[0.6000+0.8000j, 0.0000+0.0000j]"),
     input=_sgn_input,

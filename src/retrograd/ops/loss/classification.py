@@ -19,9 +19,10 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ..activation.piecewise import logsigmoid
+from ..core.pointwise import check_floating
 from ..core.structure import piecewise
 from .cross_entropy import Rows, fused_cross_entropy, highest
-from .elementwise import check_floating, check_real, check_tensors, reduced, reduction_of
+from .elementwise import check_real, check_tensors, reduced, reduction_of
 
 __all__ = [
     "cross_entropy",

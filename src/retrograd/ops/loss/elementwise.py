@@ -20,6 +20,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels import sums
 from ..core import batching
+from ..core.pointwise import check_floating, unsupported
 
 __all__ = [
     "binary_cross_entropy",
@@ -77,21 +78,14 @@ def check_tensors(name: str, **tensors: Any) -> None:
             )
 
 
-def check_floating(name: str, input: Tensor) -> None:
-    """Raise NotImplementedError for integers."""
-    if input._array.dtype.kind not in "fcV":
-        raise NotImplementedError(
-            f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
-        )
-
-
 def check_real(name: str, *tensors: Tensor) -> None:
     """Raise NotImplementedError for complex values."""
     for t in tensors:
         if t._array.dtype.kind == "c":
-            raise NotImplementedError(
-                f'"{name}" not implemented for {t.dtype}: it is defined for real numbers. Take '
-                "x.real, or x.abs()"
+            raise unsupported(
+                name,
+                t._array.dtype,
+                "It is defined for real numbers: take x.real, or x.abs()",
             )
 
 
