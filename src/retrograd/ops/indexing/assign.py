@@ -354,8 +354,8 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
         array = allocate(np.zeros, shape, kind)
-        kept = min(flat.size, array.size)
-        array.reshape(-1)[:kept] = flat[:kept]
+        count = min(flat.size, array.size)
+        array.reshape(-1)[:count] = flat[:count]
     sever(self, array)
     self._array = array
     wrote(self, "resize_")

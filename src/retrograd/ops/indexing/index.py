@@ -305,9 +305,9 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     check_mask(mask, "masked_select")
     check_broadcast(mask._array.shape, input._array.shape, "masked_select")
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
-    whole = input if input._array.shape == shape else input.expand(shape)
+    expanded = input if input._array.shape == shape else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
-    return gathered(whole.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
+    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
 
 
 def check_mask(mask: Tensor, name: str) -> None:

@@ -64,8 +64,8 @@ def _put_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> A
 
 def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
     out = np.zeros(shape, input.dtype)
-    whole, places = np.atleast_1d(out), np.atleast_1d(index)
-    np.put_along_axis(lead(whole, places, dim), places, np.atleast_1d(input), dim)
+    target, places = np.atleast_1d(out), np.atleast_1d(index)
+    np.put_along_axis(lead(target, places, dim), places, np.atleast_1d(input), dim)
     return out
 
 

@@ -381,8 +381,8 @@ def normal(
 
 def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any:
     """Booleans that are true with probability `p`, a number or an array."""
-    wide = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
-    return generator.uniform(shape, wide) < p
+    dtype = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
+    return generator.uniform(shape, dtype) < p
 
 
 def bernoulli(

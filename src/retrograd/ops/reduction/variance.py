@@ -55,8 +55,8 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
             f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float().var()"
         )
     if x.dtype.char not in "fdFD":
-        wide = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
-        return wide.astype(x.dtype)
+        result = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
+        return result.astype(x.dtype)
     n = count(x.shape, dim)
     centre = np.true_divide(add_up(x, dim, True), n)
     return np.true_divide(add_up(squares(x - centre), dim, keepdim), max(n - correction, 0))

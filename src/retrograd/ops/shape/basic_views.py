@@ -152,16 +152,16 @@ undiagonal = declare(
 
 def _unfold(input: Any, *, dim: int, size: int, step: int) -> Any:
     axis = input.ndim and dim
-    whole = input if input.ndim else input.reshape(1)
-    count = (whole.shape[axis] - size) // step + 1
-    shape = [*whole.shape, size]
+    x = input if input.ndim else input.reshape(1)
+    count = (x.shape[axis] - size) // step + 1
+    shape = [*x.shape, size]
     shape[axis] = count
-    stride = whole.strides[axis]
-    strides = [*whole.strides, stride]
+    stride = x.strides[axis]
+    strides = [*x.strides, stride]
     strides[axis] = stride * step
     if not input.ndim:
         shape, strides = shape[1:], strides[1:]
-    return strided(whole, shape, strides)
+    return strided(x, shape, strides)
 
 
 def _refold(input: Any, *, dim: int, size: int, step: int, shape: tuple[int, ...]) -> Any:

@@ -60,9 +60,9 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = nonzero(input)._array[:size]
-    whole = np.full((size, input._array.ndim), fill_value, np.int64)
-    whole[: len(found)] = found
-    return new_tensor(whole)
+    padded = np.full((size, input._array.ndim), fill_value, np.int64)
+    padded[: len(found)] = found
+    return new_tensor(padded)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
