@@ -1,7 +1,7 @@
 """Tensors without data: constants, ranges, and tensors like another one.
 
-Sizes come as integers or as one sequence of them. Every factory finishes through `deliver`, where
-`out=` and `requires_grad=` are treated.
+Sizes come as integers or as one sequence of them. Every factory finishes through `leaf_or_out`,
+where `out=` and `requires_grad=` are treated.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def target_of(dtype: Any, out: Any, default: Any, name: str) -> Any:
     return target
 
 
-def deliver(array: Any, requires_grad: bool, out: Tensor | None, function: Any) -> Tensor:
+def leaf_or_out(array: Any, requires_grad: bool, out: Tensor | None, function: Any) -> Tensor:
     """The leaf around `array`, or `out` with its values."""
     if out is None:
         return finish(array, requires_grad)
@@ -135,7 +135,7 @@ def zeros(
         check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "zeros")
     array = allocate(np.zeros, sized(given, size, "zeros"), target)
-    return deliver(array, requires_grad, out, zeros)
+    return leaf_or_out(array, requires_grad, out, zeros)
 
 
 def ones(
@@ -156,7 +156,7 @@ def ones(
         check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "ones")
     array = allocate(np.ones, sized(given, size, "ones"), target)
-    return deliver(array, requires_grad, out, ones)
+    return leaf_or_out(array, requires_grad, out, ones)
 
 
 def empty(
@@ -182,7 +182,7 @@ def empty(
     array = allocate(np.empty, sized(given, size, "empty"), target)
     if memory_format is not None:
         array = arranged(array, memory_format)
-    return deliver(array, requires_grad, out, empty)
+    return leaf_or_out(array, requires_grad, out, empty)
 
 
 def constant(value: Any, target: Any, name: str) -> Any:
@@ -229,7 +229,7 @@ def full(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
         )
     value = constant(fill_value, target_of(dtype, out, None, "full"), "full")
-    return deliver(filled(shape_of(size, "full"), value), requires_grad, out, full)
+    return leaf_or_out(filled(shape_of(size, "full"), value), requires_grad, out, full)
 
 
 def eye(
@@ -257,7 +257,7 @@ def eye(
     target = target_of(dtype, out, dtypes.default_numpy(), "eye")
     shape = (n.__index__(), (n if m is None else m).__index__())
     array = allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
-    return deliver(array, requires_grad, out, eye)
+    return leaf_or_out(array, requires_grad, out, eye)
 
 
 def number(value: Any, function: str, name: str) -> Any:
@@ -312,7 +312,7 @@ def arange(
     default = np.dtype(np.int64) if are_integers else dtypes.default_numpy()
     target = target_of(dtype, out, default, "arange")
     array = progression(first, last, by, target)
-    return deliver(array, requires_grad, out, arange)
+    return leaf_or_out(array, requires_grad, out, arange)
 
 
 @quietly
@@ -408,7 +408,7 @@ def linspace(
     check_device(device)
     target = spacing_dtype(start, end, dtype, out, "linspace")
     array = store(between(start, end, steps, "linspace"), target)
-    return deliver(array, requires_grad, out, linspace)
+    return leaf_or_out(array, requires_grad, out, linspace)
 
 
 @quietly
@@ -433,7 +433,7 @@ def logspace(
     target = spacing_dtype(start, end, dtype, out, "logspace")
     exponents = between(start, end, steps, "logspace")
     array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
-    return deliver(array, requires_grad, out, logspace)
+    return leaf_or_out(array, requires_grad, out, logspace)
 
 
 def set_default_device(device: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor
-from ..creation.factories import deliver
+from ..creation.factories import leaf_or_out
 from ..creation.from_data import check_device, check_dtype
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def finished(
         raise RuntimeError(
             f"{name} expects floating point dtypes, got: {dtypes.of_numpy(target).name}"
         )
-    return deliver(array.astype(target), requires_grad, out, function)
+    return leaf_or_out(array.astype(target), requires_grad, out, function)
 
 
 def hann_window(

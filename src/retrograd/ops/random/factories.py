@@ -15,7 +15,7 @@ from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.search import searched
-from ..creation.factories import deliver, shape_of, sized, target_of
+from ..creation.factories import leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
 from ..creation.memory_format import in_format
 from ..tensor.inspection import check_tensor
@@ -111,7 +111,7 @@ def rand(
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
     array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
-    return deliver(array, requires_grad, out, rand)
+    return leaf_or_out(array, requires_grad, out, rand)
 
 
 def randn(
@@ -136,7 +136,7 @@ def randn(
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
     array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
-    return deliver(array, requires_grad, out, randn)
+    return leaf_or_out(array, requires_grad, out, randn)
 
 
 def check_integer(value: Any, function: str, name: str) -> int:
@@ -208,7 +208,7 @@ def randint(
     array = drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
-    return deliver(array, requires_grad, out, randint)
+    return leaf_or_out(array, requires_grad, out, randint)
 
 
 def randperm(
@@ -240,7 +240,7 @@ def randperm(
             f"{count - 1}"
         )
     array = chosen(generator, "randperm").call("permutation", count).astype(target)
-    return deliver(array, requires_grad, out, randperm)
+    return leaf_or_out(array, requires_grad, out, randperm)
 
 
 def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
@@ -373,7 +373,7 @@ def normal(
     drawn = chosen(generator, "normal").normal(shape, target)
     values = np.asarray(center + scale * drawn).astype(target, copy=False)
     if out is not None or not parameters:
-        return deliver(values, requires_grad, out, normal)
+        return leaf_or_out(values, requires_grad, out, normal)
     zero = new_tensor(np.zeros((), target))
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
     return _normal(a, b, new_tensor(values))
@@ -413,7 +413,7 @@ def bernoulli(
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     values = drawn_bernoulli(source, p, array.shape).astype(array.dtype)
     if out is not None:
-        return deliver(values, False, out, bernoulli)
+        return leaf_or_out(values, False, out, bernoulli)
     return _bernoulli(input, new_tensor(values))  # type: ignore[no-any-return]
 
 
@@ -464,7 +464,7 @@ def multinomial(
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
         order = np.argsort(-weights / source.exponential(weights.shape, weights.dtype), -1)
         indices = order[..., :num_samples]
-    return deliver(np.ascontiguousarray(indices, np.int64), False, out, multinomial)
+    return leaf_or_out(np.ascontiguousarray(indices, np.int64), False, out, multinomial)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
