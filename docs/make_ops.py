@@ -46,7 +46,7 @@ REAL_ONLY = {
     "complex numbers have no order": (
         "maximum minimum fmax fmin clamp_numbers clamp_tensors max min median nanmedian amax amin "
         "max_dim min_dim median_dim nanmedian_dim mode_dim max_pool adaptive_max_pool cummax "
-        "cummin segment_amax segment_amin sort topk kthvalue farthest larger_share floor ceil "
+        "cummin segment_amax segment_amin sort topk kthvalue larger_share floor ceil "
         "trunc frac round round_decimals floor_div trunc_div remainder fmod sign heaviside "
         "copysign nextafter nan_to_num hardtanh leaky_relu prelu elu hardsigmoid hardswish "
         "hardshrink softshrink threshold"

@@ -304,7 +304,7 @@ newest(Pass *pass)
 
 /* Add a contribution to what has arrived at the end of an edge. */
 static int
-arrive(Pass *pass, PyObject *edge, PyObject *c, bool fresh)
+add_contribution(Pass *pass, PyObject *edge, PyObject *c, bool fresh)
 {
     PyObject *before = PyDict_GetItemWithError(pass->grads, edge);
     if (before != NULL) {
@@ -320,7 +320,7 @@ arrive(Pass *pass, PyObject *edge, PyObject *c, bool fresh)
     return enter(pass, edge);
 }
 
-/* Fit a contribution, whose reference is taken, to its edge, and let it arrive: 1 if the edge leads
+/* Fit a contribution, whose reference is taken, to its edge, and add it: 1 if the edge leads
    to a leaf with hooks, 0 if not, -1 with an error. */
 static int
 pass_on(Pass *pass, PyObject *node, PyObject *edge, PyObject *c, PyObject *g, bool fits)
@@ -331,7 +331,7 @@ pass_on(Pass *pass, PyObject *node, PyObject *edge, PyObject *c, PyObject *g, bo
     if (c != NULL && !plain) {
         Py_SETREF(c, PyObject_CallFunctionObjArgs(fit, c, edge, node, arrays, NULL));
     }
-    int failed = c == NULL || arrive(pass, edge, c, c != g) < 0;
+    int failed = c == NULL || add_contribution(pass, edge, c, c != g) < 0;
     Py_XDECREF(c);
     if (failed || SLOT(edge, of_node.hooks) == Py_None) {
         return failed ? -1 : 0;
@@ -355,19 +355,19 @@ static int
 contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
 {
     bool fits = SLOT(node, of_node.fits) == Py_True;
-    PyObject *xp = namespace_of(node, fits), *shares = NULL;
+    PyObject *xp = namespace_of(node, fits), *contributions = NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(turn->edges);
     int led = 0;
     if (turn->kind == VARIADIC) {
         PyObject *found = contribution(turn, 0, xp, g);
-        shares = found == NULL ? NULL : PySequence_Tuple(found);
+        contributions = found == NULL ? NULL : PySequence_Tuple(found);
         Py_XDECREF(found);
-        if (shares != NULL && PyTuple_GET_SIZE(shares) != count) {
+        if (contributions != NULL && PyTuple_GET_SIZE(contributions) != count) {
             PyErr_Format(PyExc_ValueError, "the formula of %R gave %zd contributions to %zd edges",
-                         turn->op, PyTuple_GET_SIZE(shares), count);
-            Py_CLEAR(shares);
+                         turn->op, PyTuple_GET_SIZE(contributions), count);
+            Py_CLEAR(contributions);
         }
-        if (shares == NULL) {
+        if (contributions == NULL) {
             return -1;
         }
     }
@@ -376,11 +376,12 @@ contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
         if (edge == Py_None) {
             continue;
         }
-        c = shares != NULL ? Py_NewRef(PyTuple_GET_ITEM(shares, i)) : contribution(turn, i, xp, g);
+        c = contributions != NULL ? Py_NewRef(PyTuple_GET_ITEM(contributions, i))
+                                  : contribution(turn, i, xp, g);
         int leads = pass_on(pass, node, edge, c, g, fits);
         led = leads < 0 ? -1 : led | leads;
     }
-    Py_XDECREF(shares);
+    Py_XDECREF(contributions);
     return led;
 }
 
@@ -456,7 +457,7 @@ new_parts(Pass *pass, PyObject *source)
     for (Py_ssize_t i = 0; parts != NULL && i < count; i++) {
         PyList_SET_ITEM(parts, i, Py_NewRef(Py_None));
     }
-    if (parts != NULL && arrive(pass, source, parts, false) < 0) {
+    if (parts != NULL && add_contribution(pass, source, parts, false) < 0) {
         Py_CLEAR(parts);
     }
     return parts;
@@ -465,7 +466,7 @@ new_parts(Pass *pass, PyObject *source)
 /* Put the cotangent of one output in its place among those of the node behind it; 1 where Python is to
    see to it. */
 static int
-deliver(Pass *pass, PyObject *node)
+output_cotangent(Pass *pass, PyObject *node)
 {
     long long place;
     PyObject *source = source_of(node, &place), *g = NULL, *parts = NULL;
@@ -495,7 +496,7 @@ step(Pass *pass, PyObject *node, bool free)
         return 1;
     }
     if (SLOT(node, of_node.op) == output_kind) {
-        return deliver(pass, node);
+        return output_cotangent(pass, node);
     }
     Turn turn;
     memset(&turn, 0, offsetof(Turn, values));

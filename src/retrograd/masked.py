@@ -1,45 +1,6 @@
 """Masked reductions and normalizations under torch.masked's names (names only; see `ops`)."""
 
-from .ops.reduction.masked import (
-    amax,
-    amin,
-    argmax,
-    argmin,
-    cumprod,
-    cumsum,
-    log_softmax,
-    logaddexp,
-    logsumexp,
-    mean,
-    median,
-    norm,
-    normalize,
-    prod,
-    softmax,
-    softmin,
-    std,
-    sum,
-    var,
-)
+from .ops.reduction import masked as functions
+from .ops.reduction.masked import *  # noqa: F403
 
-__all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "cumprod",
-    "cumsum",
-    "log_softmax",
-    "logaddexp",
-    "logsumexp",
-    "mean",
-    "median",
-    "norm",
-    "normalize",
-    "prod",
-    "softmax",
-    "softmin",
-    "std",
-    "sum",
-    "var",
-]
+__all__ = functions.__all__

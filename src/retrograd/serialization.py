@@ -157,13 +157,13 @@ class Writer(pickle.Pickler):
             values = values.astype(dtype.numpy)  # another byte order
         if isinstance(values, np.generic):
             return _number, (dtype.name, values.item())
-        whole, block = root(values), memory(values)
+        owner, block = root(values), memory(values)
         offset = address(values) - address(block) if values.size else 0
-        kept = self.memories.get(id(whole))
+        kept = self.memories.get(id(owner))
         if kept is None:
             if not block.flags.writeable:  # pickle would have it read-only after loading, too
                 block = block.copy()
-            kept = self.memories[id(whole)] = Memory(block, whole)
+            kept = self.memories[id(owner)] = Memory(block, owner)
         return _array, (kept, dtype.name, values.shape, values.strides, offset)
 
 

@@ -140,3 +140,13 @@ def test_batch_norm_of_a_million_rows_is_exact_to_four_units_and_its_gradient_to
     wide = g.astype(np.float64)
     inward = wide - wide.mean(0) - expected * (wide * expected).mean(0)
     near(x.grad, scale * inward, ulps=10)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 3])
+@pytest.mark.parametrize("count", [0, 5])
+def test_scattered_rows_adds_each_row_at_its_place(columns, count):
+    values = np.arange(count * columns, dtype=np.float64).reshape(count, columns)
+    places = np.array([2, 0, 2, 3, 2][:count], np.int64)
+    expected = np.zeros((4, columns))
+    np.add.at(expected, places, values)
+    np.testing.assert_array_equal(sums.scattered_rows(values, places, 4), expected)

@@ -27,7 +27,7 @@ EXCEPTIONS = {
     **dict.fromkeys(["conv", "conv_weight"], "padding is zeros that are multiplied"),
     "fft_c2r": "a complex product with the imaginary part 0",
     "masked_scale": "dropped elements are multiplied by 0, forward and backward",
-    "recur": "the recurrence starts from the number 0",
+    "linear_recurrence": "the recurrence starts from the number 0",
 }  # fmt: skip
 
 CASES = [s for s in samples() if s.op.name not in EXCEPTIONS]

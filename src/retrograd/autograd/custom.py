@@ -109,7 +109,7 @@ class FunctionKind(Kind):
             return node  # type: ignore[no-any-return]
         return output_node(node, found, *node.layout[found])
 
-    def shares(self, node: Any, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Any, g: Any, create_graph: bool, needed: Any) -> Any:
         """What the user's `backward` returns, checked, for the tensors among the arguments."""
         parts = (g,) if self.grad_outputs == 1 else g
         ctx = FunctionNode._face(node)

@@ -241,7 +241,7 @@ def bind(
 class DelayedError(Kind):
     """The kind of nodes that raise when a cotangent reaches them."""
 
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """Raise: this derivative does not exist."""
         raise RuntimeError(TWICE)
 

@@ -126,7 +126,7 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     task = engine.Pass({}, set(), [], [], True, record, True)
     xp = recorded if record else arrays
     made: list[Tensor | None] = []
-    for edge, c in zip(self.edges, task.shares(self, _one_or_all(tuple(parts))), strict=True):
+    for edge, c in zip(self.edges, task.vjp(self, _one_or_all(tuple(parts))), strict=True):
         if c is None or edge is None:
             made.append(None)
             continue

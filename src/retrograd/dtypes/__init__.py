@@ -105,6 +105,45 @@ def of_numpy(numpy_dtype: Any) -> dtype:
     return found
 
 
+def legacy_name(d: Any) -> str:
+    """PyTorch's older name of a dtype, public or NumPy's, such as "Long": for error messages."""
+    return _MESSAGE_NAMES[_named(d)][0]
+
+
+def cpp_name(d: Any) -> str:
+    """The name in C++ of a dtype, public or NumPy's, such as "long int": for error messages."""
+    return _MESSAGE_NAMES[_named(d)][1]
+
+
+def of_legacy_name(name: str) -> dtype | None:
+    """The dtype with an older name, such as "Long"; None if there is none."""
+    found = [by_name(key) for key, (legacy, _) in _MESSAGE_NAMES.items() if legacy == name]
+    return found[0] if found else None
+
+
+def _named(d: Any) -> str:
+    return d.name if d.__class__ is dtype else of_numpy(d).name  # type: ignore[no-any-return]
+
+
+_MESSAGE_NAMES = {
+    "bool": ("Bool", "bool"),
+    "uint8": ("Byte", "unsigned char"),
+    "uint16": ("UInt16", "short unsigned int"),
+    "uint32": ("UInt32", "unsigned int"),
+    "uint64": ("UInt64", "long unsigned int"),
+    "int8": ("Char", "signed char"),
+    "int16": ("Short", "short int"),
+    "int32": ("Int", "int"),
+    "int64": ("Long", "long int"),
+    "float16": ("Half", "c10::Half"),
+    "bfloat16": ("BFloat16", "c10::BFloat16"),
+    "float32": ("Float", "float"),
+    "float64": ("Double", "double"),
+    "complex64": ("ComplexFloat", "c10::complex<float>"),
+    "complex128": ("ComplexDouble", "c10::complex<double>"),
+}
+
+
 def to_numpy(spec: Any) -> np.dtype[Any]:
     """The NumPy dtype for a `dtype`, a NumPy dtype, or one of bool, int, float, complex.
 

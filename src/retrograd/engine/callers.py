@@ -227,8 +227,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
 
 def keeps(plan: tuple[int | None, ...]) -> tuple[bool, bool, bool] | None:
     """A binary op's plan as (input, other, out), or None if nothing is to be saved."""
-    kept = (0 in plan, 1 in plan, ~0 in plan)
-    return kept if any(kept) else None
+    saves = (0 in plan, 1 in plan, ~0 in plan)
+    return saves if any(saves) else None
 
 
 def general_caller(op: Op) -> Callable[..., Any]:

@@ -249,10 +249,9 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
 def check_places(result: Tensor, out: Tensor) -> None:
     """Raise if a result that counts, or says where values are, goes into an out of other dtype."""
     if result._array.dtype.kind in "iu" and out._array.dtype != result._array.dtype:
-        names = [dtypes.of_numpy(t._array.dtype).name for t in (result, out)]
         raise RuntimeError(
-            f"Expected out tensor to have dtype {C_NAMES.get(names[0], names[0])}, but got "
-            f"{C_NAMES.get(names[1], names[1])} instead. Give one of dtype retrograd.{names[0]}"
+            f"Expected out tensor to have dtype {dtypes.cpp_name(result.dtype)}, but got "
+            f"{dtypes.cpp_name(out.dtype)} instead. Give one of dtype {result.dtype}"
         )
 
 
@@ -293,26 +292,7 @@ def expanded(array: Any) -> bool:
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     """Raise unless a result of dtype `source` may be stored as `target`."""
     if dtypes.category(source) > dtypes.category(target):
-        names = [dtypes.of_numpy(d).name for d in (source, target)]
         raise RuntimeError(
-            f"result type {LEGACY.get(names[0], names[0])} can't be cast to the desired output "
-            f"type {LEGACY.get(names[1], names[1])}. Convert first: x = x.to(retrograd.{names[0]})"
+            f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
+            f"{dtypes.legacy_name(target)}. Convert first: x = x.to({dtypes.of_numpy(source)})"
         )
-
-
-C_NAMES = {"int64": "long int", "int32": "int", "float32": "float", "float64": "double"}
-
-LEGACY = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float32": "Float",
-    "float64": "Double",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}

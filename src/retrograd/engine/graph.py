@@ -134,7 +134,7 @@ class Kind:
     `grad_outputs` is the number of differentiable outputs, MANY where it varies from call to call.
     `ordinary` marks the traversal's fast cases: for each edge there is a function in `formulas`,
     and in `takes` what it takes. PLAIN is a kind with one output, JOINED one with several, VARIADIC
-    one whose only formula gives the contributions to all edges. Any other kind, 0, says in `shares`
+    one whose only formula gives the contributions to all edges. Any other kind, 0, says in `vjp`
     what its nodes contribute.
     """
 
@@ -155,7 +155,7 @@ class Kind:
         self.formulas: tuple[Any, ...] = ()
         self.takes: tuple[int, ...] = ()
 
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The contributions of `node` to its edges, for a kind that has no formulas."""
         raise NotImplementedError(self.name)
 

@@ -164,11 +164,11 @@ def write(
     if result is old:  # nothing was recorded
         result = twin(old, old._node)
     del old, args, kwargs, others
-    for reader in readers:
-        kept = reader()
-        if kept is not None:
-            kept._array = kept._array.copy()
-            kept._cell = None
+    for ref in readers:
+        reader = ref()
+        if reader is not None:
+            reader._array = reader._array.copy()
+            reader._cell = None
     store(target, result)
     wrote(target, name)
     node = result._node

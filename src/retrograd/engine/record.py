@@ -232,7 +232,7 @@ class Tie(Kind):
     The zeros have such a history, too: derivatives of every order are there.
     """
 
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         others: Any = node.edges[1:]
         zeros = [np.zeros(other.shape, other.dtype) for other in others]
         if create_graph:
@@ -262,5 +262,5 @@ def tied(value: Any, nodes: Sequence[Any], level: Any = None) -> Any:
 
 def _shares(x: Any, y: Any) -> bool:
     if isinstance(y, Interpreted):
-        return y.shares(x)
+        return y.shares_memory(x)
     return x.size == 0 or bool(np.may_share_memory(x, y))

@@ -84,7 +84,7 @@ class Interpreted:
         """What stands for `made` in the same way, so that values like this may be written to it."""
         raise NotImplementedError
 
-    def shares(self, other: Any) -> bool:
+    def shares_memory(self, other: Any) -> bool:
         """Whether this lies in the memory of another one."""
         raise NotImplementedError
 

@@ -193,16 +193,16 @@ def memory_after(tensor: Any) -> Any:
     That is the array of its base, or what it had when it was resized before; None where neither is
     known.
     """
-    array, whole = tensor._array, base_of(tensor)._array
-    if not array.__class__ is whole.__class__ is np.ndarray:
+    array, base = tensor._array, base_of(tensor)._array
+    if not array.__class__ is base.__class__ is np.ndarray:
         return None
     room = tensor._room
     if room is not None and root(room) is root(array):
-        whole = room
-    if not whole.flags.forc or (not array.size and whole is not array and whole is not room):
+        base = room
+    if not base.flags.forc or (not array.size and base is not array and base is not room):
         return None  # where a view without elements lies, NumPy does not know
-    offset = address(array) - address(whole) if array.size else 0
-    return whole.ravel("K").view(np.uint8)[offset:]
+    offset = address(array) - address(base) if array.size else 0
+    return base.ravel("K").view(np.uint8)[offset:]
 
 
 def room_of(tensor: Any) -> Any:

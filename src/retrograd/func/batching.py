@@ -189,9 +189,9 @@ def _at_once(
             like = func(*pytree.unflatten(args, given), **kwargs)
             leaves = [checked(leaf, func) for leaf in pytree.flatten(like)]
             results = [split(leaf, level) for leaf in leaves]
-        for leaf, whole, before in zip(given, examples, arrays, strict=True):
+        for leaf, stacked, before in zip(given, examples, arrays, strict=True):
             if level.holds(leaf) and leaf._array is not before:
-                whole.copy_(split(leaf, level))
+                stacked.copy_(split(leaf, level))
         return results, [not level.holds(leaf) or leaf._array.shared for leaf in leaves], like
     except UnbatchableError as error:
         if error.level not in (None, level):
@@ -208,19 +208,19 @@ class Attempt:
 
     def __init__(self) -> None:
         self.outer = modes.state.before_write
-        self.kept: dict[int, tuple[Tensor, Any, Any]] = {}
+        self.originals: dict[int, tuple[Tensor, Any, Any]] = {}
 
     def before_write(self, target: Tensor) -> None:
         """Keep the values and the history that `target`, or its base, had first."""
         if self.outer is not None:
             self.outer(target)
         base = base_of(target)
-        if id(base) not in self.kept:
-            self.kept[id(base)] = base, base._array.copy(), base._node
+        if id(base) not in self.originals:
+            self.originals[id(base)] = base, base._array.copy(), base._node
 
     def undo(self) -> None:
         """Give them back."""
-        for base, array, node in self.kept.values():
+        for base, array, node in self.originals.values():
             if isinstance(array, Interpreted):
                 exchange(base, array)
             else:

@@ -9,7 +9,15 @@ from ..autograd.forward_ad import dual, parts
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor
 from ..engine.transforms.forward import Level
-from .reverse import pull_back, recording, settle, stranger, strangers, unpacked, value_of
+from .reverse import (
+    fresh_variable,
+    fresh_variables,
+    pull_back,
+    recording,
+    settle,
+    unpacked,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,11 +120,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     tensor([1.0000, 0.5403])
     """
     with recording(primals) as call:
-        args, fresh = strangers(primals, "linearize")
+        args, fresh = fresh_variables(primals, "linearize")
         output = call.returned(func(*args))
         outs = [checked(out, "linearize(f, *primals)") for out in pytree.flatten(output)]
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
-        cotangents = [stranger(recorded.zeros_like(out)) for out in outs]
+        cotangents = [fresh_variable(recorded.zeros_like(out)) for out in outs]
         pulled = pull_back(outs, cotangents, fresh, retain=True)
     settle(primals, args, fresh)
 

@@ -149,12 +149,12 @@ def jacfwd(
         check_chunk(chunk_size, "jacfwd")
         chosen = select(args, argnums, "jacfwd")
         xs = pytree.flatten(chosen)
-        kept: list[Any] = []
+        outputs: list[Any] = []
 
         def of_chosen(*given: Any) -> Any:
             own, named = copied((replaced(args, argnums, given), kwargs))
             result = func(*own, **named)
-            kept[:] = [result[0] if has_aux else result]
+            outputs[:] = [result[0] if has_aux else result]
             return result
 
         blocks_by_x, aux = [], []
@@ -185,7 +185,7 @@ def jacfwd(
             ]
             for row in range(len(outs))
         ]
-        return _built(blocks, kept[0], chosen, argnums, aux)
+        return _built(blocks, outputs[0], chosen, argnums, aux)
 
     return wrapped
 

@@ -1,12 +1,12 @@
 """Reverse-mode transforms: gradients and vector-Jacobian products of whole functions.
 
-NOTE [Strangers] A transform gives the function new tensors in place of its arguments: on the same
-memory, with a node of their own through which the history of the arguments goes on. Cotangents are
-taken at those nodes, so the argument and the same tensor reached from elsewhere are different
+NOTE [Fresh variables] A transform gives the function new tensors in place of its arguments: on the
+same memory, with a node of their own through which the history of the arguments goes on. Cotangents
+are taken at those nodes, so the argument and the same tensor reached from elsewhere are different
 variables, and nested derivatives are not confused.
 
 NOTE [Written arguments] The function may write to its arguments, as any function may.
-1. A stranger that was written has another node. So the transform keeps each one as it was given.
+1. A variable that was written has another node. So the transform keeps each one as it was given.
 2. The caller's tensor shares the memory, and in the end its history too, if somebody can use that
    (`settle`). A leaf that requires grad refuses the write, as it does everywhere.
 3. Other tensors that were written, also those that the function found elsewhere, have a history
@@ -77,10 +77,12 @@ class recording(modes.Changed):  # noqa: N801 (it reads as a function)
     def returned(self, result: Any) -> Any:
         """The result with the histories that its tensors have now, whatever becomes of them."""
         written = {id(ref()) for ref in self.fields["given"]}
-        return pytree.map_leaves(lambda t: kept(t, written), result) if written else result
+        return (
+            pytree.map_leaves(lambda t: alias_if_written(t, written), result) if written else result
+        )
 
 
-def kept(value: Any, written: set[int]) -> Any:
+def alias_if_written(value: Any, written: set[int]) -> Any:
     """`value`, or another tensor like it if its base is one of those `written`."""
     if not isinstance(value, Tensor) or id(base_of(value)) not in written:
         return value
@@ -89,8 +91,8 @@ def kept(value: Any, written: set[int]) -> Any:
     return other
 
 
-def stranger(x: Tensor) -> Tensor:
-    """`x` as another variable: NOTE [Strangers]."""
+def fresh_variable(x: Tensor) -> Tensor:
+    """`x` as another variable: NOTE [Fresh variables]."""
     fresh = variable(x)
     fresh._inference = False  # the derivative may need its values
     before = node_of(x) if fresh._array is x._array else None  # else the history goes on outside
@@ -102,8 +104,8 @@ def stranger(x: Tensor) -> Tensor:
     return fresh
 
 
-def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
-    """A container with every tensor replaced by a stranger, and the list of those as they are now.
+def fresh_variables(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
+    """A container of fresh variables in place of its tensors, and the list of them as they are now.
 
     The function may write to them: NOTE [Written arguments].
     """
@@ -119,13 +121,13 @@ def strangers(tree: Any, caller: str) -> tuple[Any, list[Tensor]]:
                 f"{caller}: only Tensors of floating point and complex dtype can be "
                 f"differentiated, got {leaf.dtype}. Convert it first: x.float()"
             )
-    fresh = [stranger(leaf) for leaf in leaves]
+    fresh = [fresh_variable(leaf) for leaf in leaves]
     return pytree.unflatten(tree, fresh), [alias(x, x._node) for x in fresh]
 
 
-def settle(tree: Any, strangers: Any, kept: Sequence[Tensor]) -> None:
+def settle(tree: Any, variables: Any, given: Sequence[Tensor]) -> None:
     """Let the caller's tensors be what the function made of them: NOTE [Written arguments], 2."""
-    for x, own, before in zip(pytree.flatten(tree), pytree.flatten(strangers), kept, strict=True):
+    for x, own, before in zip(pytree.flatten(tree), pytree.flatten(variables), given, strict=True):
         if own._node is before._node and own._array is before._array:
             continue
         give_back(own, x)
@@ -199,7 +201,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     (tensor([1.0000, 0.5403]),)
     """
     with recording(primals) as call:
-        args, fresh = strangers(primals, "vjp")
+        args, fresh = fresh_variables(primals, "vjp")
         result = call.returned(func(*args))
     settle(primals, args, fresh)
     output, aux = unpacked(result, has_aux, "vjp")
@@ -275,7 +277,7 @@ def grad_and_value(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = select(args, argnums, "grad")
         with recording(args, kwargs) as call:
-            given, fresh = strangers(chosen, "grad")
+            given, fresh = fresh_variables(chosen, "grad")
             result = call.returned(func(*replaced(args, argnums, given), **kwargs))
         settle(chosen, given, fresh)
         output, aux = unpacked(result, has_aux, "grad")

@@ -94,7 +94,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
     elif method != "__call__":
         options = {"axis": 0, **options}
     found = function(*tensors, **matched(name, function, options))
-    return delivered(name, found, outs)
+    return written_to_out(name, found, outs)
 
 
 def counterpart(ufunc: Any, method: str) -> Callable[..., Any] | None:
@@ -146,7 +146,7 @@ def array_function(self: Tensor, function: Any, types: Any, args: Any, options: 
     positional, named = placed(function, ours, args, options)
     out = named.pop("out", None)
     found = ours(*positional, **matched(name, ours, named))
-    return delivered(name, found, () if out is None else (out,))
+    return written_to_out(name, found, () if out is None else (out,))
 
 
 def placed(function: Any, ours: Any, args: Any, options: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -210,7 +210,7 @@ def matched(name: str, ours: Any, named: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def delivered(name: str, found: Any, outs: Any) -> Any:
+def written_to_out(name: str, found: Any, outs: Any) -> Any:
     """The result, written into `outs` if there are any: NOTE [Calls], rule 4."""
     if not outs:
         return found

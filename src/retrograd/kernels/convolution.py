@@ -189,9 +189,9 @@ def scatter(geometry: Geometry, patches: Any, out: Any) -> None:
     if geometry.unpadded:
         geometry.add_windows(patches, out.swapaxes(0, 1))
         return
-    whole = zeros(out, (out.shape[1], out.shape[0], *geometry.padded))
-    geometry.add_windows(patches, whole)
-    out[geometry.used] = whole[geometry.inside].swapaxes(0, 1)
+    padded = zeros(out, (out.shape[1], out.shape[0], *geometry.padded))
+    geometry.add_windows(patches, padded)
+    out[geometry.used] = padded[geometry.inside].swapaxes(0, 1)
 
 
 def conv_weight(

@@ -61,11 +61,11 @@ def root(array: Any) -> Any:
 
 def memory(array: Any) -> Any:
     """All bytes of the memory that `array` looks at, as a flat array on them."""
-    whole = root(array)
+    owner = root(array)
     writeable = array.flags.writeable
-    if whole.flags.c_contiguous and (whole.flags.writeable or not writeable):
-        return flat(whole)
-    return np.asarray(Span(whole, writeable))
+    if owner.flags.c_contiguous and (owner.flags.writeable or not writeable):
+        return flat(owner)
+    return np.asarray(Span(owner, writeable))
 
 
 def flat(array: Any) -> Any:
@@ -81,10 +81,10 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     """
     kind = dtype or array.dtype
     if array.flags.c_contiguous:
-        whole, start = flat(array), offset
+        owner, start = flat(array), offset
     else:
-        whole = memory(array)
-        start = offset + address(array) - address(whole)
+        owner = memory(array)
+        start = offset + address(array) - address(owner)
     first, last = start, start + kind.itemsize
     for n, step in zip(shape, strides, strict=True):
         if step < 0:
@@ -93,12 +93,12 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
             last += (n - 1) * step
     if 0 in shape:
         start = 0
-    elif first < 0 or last > whole.size:
+    elif first < 0 or last > owner.size:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides of {list(strides)} bytes and an offset of "
-            f"{start} bytes are out of bounds for storage of size {whole.size}"
+            f"{start} bytes are out of bounds for storage of size {owner.size}"
         )
-    view = np.ndarray(shape, kind, whole, start, strides)
+    view = np.ndarray(shape, kind, owner, start, strides)
     if not array.flags.writeable:
         view.flags.writeable = False
     return view

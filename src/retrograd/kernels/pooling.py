@@ -68,8 +68,8 @@ def padded(
     ]
     if not any(padding) and all(r <= n for r, n in zip(reach, size, strict=True)):
         return x
-    whole = [max(r, p + n) for r, p, n in zip(reach, padding, size, strict=True)]
-    result = full(x, (*x.shape[:-dims], *whole), fill)
+    padded = [max(r, p + n) for r, p, n in zip(reach, padding, size, strict=True)]
+    result = full(x, (*x.shape[:-dims], *padded), fill)
     inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
     result[inside] = x
     return result
@@ -295,11 +295,11 @@ def avg_pool_input(
         ends = [n for m in out for n in (m, 1)]
         tiles = np.broadcast_to(share.reshape(*lead, *ends), (*lead, *pairs))
         return tiles.reshape(*lead, *size)
-    whole = [
+    padded = [
         max(p + n, s * (m - 1) + k)
         for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)
     ]
-    total = zeros(g, (*lead, *whole))
+    total = zeros(g, (*lead, *padded))
     for view in taps(total, kernel, stride, ones, out):
         np.add(view, share, out=view)
     inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
@@ -316,8 +316,8 @@ def bins(n: int, count: int) -> tuple[Any, Any]:
 def sums_between(x: Any, start: Any, stop: Any) -> Any:
     """The sums over the last axis of `x` from each place in `start` to that in `stop`."""
     ends = np.stack([start, stop], -1).reshape(-1)
-    wide = np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], -1)  # for ends behind all
-    return np.add.reduceat(wide, ends, -1)[..., ::2]
+    extended = np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], -1)  # for ends behind all
+    return np.add.reduceat(extended, ends, -1)[..., ::2]
 
 
 def shrinking_first(size: Sizes, out: Sizes) -> list[tuple[int, int]]:

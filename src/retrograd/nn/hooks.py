@@ -177,7 +177,7 @@ class Passage(Kind):
         node_type = type("BackwardHookFunctionBackward", (Node,), {"__slots__": ()})
         super().__init__("backward_hook", node_type, outputs)
 
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The cotangents of the outputs, as those of the inputs."""
         return g if isinstance(g, tuple) else (g,)
 

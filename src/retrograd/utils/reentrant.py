@@ -67,11 +67,11 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 class WholePass(FunctionKind):
     """The kind of a re-entrant checkpoint's nodes: they run only where all leaves accumulate."""
 
-    def shares(self, node: Any, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Any, g: Any, create_graph: bool, needed: Any) -> Any:
         """What `backward` returns; raises RuntimeError in a pass to certain tensors."""
         if needed is not None:
             raise RuntimeError(NOT_WHOLE)
-        return super().shares(node, g, create_graph, needed)
+        return super().vjp(node, g, create_graph, needed)
 
 
 class CheckpointFunction(Function):

@@ -22,7 +22,9 @@ def test_recur_equals_the_loop(n, reverse):
     expected, before = np.zeros(n), 0.0
     for k in reversed(range(n)) if reverse else range(n):
         before = expected[k] = x[k] + f[k] * before
-    np.testing.assert_allclose(xp.recur(x, f, dim=0, reverse=reverse), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        xp.linear_recurrence(x, f, dim=0, reverse=reverse), expected, rtol=1e-12
+    )
 
 
 def test_cumprod_has_derivatives_at_zeros():

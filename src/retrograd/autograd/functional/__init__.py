@@ -23,7 +23,7 @@ from .parts import (
     plain,
     pulled,
     single,
-    strangers,
+    fresh_variables,
     unpack,
     zeros,
 )
@@ -54,7 +54,7 @@ def vjp(
     """
     with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", "vjp")
-        xs = strangers(given, create_graph)
+        xs = fresh_variables(given, create_graph)
         many, outputs = outputs_of(func, xs, "vjp", strict)
         cotangents = check_v(v, outputs, many, "the user-provided function returns", "vjp")
         found = pulled(outputs, xs, cotangents, create_graph)
@@ -83,7 +83,7 @@ def jvp(
     """
     with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", "jvp")
-        xs = strangers(given, create_graph)
+        xs = fresh_variables(given, create_graph)
         tangents = check_v(v, xs, several, "the input to the user-provided function is", "jvp")
         many, outputs = outputs_of(func, xs, "jvp", strict)
         us = zeros(outputs)
@@ -141,7 +141,7 @@ def product_with_hessian(
     """What `vhp` and `hvp` share."""
     with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", caller)
-        xs = strangers(given, create_graph)
+        xs = fresh_variables(given, create_graph)
         vectors = check_v(v, xs, several, "the input to the user-provided function is", caller)
         output = single(func, xs, caller, strict)
         first = pulled([output], xs, None, True)

@@ -24,11 +24,11 @@ from .parts import (
     as_tuple,
     check_history,
     filled,
+    fresh_variables,
     outputs_of,
     plain,
     pulled,
     single,
-    strangers,
     unpack,
 )
 
@@ -81,7 +81,7 @@ def jacobian(
         raise RuntimeError(STRICT_VECTORIZED.format(name="jacobian"))
     with modes.Changed(grad=True):
         several, given = as_tuple(inputs, "inputs", "jacobian")
-        xs = strangers(given, create_graph)
+        xs = fresh_variables(given, create_graph)
         if strategy == "forward-mode":
             many, table = by_columns(func, xs, create_graph, wirtinger)
         else:

@@ -1,8 +1,8 @@
 """What the functions of `functional` share: their checks, their inputs, their passes.
 
-NOTE [Strangers] The inputs are replaced by fresh tensors before the function is called, so that a
-tensor given as input and the same tensor used inside the function are different variables. They
-keep their tangents, as results do, for a forward derivative in progress asks for no history.
+NOTE [Fresh variables] The inputs are replaced by fresh tensors before the function is called, so
+that a tensor given as input and the same tensor used inside the function are different variables.
+They keep their tangents, as results do, for a forward derivative in progress asks for no history.
 """
 
 from __future__ import annotations
@@ -18,8 +18,19 @@ from ..grad import grad
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["as_tuple", "check_history", "check_v", "filled", "outputs_of", "plain",
-           "pulled", "single", "strangers", "unpack", "zeros"]  # fmt: skip
+__all__ = [
+    "as_tuple",
+    "check_history",
+    "check_v",
+    "filled",
+    "fresh_variables",
+    "outputs_of",
+    "plain",
+    "pulled",
+    "single",
+    "unpack",
+    "zeros",
+]  # fmt: skip
 
 INDEPENDENT = (
     "The output of the user-provided function is independent of input {place}. This is not allowed "
@@ -80,12 +91,12 @@ def as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ..
     return several, values
 
 
-def strangers(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
+def fresh_variables(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     """Fresh tensors with the values of `inputs`, and their history if `create_graph`."""
-    return tuple([_stranger(x, create_graph) for x in inputs])
+    return tuple([_fresh_variable(x, create_graph) for x in inputs])
 
 
-def _stranger(x: Tensor, create_graph: bool) -> Tensor:
+def _fresh_variable(x: Tensor, create_graph: bool) -> Tensor:
     if create_graph and x._node is not None:
         return recorded.clone(x)
     fresh = twin(x, None)

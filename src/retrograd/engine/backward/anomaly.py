@@ -53,9 +53,9 @@ def run_hook(kind: str, hook: Any, *args: Any) -> Any:
         raise
 
 
-def check_nan(node: Node, shares: Sequence[Any]) -> None:
+def check_nan(node: Node, contributions: Sequence[Any]) -> None:
     """Raise if the formulas of `node` gave NaN."""
-    for index, c in enumerate(shares):
+    for index, c in enumerate(contributions):
         if c is None:
             continue
         array = c._array if isinstance(c, Tensor) else c

@@ -145,17 +145,17 @@ class NodeHooks:
                 grads = _replaced(hook, grads, run_hook("pre-hook", hook, grads))
         return _like(g, grads, task.create_graph)
 
-    def after_node(self, shares: Any, g: Any, task: Any) -> Any:
+    def after_node(self, contributions: Any, g: Any, task: Any) -> Any:
         """Run the node's post-hooks on (contributions, cotangents)."""
         if not self.post:
-            return shares
-        shares = tuple(shares)
-        inputs, outputs = _tensors(shares, task.create_graph), _tensors(g, task.create_graph)
+            return contributions
+        contributions = tuple(contributions)
+        inputs, outputs = _tensors(contributions, task.create_graph), _tensors(g, task.create_graph)
         with Running(task):
             for hook in list(self.post.values()):
                 found = run_hook("hook", hook, inputs, outputs)
                 inputs = _replaced(hook, inputs, found)
-        return _like(shares, inputs, task.create_graph)
+        return _like(contributions, inputs, task.create_graph)
 
     def after_accumulation(self, leaf: Tensor, task: Any) -> None:
         """Run the leaf's post-accumulate hooks, which return None, or the leaf itself."""

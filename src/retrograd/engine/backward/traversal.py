@@ -79,9 +79,9 @@ def run(
     with task.calm:
         for node, root in roots:
             if isinstance(root, Tensor) is on_tensors:
-                task.arrive(node, root, False)
+                task.add_contribution(node, root, False)
             else:
-                task.arrive(node, new_tensor(root) if on_tensors else root._array, False)
+                task.add_contribution(node, new_tensor(root) if on_tensors else root._array, False)
     if captures is not None:
         task.wanted = set(captures)
         task.needed, task.within = needed_for(task.wanted, task.grads, within), within
@@ -281,7 +281,7 @@ class Pass:
         finally:
             state.current_pass = outer
 
-    def arrive(self, node: Node, g: Any, fresh: bool) -> None:
+    def add_contribution(self, node: Node, g: Any, fresh: bool) -> None:
         """Add a contribution to the cotangent of `node`: NOTE [Ownership of cotangents]."""
         grads = self.grads
         if node not in grads:
@@ -333,18 +333,18 @@ class Pass:
         if hooks is not None:
             g = hooks.before_node(g, self)
         careful = modes.special and modes.state.anomaly
-        derive = self.watched if careful else self.shares
+        derive = self.vjp_with_trace if careful else self.vjp
         if modes.special and modes.state.watchers:
-            shares = watch.differentiate(node, g, partial(derive, node, g))
+            contributions = watch.differentiate(node, g, partial(derive, node, g))
         else:
-            shares = derive(node, g)
+            contributions = derive(node, g)
         if not self.retain_graph and node.saved:
             node.saved = FREED
         if hooks is not None:
-            shares = hooks.after_node(shares, g, self)
+            contributions = hooks.after_node(contributions, g, self)
         if careful and modes.state.check_nan:
-            check_nan(node, shares)
-        self.contribute(node, g, shares, bool(op.formulas) and hooks is None)
+            check_nan(node, contributions)
+        self.contribute(node, g, contributions, bool(op.formulas) and hooks is None)
         if self.last is None and any(
             edge is not None and edge.op is LEAF and edge.hooks is not None for edge in node.edges
         ):
@@ -365,22 +365,22 @@ class Pass:
         parts = self.grads.get(source)
         if parts is None:
             parts = [None] * len(source.layout)
-            self.arrive(source, parts, False)
+            self.add_contribution(source, parts, False)
         if g is not None:
             parts[node.params[0]] = g
 
-    def contribute(self, node: Node, g: Any, shares: Any, fresh: bool) -> None:
+    def contribute(self, node: Node, g: Any, contributions: Any, fresh: bool) -> None:
         """Fit the contributions of `node` and add them to its edges."""
         needed, xp = self.needed, recorded if self.create_graph else arrays
         with self.calm:
-            for edge, c in zip(node.edges, shares, strict=True):
+            for edge, c in zip(node.edges, contributions, strict=True):
                 if edge is None or (needed is not None and edge not in needed):
                     continue
                 if c is not None:
-                    self.arrive(edge, fit(c, edge, node, xp), fresh and c is not g)
+                    self.add_contribution(edge, fit(c, edge, node, xp), fresh and c is not g)
                 else:
                     self.undefined = True
-                    self.arrive(edge, None, False)
+                    self.add_contribution(edge, None, False)
 
     def leaf(self, node: Any) -> None:
         """Run the hooks of a leaf, and accumulate or capture its cotangent."""
@@ -442,18 +442,18 @@ class Pass:
             if leaf in self.grads:
                 self.leaf(leaf)
 
-    def watched(self, node: Any, g: Any) -> Any:
-        """`shares` in anomaly mode: errors say where the forward of `node` ran."""
+    def vjp_with_trace(self, node: Any, g: Any) -> Any:
+        """`vjp` in anomaly mode: errors say where the forward of `node` ran."""
         before = modes.change(current_node=node)
         try:
-            return self.shares(node, g)
+            return self.vjp(node, g)
         except Exception:
             warned(node)
             raise
         finally:
             modes.restore(before)
 
-    def shares(self, node: Any, g: Any) -> Any:
+    def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
         if not op.takes_undefined:
@@ -465,7 +465,7 @@ class Pass:
             state = modes.state
             outer, state.current_pass = state.current_pass, self
             try:
-                return op.shares(node, g, self.create_graph, needed)
+                return op.vjp(node, g, self.create_graph, needed)
             finally:
                 state.current_pass = outer
         if self.create_graph:

@@ -217,7 +217,7 @@ class Batch(Interpreted):
             value._node.shape, value._node.dtype = shape, old.dtype
         return Batch(value, self.level, self.shared)
 
-    def shares(self, other: Any) -> bool:
+    def shares_memory(self, other: Any) -> bool:
         """Whether the batch lies in the memory of another one."""
         mine, its = concrete(self), concrete(other)
         return not mine.size or bool(np.may_share_memory(mine, its))
@@ -318,8 +318,8 @@ def split(tensor: Any, level: BatchLevel) -> Tensor:
     batch = tensor._array
     if level.holds(tensor) and not batch.shared:
         return batch.value  # type: ignore[no-any-return]
-    whole = batch.value if level.holds(tensor) else tensor
-    return recorded.clone(with_axis(whole, level.size))  # type: ignore[no-any-return]
+    batched = batch.value if level.holds(tensor) else tensor
+    return recorded.clone(with_axis(batched, level.size))  # type: ignore[no-any-return]
 
 
 def variable(tensor: Tensor) -> Tensor:
@@ -456,12 +456,12 @@ def numbers(op: Op, inputs: Sequence[Any], size: int, params: Mapping[str, Any])
     """Run an op that names dimensions on examples that have none: each becomes a line of one."""
     if not {"shape", "size"}.isdisjoint(params):
         return None
-    lines = [t if t is None else recorded.reshape(t, shape=(size, 1)) for t in inputs]
+    columns = [t if t is None else recorded.reshape(t, shape=(size, 1)) for t in inputs]
     moved = {
         key: ((1,) if isinstance(value, tuple) else 1) if key in DIMS else value
         for key, value in params.items()
     }
-    result = op.call(*lines, **moved)
+    result = op.call(*columns, **moved)
     results = result if isinstance(result, tuple) else (result,)
     return tuple([recorded.reshape(r, shape=(size,)) for r in results])
 

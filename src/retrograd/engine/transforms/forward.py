@@ -74,7 +74,9 @@ class Level:
         for ref in self.nodes:
             node = ref()
             if node is not None and node._tangents:
-                others = {place: without(kept, self) for place, kept in node._tangents.items()}
+                others = {
+                    place: without(tangents, self) for place, tangents in node._tangents.items()
+                }
                 node._tangents = others if any(others.values()) else None
 
     def hidden(self) -> Any:
@@ -133,8 +135,8 @@ class Level:
         with self.hidden():
             if root is not target:
                 region = recorded.zeros_like(target) if t is None else t
-                whole = recorded.zeros_like(root) if old is None else old
-                t = recorded.splice(whole, region, path=path, layout=None)
+                root_tangent = recorded.zeros_like(root) if old is None else old
+                t = recorded.splice(root_tangent, region, path=path, layout=None)
             if self.was_given(root) and may_take(old, t):
                 t = old.copy_(t)
             set_tangent(root, self, t)

@@ -419,6 +419,4 @@ class ParameterDict(Module):
         """One line per value."""
         return "\n".join(f"  ({k}): {_described(v)}" for k, v in self.items())
 
-    def __repr__(self) -> str:
-        lines = "".join(f"\n  {line}" for line in self.extra_repr().split("\n") if line)
-        return f"{self._get_name()}({lines}\n)" if lines else f"{self._get_name()}()"
+    __repr__ = ParameterList.__repr__

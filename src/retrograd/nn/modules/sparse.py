@@ -172,11 +172,7 @@ class EmbeddingBag(Module):
                 )
             self.weight = Parameter(_weight)
 
-    def reset_parameters(self) -> None:
-        """Draw the weight anew."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            init.zeros_(alias(self.weight, None)[self.padding_idx])
+    reset_parameters = Embedding.reset_parameters
 
     def forward(
         self,

@@ -13,7 +13,7 @@ from ...engine.tensor import Tensor
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
-from ..reduction.sum_prod import DIMS, add_up, converted, legacy
+from ..reduction.sum_prod import DIMS, add_up, converted
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
@@ -37,7 +37,8 @@ def floating(x: Any, name: str) -> Any:
     """`x`, or NotImplementedError for booleans and integers."""
     if x.dtype.kind in "biu":
         raise NotImplementedError(
-            f"\"{name}\" not implemented for '{legacy(x.dtype)}'. Convert first: x.float()"
+            f"\"{name}\" not implemented for '{dtypes.legacy_name(x.dtype)}'. "
+            "Convert first: x.float()"
         )
     return x
 

@@ -256,9 +256,9 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     (tensor([1., 1.]), tensor([True, True]))
     """
     training = train is None or train
-    kept = dropouts.dropout(new_tensor(np.ones(input._array.shape, np.float32)), p, training) != 0
+    mask = dropouts.dropout(new_tensor(np.ones(input._array.shape, np.float32)), p, training) != 0
     scale = 1 / (1 - p) if training and p < 1 else 1.0
-    return input * kept * scale, kept
+    return input * mask * scale, mask
 
 
 @public()

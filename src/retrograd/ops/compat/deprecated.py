@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
-from ..creation.factories import deliver, number, progression, target_of
+from ..creation.factories import leaf_or_out, number, progression, target_of
 from ..creation.from_data import check_device
 from ..linalg.matrix_functions import vander as powers
 from ..linalg.matrix_norms import matrix_norm
@@ -66,7 +66,7 @@ def range(
     progression(first, last, by, target)  # for its checks
     count = int((last - first) / by) + 1
     array = (first + by * np.arange(count, dtype=np.float64)).astype(target)
-    return deliver(array, requires_grad, out, range)
+    return leaf_or_out(array, requires_grad, out, range)
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:

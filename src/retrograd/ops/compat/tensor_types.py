@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY
 from ...engine.tensor import Size, Tensor, new_tensor
 from ..creation.factories import allocate, shape_of
 from ..creation.from_data import check_device, copy_of
@@ -31,7 +30,7 @@ class TensorType:
 
     def __init__(self, dtype: dtypes.dtype) -> None:
         self.dtype = dtype
-        self.__name__ = f"{LEGACY[dtype.name]}Tensor"
+        self.__name__ = f"{dtypes.legacy_name(dtype)}Tensor"
 
     def __call__(self, *data: Any, device: Any = None) -> Tensor:
         check_device(device)

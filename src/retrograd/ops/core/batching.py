@@ -1,4 +1,4 @@
-"""How ops run on a whole batch: the rules that records name in `batch`.
+"""How ops run on a full_reduction batch: the rules that records name in `batch`.
 
 A rule is a function `(xp, size, inputs, batched, **params)`: `inputs` are tensors with the batch
 axis in front where `batched` says so. It returns the outputs with that axis, or None to leave the
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aligned",
-    "along_lines",
+    "along_dim",
     "as_matmul",
     "channel_fill",
     "channel_sum",
@@ -27,6 +27,7 @@ __all__ = [
     "dot_to",
     "expanded",
     "folded",
+    "full_reduction",
     "like_input",
     "linear",
     "linear_weight",
@@ -44,13 +45,12 @@ __all__ = [
     "sum_to",
     "tie_share",
     "transposed",
-    "whole",
 ]
 
 ALL = slice(None)
 
 
-def whole(name: str, *, flat: bool = False) -> Callable[..., Any]:
+def full_reduction(name: str, *, flat: bool = False) -> Callable[..., Any]:
     """The rule of a reduction over everything: the op `name` over all but the batch axis.
 
     `flat` says that it takes one dimension at a time.
@@ -376,8 +376,8 @@ def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
 
 
-def along_lines(name: str) -> Callable[..., Any]:
-    """The rule of an op along `dim`, where None means that all elements are one line."""
+def along_dim(name: str) -> Callable[..., Any]:
+    """The rule of an op along `dim`, where None means the flattened input."""
 
     def rule(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: Any, **params: Any) -> Any:
         op = getattr(xp, name)

@@ -69,7 +69,7 @@ def adjacent(dims: Sequence[int]) -> bool:
     return dims[-1] - dims[0] == len(dims) - 1
 
 
-def wide(at: Any, dims: Sequence[int], flag: bool) -> int:
+def index_ndim(at: Any, dims: Sequence[int], flag: bool) -> int:
     """The number of dimensions of one example's indices."""
     return at._array.ndim - flag - (len(dims) > 1)  # type: ignore[no-any-return]
 
@@ -92,7 +92,7 @@ def inner_back(xp: Any, out: Any, at: Any, dims: Sequence[int], flag: bool) -> A
     """Move what was indexed from behind the batch axis to where one example has it."""
     if not adjacent(dims) or not dims[0]:
         return out
-    inner, first = wide(at, dims, flag), dims[0]
+    inner, first = index_ndim(at, dims, flag), dims[0]
     before = range(1 + inner, 1 + inner + first)
     after = range(1 + inner + first, out._array.ndim)
     return xp.permute(out, dims=(0, *before, *range(1, 1 + inner), *after))
@@ -102,7 +102,7 @@ def inner_first(xp: Any, x: Any, at: Any, dims: Sequence[int], flag: bool) -> An
     """The opposite of `inner_back`."""
     if not adjacent(dims) or not dims[0]:
         return x
-    inner, first = wide(at, dims, flag), dims[0]
+    inner, first = index_ndim(at, dims, flag), dims[0]
     before, after = range(1, 1 + first), range(1 + first + inner, x._array.ndim)
     return xp.permute(x, dims=(0, *range(1 + first, 1 + first + inner), *before, *after))
 
@@ -115,7 +115,7 @@ def index_put(
     if x._array.ndim == batched[0]:
         return None
     x = spread(x, batched[0], size)
-    inner = wide(at, dims, batched[2])
+    inner = index_ndim(at, dims, batched[2])
     ndim = x._array.ndim - 1 - len(dims) + inner
     shape = values._array.shape[batched[1] :]
     lead = size if batched[1] else 1
@@ -143,17 +143,17 @@ def _index_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> An
     count, *others = turned._array.shape[1:]
     rows = xp.reshape(turned, shape=(size * count, *others))
     out = xp.index(rows, _rows_of_examples(xp, size, at, count), dims=(0,))
-    wide = at._array.ndim - 1
-    before = tuple(range(1 + wide, wide + dim))
-    after = tuple(range(wide + dim, out._array.ndim))
-    return xp.permute(out, dims=(0, *before, *range(1, 1 + wide), *after))
+    index_ndim = at._array.ndim - 1
+    before = tuple(range(1 + index_ndim, index_ndim + dim))
+    after = tuple(range(index_ndim + dim, out._array.ndim))
+    return xp.permute(out, dims=(0, *before, *range(1, 1 + index_ndim), *after))
 
 
 def _spread_each(xp: Any, size: int, x: Any, at: Any, dim: int, shape: Any) -> Any:
     """The adjoint of `_index_each`: values added up at indices of their own for each example."""
-    wide = at._array.ndim - 1
-    before, after = range(1, 1 + dim), range(1 + dim + wide, x._array.ndim)
-    turned = xp.permute(x, dims=(0, *range(1 + dim, 1 + dim + wide), *before, *after))
+    index_ndim = at._array.ndim - 1
+    before, after = range(1, 1 + dim), range(1 + dim + index_ndim, x._array.ndim)
+    turned = xp.permute(x, dims=(0, *range(1 + dim, 1 + dim + index_ndim), *before, *after))
     count = shape[dim]
     others = tuple([n for d, n in enumerate(shape) if d != dim])
     rows = _rows_of_examples(xp, size, at, count)

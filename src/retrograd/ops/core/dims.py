@@ -76,8 +76,8 @@ def resolve_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape to which all of `shapes` broadcast; RuntimeError where they do not."""
-    wide = max((len(shape) for shape in shapes), default=0)
-    found = [1] * wide
+    ndim = max((len(shape) for shape in shapes), default=0)
+    found = [1] * ndim
     for shape in shapes:
         for back, n in enumerate(reversed(shape), 1):
             if found[-back] == 1:

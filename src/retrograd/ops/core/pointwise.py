@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
@@ -34,16 +33,16 @@ def holds_complex(value: Any) -> bool:
     return getattr(value, "_array", value).dtype.kind == "c"  # type: ignore[no-any-return]
 
 
-def legacy_name(dtype: np.dtype[Any]) -> str:
-    """PyTorch's older name of a dtype, which its error messages use."""
-    name = dtypes.of_numpy(dtype).name
-    return LEGACY.get(name, name)
-
-
 def unsupported(name: str, dtype: np.dtype[Any], advice: str = "") -> NotImplementedError:
     """The error for an op that is not defined for a dtype."""
-    text = f"\"{name}\" not implemented for '{legacy_name(dtype)}'"
+    text = f"\"{name}\" not implemented for '{dtypes.legacy_name(dtype)}'"
     return NotImplementedError(text + (f". {advice}" if advice else ""))
+
+
+def check_floating(name: str, input: Tensor) -> None:
+    """Raise NotImplementedError for a tensor of integers or booleans."""
+    if input._array.dtype.kind not in "fcV":
+        raise unsupported(name, input._array.dtype, "Convert first: x.float()")
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,8 +71,8 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
     """A forward of bfloat16 arrays, whose kind is "V", computed in float32 and rounded once."""
-    wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in inputs]
-    result = function(*wide, **params)
+    widened = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in inputs]
+    result = function(*widened, **params)
     return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
 
 

@@ -1,7 +1,7 @@
 """Tensors without data: constants, ranges, and tensors like another one.
 
-Sizes come as integers or as one sequence of them. Every factory finishes through `deliver`, where
-`out=` and `requires_grad=` are treated.
+Sizes come as integers or as one sequence of them. Every factory finishes through `leaf_or_out`,
+where `out=` and `requires_grad=` are treated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
+from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ...errors import OutOfMemoryError
 from ...quiet import quietly
@@ -96,15 +96,14 @@ def target_of(dtype: Any, out: Any, default: Any, name: str) -> Any:
         return default if out is None else out._array.dtype
     target = check_dtype(dtype, name)
     if out is not None and out._array.dtype != target:
-        found = [dtypes.of_numpy(d).name for d in (target, out._array.dtype)]
         raise RuntimeError(
-            f"dtype {LEGACY.get(found[0], found[0])} does not match dtype of out parameter "
-            f"({LEGACY.get(found[1], found[1])})"
+            f"dtype {dtypes.legacy_name(target)} does not match dtype of out parameter "
+            f"({dtypes.legacy_name(out.dtype)})"
         )
     return target
 
 
-def deliver(array: Any, requires_grad: bool, out: Tensor | None, function: Any) -> Tensor:
+def leaf_or_out(array: Any, requires_grad: bool, out: Tensor | None, function: Any) -> Tensor:
     """The leaf around `array`, or `out` with its values."""
     if out is None:
         return finish(array, requires_grad)
@@ -137,7 +136,7 @@ def zeros(
         check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "zeros")
     array = allocate(np.zeros, sized(given, size, "zeros"), target)
-    return deliver(array, requires_grad, out, zeros)
+    return leaf_or_out(array, requires_grad, out, zeros)
 
 
 def ones(
@@ -158,7 +157,7 @@ def ones(
         check_device(device)
     target = target_of(dtype, out, dtypes.default_numpy(), "ones")
     array = allocate(np.ones, sized(given, size, "ones"), target)
-    return deliver(array, requires_grad, out, ones)
+    return leaf_or_out(array, requires_grad, out, ones)
 
 
 def empty(
@@ -184,7 +183,7 @@ def empty(
     array = allocate(np.empty, sized(given, size, "empty"), target)
     if memory_format is not None:
         array = arranged(array, memory_format)
-    return deliver(array, requires_grad, out, empty)
+    return leaf_or_out(array, requires_grad, out, empty)
 
 
 def constant(value: Any, target: Any, name: str) -> Any:
@@ -232,7 +231,7 @@ def full(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
         )
     value = constant(fill_value, target_of(dtype, out, None, "full"), "full")
-    return deliver(filled(shape_of(size, "full"), value), requires_grad, out, full)
+    return leaf_or_out(filled(shape_of(size, "full"), value), requires_grad, out, full)
 
 
 def eye(
@@ -262,7 +261,7 @@ def eye(
     target = target_of(dtype, out, dtypes.default_numpy(), "eye")
     shape = (n.__index__(), (n if m is None else m).__index__())
     array = allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
-    return deliver(array, requires_grad, out, eye)
+    return leaf_or_out(array, requires_grad, out, eye)
 
 
 def number(value: Any, function: str, name: str) -> Any:
@@ -314,11 +313,11 @@ def arange(
         number(value, "arange", name)
         for value, name in ((start, "start"), (end, "end"), (step, "step"))
     )
-    whole = all(isinstance(value, int) for value in (first, last, by))
-    default = np.dtype(np.int64) if whole else dtypes.default_numpy()
+    are_integers = all(isinstance(value, int) for value in (first, last, by))
+    default = np.dtype(np.int64) if are_integers else dtypes.default_numpy()
     target = target_of(dtype, out, default, "arange")
     array = progression(first, last, by, target)
-    return deliver(array, requires_grad, out, arange)
+    return leaf_or_out(array, requires_grad, out, arange)
 
 
 @quietly
@@ -327,7 +326,7 @@ def progression(first: Any, last: Any, by: Any, target: Any) -> Any:
     if any(isinstance(value, complex) for value in (first, last, by)):
         raise RuntimeError("value cannot be converted to type double without overflow")
     if target.kind not in "iufV":
-        name = LEGACY[dtypes.of_numpy(target).name]
+        name = dtypes.legacy_name(target)
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{name}'")
     if target.kind in "iu" and by != 0 and int(by) == 0:
         raise ValueError("step must be nonzero: it is rounded towards 0 for an integer dtype")
@@ -414,7 +413,7 @@ def linspace(
     check_device(device)
     target = spacing_dtype(start, end, dtype, out, "linspace")
     array = store(between(start, end, steps, "linspace"), target)
-    return deliver(array, requires_grad, out, linspace)
+    return leaf_or_out(array, requires_grad, out, linspace)
 
 
 @quietly
@@ -439,7 +438,7 @@ def logspace(
     target = spacing_dtype(start, end, dtype, out, "logspace")
     exponents = between(start, end, steps, "logspace")
     array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
-    return deliver(array, requires_grad, out, logspace)
+    return leaf_or_out(array, requires_grad, out, logspace)
 
 
 def set_default_device(device: Any) -> None:

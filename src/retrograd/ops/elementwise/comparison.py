@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import full
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, legacy_name, only, unary, unsupported, with_doc
+from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
 
 __all__ = [
     "allclose",
@@ -138,7 +139,7 @@ def isclose(
     tensor([ True, False])
     """
     if input._array.dtype != other._array.dtype:
-        names = [legacy_name(t._array.dtype) for t in (input, other)]
+        names = [dtypes.legacy_name(t.dtype) for t in (input, other)]
         raise RuntimeError(f"{names[0]} did not match {names[1]}: isclose() compares equal dtypes")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:

@@ -25,10 +25,10 @@ from ..core.pointwise import (
     SINGLE,
     floating,
     holds_complex,
-    legacy_name,
     unary,
     unsupported,
 )
+from .rounding import sign_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,7 +232,7 @@ def _check_parts(name: str, **parts: Any) -> None:
                 f"{type(value).__name__}"
             )
     first, second = parts.values()
-    names = [legacy_name(t._array.dtype) for t in (first, second)]
+    names = [dtypes.legacy_name(t.dtype) for t in (first, second)]
     if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and "
@@ -267,10 +267,6 @@ def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tens
 # -- absolute value and angle ------------------------------------------------------------------
 
 
-def _sgn_array(x: Any) -> Any:
-    return x.copy() if x.dtype.kind == "b" else np.sign(x)
-
-
 def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
     """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
     if not holds_complex(input):
@@ -282,7 +278,7 @@ def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
 
 sgn = unary(
     "sgn",
-    _sgn_array,
+    sign_array,
     "x / |x|, and 0 at 0: the sign of a real element, the direction of a complex one.",
     ("[3 + 4j, 0j]", "[0.6000+0.8000j, 0.0000+0.0000j]"),
     input=_sgn_input,
@@ -440,7 +436,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if array.dtype.kind != "f":
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
-            f"tensor of scalar type: {legacy_name(array.dtype)}"
+            f"tensor of scalar type: {dtypes.legacy_name(array.dtype)}"
         )
     if array.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")

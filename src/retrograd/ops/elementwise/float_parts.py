@@ -61,7 +61,7 @@ _frexp = declare(
     domain=(1.1, 1.9),
 )
 
-_times_power_of_two = declare(
+declare(
     "times_power_of_two(input, exponent)",
     np.ldexp,
     input=lambda xp, g, exponent: xp.times_power_of_two(g, exponent),

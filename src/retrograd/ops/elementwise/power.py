@@ -253,8 +253,8 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     tensor([0.5000, 0.3333], dtype=retrograd.float64)
     """
     pair = [as_tensor(value, np.dtype(np.float64)) for value in (input, exponent)]
-    wide = any(value._array.dtype.kind == "c" for value in pair)
-    target = np.dtype(np.complex128 if wide else np.float64)
+    is_complex = any(value._array.dtype.kind == "c" for value in pair)
+    target = np.dtype(np.complex128 if is_complex else np.float64)
     made = [
         recorded.cast(value, dtype=target) if value._array.dtype != target else value
         for value in pair

@@ -122,13 +122,13 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _round_decimals(input, decimals=decimals)
 
 
-def _sign(x: Any) -> Any:
+def sign_array(x: Any) -> Any:
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
 sign = unary(
     "sign",
-    only("sign", "fiub", _sign, NO_SIGN),
+    only("sign", "fiub", sign_array, NO_SIGN),
     "1, 0 or -1, as each element is positive, 0 or negative; slope 0, at 0 too.",
     ("[2.0, 0.0, -3.0]", "[ 1.,  0., -1.]"),
     input=zero_slope,

@@ -260,11 +260,11 @@ def _sinc_order(x: Any, order: int) -> Any:
         weight = (-1.0) ** k * math.perm(2 * k, order) / math.factorial(2 * k + 1)
         series = series * (v * v) + weight
     series = series * v ** (2 * first - order)
-    whole = np.rint(x.real)
-    sign = np.where(np.fmod(whole, 2) == 0, 1, -1).astype(whole.dtype)
-    value = sign * _sine(x - whole, 0) / far
+    nearest = np.rint(x.real)
+    sign = np.where(np.fmod(nearest, 2) == 0, 1, -1).astype(nearest.dtype)
+    value = sign * _sine(x - nearest, 0) / far
     for n in range(1, order + 1):
-        value = (sign * _sine(x - whole, n) - n * value) / far
+        value = (sign * _sine(x - nearest, n) - n * value) / far
     return np.where(near, series, value)
 
 

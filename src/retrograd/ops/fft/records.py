@@ -55,11 +55,11 @@ def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:
 
 
 def _resize_ends(input: Any, *, dim: tuple[int, ...], size: tuple[int, ...]) -> Any:
-    shape, kept = list(input.shape), [slice(None)] * input.ndim
+    shape, region = list(input.shape), [slice(None)] * input.ndim
     for d, n in zip(dim, size, strict=True):
-        kept[d], shape[d] = slice(min(n, shape[d])), n
+        region[d], shape[d] = slice(min(n, shape[d])), n
     out = zeros(input, shape)
-    out[tuple(kept)] = input[tuple(kept)]
+    out[tuple(region)] = input[tuple(region)]
     return out
 
 

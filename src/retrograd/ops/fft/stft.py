@@ -247,13 +247,13 @@ def _overlapped(
 ) -> Tensor:
     """Windowed frames added up, over the squared windows added up, cut to the signal's length."""
     count, n_fft = frames.shape[-2:]
-    whole = n_fft + hop * (count - 1)
+    total = n_fft + hop * (count - 1)
     first = n_fft // 2 if center else 0
-    last = first + length if length is not None else whole - (n_fft // 2 if center else 0)
-    kept = max(min(last, whole) - first, 0)
+    last = first + length if length is not None else total - (n_fft // 2 if center else 0)
+    kept = max(min(last, total) - first, 0)
     squares = (weights * weights).expand(count, n_fft)
-    signal = _added(frames, hop, (*frames.shape[:-2], whole), first, kept)
-    envelope = _added(squares, hop, (whole,), first, kept)
+    signal = _added(frames, hop, (*frames.shape[:-2], total), first, kept)
+    envelope = _added(squares, hop, (total,), first, kept)
     lowest = np.min(np.abs(envelope._array), initial=np.inf)
     if lowest < 1e-11:
         raise _fail(
@@ -265,18 +265,18 @@ def _overlapped(
             "center=True",
         )
     found = signal / envelope
-    if last > whole:
+    if last > total:
         warnings.warn(
             "The length of signal is shorter than the length parameter. Result is being padded "
             "with zeros in the tail. Please check your center, win_length, and hop_length settings",
             UserWarning,
             stacklevel=3,
         )
-        found = constant_pad_nd(found, (0, last - whole))
+        found = constant_pad_nd(found, (0, last - total))
     return found
 
 
 def _added(parts: Tensor, hop: int, shape: tuple[int, ...], first: int, kept: int) -> Tensor:
     """Frames added up where they came from, cut to `kept` points."""
-    whole = refold(parts, dim=len(shape) - 1, size=parts.shape[-1], step=hop, shape=shape)
-    return narrow(whole, -1, first, kept)
+    total = refold(parts, dim=len(shape) - 1, size=parts.shape[-1], step=hop, shape=shape)
+    return narrow(total, -1, first, kept)

@@ -13,11 +13,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor
-from ..creation.factories import deliver
+from ..creation.factories import leaf_or_out
 from ..creation.from_data import check_device, check_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
@@ -64,16 +64,22 @@ def check_length(name: str, count: int) -> int:
 
 
 def finished(
-    name: str, array: Any, dtype: Any, device: Any, requires_grad: bool, out: Tensor | None
+    function: Callable[..., Tensor],
+    array: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    out: Tensor | None,
 ) -> Tensor:
-    """The window as a leaf tensor of `dtype`, which must be a real floating one."""
+    """What `function` returns: a leaf tensor of `dtype`, which must be a real floating one."""
+    name = function.__name__
     check_device(device)
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, name)
     if dtypes.category(target) != 2:
         raise RuntimeError(
             f"{name} expects floating point dtypes, got: {dtypes.of_numpy(target).name}"
         )
-    return deliver(array.astype(target), requires_grad, out, hann_window)
+    return leaf_or_out(array.astype(target), requires_grad, out, function)
 
 
 def hann_window(
@@ -98,7 +104,7 @@ def hann_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     values = cosine_sum(check_length("hann_window", window_length), (0.5, 0.5), periodic)
-    return finished("hann_window", values, dtype, device, requires_grad, out)
+    return finished(hann_window, values, dtype, device, requires_grad, out)
 
 
 def hamming_window(
@@ -121,7 +127,7 @@ def hamming_window(
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     values = cosine_sum(check_length("hamming_window", window_length), (alpha, beta), periodic)
-    return finished("hamming_window", values, dtype, device, requires_grad, out)
+    return finished(hamming_window, values, dtype, device, requires_grad, out)
 
 
 def blackman_window(
@@ -142,7 +148,7 @@ def blackman_window(
     tensor([0.3400, 1.0000, 0.3400])
     """
     values = cosine_sum(check_length("blackman_window", window_length), BLACKMAN, periodic)
-    return finished("blackman_window", values, dtype, device, requires_grad, out)
+    return finished(blackman_window, values, dtype, device, requires_grad, out)
 
 
 BLACKMAN = (0.42, 0.5, 0.08)
@@ -166,7 +172,7 @@ def bartlett_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     values = triangle(check_length("bartlett_window", window_length), periodic)
-    return finished("bartlett_window", values, dtype, device, requires_grad, out)
+    return finished(bartlett_window, values, dtype, device, requires_grad, out)
 
 
 def kaiser_window(
@@ -188,4 +194,4 @@ def kaiser_window(
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     values = kaiser(check_length("kaiser_window", window_length), beta, periodic)
-    return finished("kaiser_window", values, dtype, device, requires_grad, out)
+    return finished(kaiser_window, values, dtype, device, requires_grad, out)

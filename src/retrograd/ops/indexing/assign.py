@@ -354,8 +354,8 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
         array = allocate(np.zeros, shape, kind)
-        kept = min(flat.size, array.size)
-        array.reshape(-1)[:kept] = flat[:kept]
+        count = min(flat.size, array.size)
+        array.reshape(-1)[:count] = flat[:count]
     sever(self, array)
     self._array = array
     wrote(self, "resize_")
@@ -380,7 +380,7 @@ NotImplementedNode.__name__ = "NotImplemented"
 class Underivable(Kind):
     """The kind of such nodes."""
 
-    def shares(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """Raise, for there is nothing to contribute."""
         raise RuntimeError(
             f"derivative for {self.name} is not implemented. Give it detached tensors: "

@@ -22,7 +22,7 @@ from ...engine.dispatch import MOST_DIMS, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
-from ...kernels.allocation import copied, zeros
+from ...kernels.allocation import copied
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -65,23 +65,10 @@ def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple
     adjacent = dims[-1] - dims[0] == len(dims) - 1
     start, ndim = (dims[0] if adjacent else 0), parts[0].ndim
     values = np.moveaxis(input, range(start, start + ndim), range(ndim))
-    rows = zeros(input, (math.prod([shape[d] for d in dims]), math.prod(inner)))
-    add_rows(rows, flat, values.reshape(flat.size, rows.shape[1]))
+    values = values.reshape(flat.size, math.prod(inner))
+    rows = sums.scattered_rows(values, flat, math.prod([shape[d] for d in dims]))
     out = rows.reshape(*[shape[d] for d in dims], *inner)
     return out.transpose(np.argsort((*dims, *others)).tolist())
-
-
-def add_rows(rows: Any, flat: Any, values: Any) -> None:
-    """`rows[flat[k]] += values[k]` for every k, places that repeat included."""
-    if not flat.size or not rows.shape[1]:
-        return
-    if rows.shape[1] == 1:
-        rows[:, 0] += sums.scattered(values[:, 0], flat, len(rows))
-        return
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = sums.run_starts(ordered)
-    rows[ordered[starts]] = np.add.reduceat(values[order], starts, 0)
 
 
 def _index_put(
@@ -320,9 +307,9 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     check_mask(mask, "masked_select")
     check_broadcast(mask._array.shape, input._array.shape, "masked_select")
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
-    whole = input if input._array.shape == shape else input.expand(shape)
+    expanded = input if input._array.shape == shape else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
-    return gathered(whole.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
+    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
 
 
 def check_mask(mask: Tensor, name: str) -> None:

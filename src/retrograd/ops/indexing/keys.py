@@ -174,8 +174,8 @@ def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
     arrays = [part._array for _, part in tensors]
     if any(isinstance(array, Interpreted) for array in arrays):
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
-        wide = [recorded.expand(part, shape=shape) for _, part in tensors]
-        return recorded.stack(*wide, dim=0), dims
+        expanded = [recorded.expand(part, shape=shape) for _, part in tensors]
+        return recorded.stack(*expanded, dim=0), dims
     try:
         return new_tensor(np.stack(np.broadcast_arrays(*arrays))), dims
     except ValueError:

@@ -77,14 +77,14 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter_: expected self and source to have same dtypes but got {input.dtype} "
             f"and {source.dtype}"
         )
-    whole, wide = broadcast_tensors(input, mask)
-    cells = np.flatnonzero(wide._array)
+    expanded, expanded_mask = broadcast_tensors(input, mask)
+    cells = np.flatnonzero(expanded_mask._array)
     if source._array.size < cells.size:
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask: {source._array.size} < "
             f"{cells.size}"
         )
     values = basic(source.reshape(-1), index=(slice(cells.size),))
-    flat = whole.reshape(-1)
+    flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return changed.reshape(whole._array.shape)  # type: ignore[no-any-return]
+    return changed.reshape(expanded._array.shape)  # type: ignore[no-any-return]

@@ -51,10 +51,10 @@ def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
 
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = copied(input)
-    whole, places = np.atleast_1d(out), np.atleast_1d(index)
+    target, places = np.atleast_1d(out), np.atleast_1d(index)
     grid = [table(places, numbers) for numbers in mesh(places.shape)]
     grid[dim] = places
-    np.multiply.at(whole, tuple(grid), np.broadcast_to(src, index.shape).reshape(places.shape))
+    np.multiply.at(target, tuple(grid), np.broadcast_to(src, index.shape).reshape(places.shape))
     return out
 
 
@@ -203,8 +203,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     common = list(broadcast_shapes(
         *[(*x._array.shape[:place], 1, *x._array.shape[place + 1 :]) for x in (input, indices)]
     ))  # fmt: skip
-    wide = [(*common[:place], n, *common[place + 1 :]) for n in lengths]
-    return gather(input.expand(wide[0]), place, indices.expand(wide[1]))
+    shapes = [(*common[:place], n, *common[place + 1 :]) for n in lengths]
+    return gather(input.expand(shapes[0]), place, indices.expand(shapes[1]))
 
 
 @public(out=True, methods="scatter scatter_")

@@ -5,8 +5,8 @@ Sums and means are `scatter_add`. For the others, the tensor's own elements and 
 are laid out in one line, sorted by the place they go to: each place is one segment of that line.
 The records work on the line and `group`, the number of each element's segment, and know no indices.
 The share of a factor in a product is the product of the others in its segment, from both sides by
-`recur`, without a division: so derivatives hold to every order where factors are zero. Elements
-that equal an extremum share its cotangent evenly.
+`linear_recurrence`, without a division: so derivatives hold to every order where factors are zero.
+Elements that equal an extremum share its cotangent evenly.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _others(xp: Any, input: Any, group: Any) -> Any:
     last = xp.ne(number, xp.shift(number, dim=0, by=-1))
     before = xp.zero_where(xp.shift(input, dim=0, by=1), first)
     after = xp.zero_where(xp.shift(input, dim=0, by=-1), last)
-    from_left = xp.recur(first, before, dim=0, reverse=False)
-    return from_left * xp.recur(last, after, dim=0, reverse=True)
+    from_left = xp.linear_recurrence(first, before, dim=0, reverse=False)
+    return from_left * xp.linear_recurrence(last, after, dim=0, reverse=True)
 
 
 _segment_prod = declare(
@@ -118,11 +118,11 @@ def _by_segment(
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
     """The sum over the number of summands; integers round down."""
     total = scatter_add(_start(input, dim, index, include_self), dim, index, src)
-    whole = input._array.dtype.kind in "biu"
-    ones = np.ones(src._array.shape, np.int64 if whole else input._array.dtype)
+    is_integer = input._array.dtype.kind in "biu"
+    ones = np.ones(src._array.shape, np.int64 if is_integer else input._array.dtype)
     start = np.full(input._array.shape, int(include_self), ones.dtype)
     number = scatter_add(new_tensor(start), dim, index, new_tensor(ones)).clamp(min=1)
-    if whole:
+    if is_integer:
         return div(total, number, rounding_mode="floor").to(input.dtype)  # type: ignore[no-any-return]
     return div(total, number)
 
@@ -198,8 +198,8 @@ def index_reduce(
         )
     place, vector = entries(input, dim, index, source, "index_reduce")
     lined = [-1 if d == place else 1 for d in range(input._array.ndim)]
-    wide = vector.reshape(lined).expand(source._array.shape)
-    return _reduce(input, place, wide, source, reduce, include_self)
+    expanded = vector.reshape(lined).expand(source._array.shape)
+    return _reduce(input, place, expanded, source, reduce, include_self)
 
 
 EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}

@@ -13,35 +13,16 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY
 from ...engine.registry import declare, example
 from ..core import batching
 
-C_NAMES = {
-    "bool": "bool",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
-
-
-def name_of(array: Any) -> str:
-    """The name of an array's dtype."""
-    return dtypes.of_numpy(array.dtype).name
 
 
 def check_dtypes(x: Any, y: Any) -> None:
     """Raise unless two matrices have one dtype; products do not promote, as in PyTorch."""
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (C_NAMES.get(n, n) for n in (name_of(x), name_of(y)))
+        a, b = (dtypes.cpp_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {a} != {b}. {CONVERT}"
         )
@@ -95,7 +76,7 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
     if y.ndim == 2:
         return _mm_arrays(x, y) if x.ndim == 2 else rows_times(x, y)
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (LEGACY[name_of(v)] for v in (x, y))
+        a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
     try:
         out = np.matmul(x, y)
@@ -157,7 +138,7 @@ matmul = declare(
 
 def _mv_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (LEGACY[name_of(v)] for v in (x, y))
+        a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}. {CONVERT}"
         )
@@ -183,7 +164,7 @@ mv = declare(
 
 def _dot_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
-        a, b = (LEGACY[name_of(v)] for v in (x, y))
+        a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {a} and {b}. {CONVERT}"
         )
@@ -257,7 +238,7 @@ def check_bias(out: Any, b: Any) -> None:
 def bias_error(out: Any, b: Any) -> RuntimeError:
     """The error for a bias that cannot be added to the product."""
     if b.dtype != out.dtype:
-        a, c = (LEGACY[name_of(v)] for v in (b, out))
+        a, c = (dtypes.legacy_name(v.dtype) for v in (b, out))
         return RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {c}. {CONVERT}"
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...engine.transforms.batch import Batch
@@ -19,7 +20,6 @@ from ...errors import LinAlgError
 from ...kernels.allocation import surely, zeros
 from ..core import batching
 from ..core.dims import broadcast_shapes
-from ..core.pointwise import legacy_name
 
 __all__: list[str] = []
 
@@ -44,7 +44,7 @@ def check_floating(x: Tensor, name: str) -> None:
     if x.dtype.numpy.kind not in "fc":
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
-            f"{legacy_name(x.dtype.numpy)}. Convert first: x.float()"
+            f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"
         )
 
 
@@ -52,7 +52,7 @@ def check_low_precision(x: Tensor, name: str) -> None:
     """Raise for half floats, for which there are no factorizations."""
     if x.dtype.numpy.char not in "fdFD":
         raise RuntimeError(
-            f"{name}: Low precision dtypes not supported. Got {legacy_name(x.dtype.numpy)}. "
+            f"{name}: Low precision dtypes not supported. Got {dtypes.legacy_name(x.dtype)}. "
             "Convert first: x.float()"
         )
 
@@ -71,7 +71,7 @@ def check_square(x: Any, name: str, argument: str = "A") -> None:
 def check_same_dtype(a: Tensor, b: Tensor, name: str) -> None:
     """Raise unless two tensors have one dtype."""
     if a.dtype is not b.dtype:
-        first, second = (legacy_name(t.dtype.numpy) for t in (a, b))
+        first, second = (dtypes.legacy_name(t.dtype) for t in (a, b))
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {first} and B "
             f"of type {second} instead. Convert one first, such as B.to(A.dtype)"

@@ -329,13 +329,13 @@ def unique_labels(
                     f"previously seen size {seen}"
                 )
             size[label] = seen if m == 1 else m
-    kept = []
+    pairs = []
     for t, row in diagonals:
         stay = [i for i, label in enumerate(row) if t.shape[i] == size[label]]
         if len(stay) < len(row):
             t, row = t.reshape([t.shape[i] for i in stay]), [row[i] for i in stay]  # noqa: PLW2901
-        kept.append((t, row))
-    return [t for t, _ in kept], [row for _, row in kept]
+        pairs.append((t, row))
+    return [t for t, _ in pairs], [row for _, row in pairs]
 
 
 def diagonal(t: Tensor, row: Sequence[Label], number: int) -> tuple[Tensor, list[Label]]:

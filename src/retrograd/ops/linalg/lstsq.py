@@ -11,7 +11,6 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..core import return_types
 from ..core.arguments import public
-from ..core.pointwise import legacy_name
 from ..elementwise.clamp_where import maximum
 from ..reduction.extrema import amax
 from ..reduction.sum_prod import sum as sum_over
@@ -43,7 +42,7 @@ def tolerance(value: Any, dtype: Any) -> Tensor:
         if value.dtype.is_complex:
             raise RuntimeError(
                 "linalg: atol and rtol tensors of complex type are not supported. Got "
-                f"{legacy_name(value._array.dtype)}; pass their absolute values"
+                f"{dtypes.legacy_name(value.dtype)}; pass their absolute values"
             )
         value = value._array
     return new_tensor(np.asarray(value, dtype))
@@ -191,7 +190,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 def check_right_side(A: Tensor, B: Tensor) -> bool:
     """Whether B holds vectors; raises unless it fits A."""
     if A.dtype is not B.dtype:
-        a, b = (legacy_name(t.dtype.numpy) for t in (A, B))
+        a, b = (dtypes.legacy_name(t.dtype) for t in (A, B))
         raise RuntimeError(
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
             f"dtype {a} and other's dtype {b}"

@@ -38,9 +38,9 @@ def _swap_rows(x: Any, pivots: Any, *, back: bool) -> Any:
     if back:
         order = np.argsort(order, -1)
     batch = np.broadcast_shapes(x.shape[:-2], order.shape[:-1])
-    wide = np.broadcast_to(x, batch + x.shape[-2:])
+    expanded = np.broadcast_to(x, batch + x.shape[-2:])
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
-    return np.take_along_axis(wide, order[..., None], -2)
+    return np.take_along_axis(expanded, order[..., None], -2)
 
 
 def swapped_rows(xp: Any, size: int, inputs: Any, batched: Any, *, back: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, check_broadcast
+from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
@@ -56,7 +56,7 @@ def plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     if input.ndim > product.ndim or any(m not in (1, n) for m, n in sizes):
         raise bias_error(product._array, input._array)
     if input.dtype is not product.dtype:
-        a, b = (LEGACY[t.dtype.name] for t in (input, product))
+        a, b = (dtypes.legacy_name(t.dtype) for t in (input, product))
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {a} and {b}. {CONVERT}"
         )
@@ -301,7 +301,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {m} and {n}"
         )
     if input._array.dtype != other._array.dtype:
-        a, b = (LEGACY[t.dtype.name] for t in (input, other))
+        a, b = (dtypes.legacy_name(t.dtype) for t in (input, other))
         raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
     check_broadcast(tuple(input.shape), tuple(other.shape), "cross")
     return _cross(input, other, dim=dim)

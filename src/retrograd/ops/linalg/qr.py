@@ -46,8 +46,8 @@ def qr_input(xp: Any, g: Any, q: Any, r: Any, mode: str) -> Any:
         if mode == "complete" and m > n:
             raise RuntimeError(NOT_UNIQUE)
         return square_qr_input(xp, gq, gr, q, r)
-    whole = [slice(None)] * (r.ndim - 1)
-    head, rest = (*whole, slice(0, m)), (*whole, slice(m, n))
+    leading = [slice(None)] * (r.ndim - 1)
+    head, rest = (*leading, slice(0, m)), (*leading, slice(m, n))
     gr2, r2 = xp.slice(gr, index=rest), xp.slice(r, index=rest)
     gq = gq + q @ r2 @ xp.adjoint(gr2)
     first = square_qr_input(xp, gq, xp.slice(gr, index=head), q, xp.slice(r, index=head))

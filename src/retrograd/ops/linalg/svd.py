@@ -154,12 +154,12 @@ def svd_lowrank(
     """
     check_matrix(A, "svd_lowrank")
     centred = A if M is None else A - M
-    wide = A.shape[-2] < A.shape[-1]
-    tall = centred.mH if wide else centred
+    is_wide = A.shape[-2] < A.shape[-1]
+    tall = centred.mH if is_wide else centred
     basis = approximate_basis(tall, 6 if q is None else q, 2 if niter is None else niter)
     small, S, Vh = svd(basis.mH @ tall, full_matrices=False)
     U, V = basis @ small, Vh.mH
-    return (V, S, U) if wide else (U, S, V)
+    return (V, S, U) if is_wide else (U, S, V)
 
 
 def pca_lowrank(

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ..activation.piecewise import logsigmoid
+from ..core.pointwise import check_floating
 from ..core.structure import piecewise
 from .cross_entropy import Rows, fused_cross_entropy, highest
-from .elementwise import check_floating, check_real, check_tensors, legacy, reduced, reduction_of
+from .elementwise import check_real, check_tensors, reduced, reduction_of
 
 __all__ = [
     "cross_entropy",
@@ -37,8 +39,8 @@ __all__ = [
 def _check_indices(target: Tensor) -> None:
     if target._array.dtype not in (np.int64, np.uint8):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {legacy(target)}. Convert the "
-            "class indices: target.long()"
+            "expected target dtype to be Long or Byte, but got "
+            f"{dtypes.legacy_name(target.dtype)}. Convert the class indices: target.long()"
         )
 
 
@@ -51,7 +53,8 @@ def _check_weight(weight: Tensor | None, classes: int, input: Tensor) -> None:
             f"got weight tensor of shape: {list(weight.shape)}"
         )
     if weight._array.dtype != input._array.dtype:
-        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(weight)}")
+        names = [dtypes.legacy_name(t.dtype) for t in (input, weight)]
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
 
 def _check_sizes(input: Tensor, target: Tensor) -> None:
@@ -284,7 +287,7 @@ def _soft_targets(
     if target._array.dtype.kind not in "fV":
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got "
-            f"{legacy(target)}"
+            f"{dtypes.legacy_name(target.dtype)}"
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")

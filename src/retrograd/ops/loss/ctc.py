@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ..core.pointwise import check_floating
 from ..shape.join import cat, stack
-from .elementwise import check_floating, check_real, reduced, reduction_of
+from .elementwise import check_real, reduced, reduction_of
 
 __all__ = ["ctc_loss"]
 

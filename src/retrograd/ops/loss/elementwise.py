@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, check_broadcast, check_cast
+from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels import sums
 from ..core import batching
+from ..core.pointwise import check_floating, unsupported
 
 __all__ = [
     "binary_cross_entropy",
@@ -77,27 +78,15 @@ def check_tensors(name: str, **tensors: Any) -> None:
             )
 
 
-def check_floating(name: str, input: Tensor) -> None:
-    """Raise NotImplementedError for integers."""
-    if input._array.dtype.kind not in "fcV":
-        raise NotImplementedError(
-            f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
-        )
-
-
 def check_real(name: str, *tensors: Tensor) -> None:
     """Raise NotImplementedError for complex values."""
     for t in tensors:
         if t._array.dtype.kind == "c":
-            raise NotImplementedError(
-                f'"{name}" not implemented for {t.dtype}: it is defined for real numbers. Take '
-                "x.real, or x.abs()"
+            raise unsupported(
+                name,
+                t._array.dtype,
+                "It is defined for real numbers: take x.real, or x.abs()",
             )
-
-
-def legacy(t: Tensor) -> str:
-    """The name of a tensor's dtype in PyTorch's older messages."""
-    return LEGACY.get(t.dtype.name, t.dtype.name)
 
 
 def warn_size(name: str, input: Tensor, target: Tensor) -> None:
@@ -332,7 +321,8 @@ def binary_cross_entropy(
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
     if input._array.dtype != target._array.dtype:
-        raise RuntimeError(f"Found dtype {legacy(target)} but expected {legacy(input)}")
+        names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
+        raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
     if not ((input._array >= 0) & (input._array <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = _bce(input, target)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.dispatch import LEGACY
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
-from .pool import NO_ORDER, Sizes, avg_pool_record, max_pool_record, refuse_complex
+from .pool import NO_ORDER, avg_pool_record, max_pool_record, refuse_complex
+from .sizes import Sizes
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
 
@@ -149,7 +150,7 @@ def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> 
     out = adaptive_size(name, dims, input, output_size)
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise NotImplementedError(
-            f"\"{name}\" not implemented for '{LEGACY.get(input.dtype.name, input.dtype.name)}'. "
+            f"\"{name}\" not implemented for '{dtypes.legacy_name(input.dtype)}'. "
             "Convert first: x.float()"
         )
     kernel = even_kernel(tuple(input.shape[-dims:]), out)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import LEGACY
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
 from ..core import batching
-from ..linalg.bilinear import C_NAMES, name_of
+from .sizes import Sizes, per_dim
 
 __all__ = [
     "conv1d",
@@ -25,7 +25,6 @@ __all__ = [
     "conv3d",
 ]
 
-Sizes = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -160,21 +159,6 @@ channel_fill = declare(
 # -- checks ------------------------------------------------------------------------------------
 
 
-def per_dim(value: Any, dims: int, name: str) -> Sizes:
-    """A number or a sequence of numbers as one number per spatial dimension."""
-    if isinstance(value, int):
-        return (value,) * dims
-    sizes = tuple([int(v) for v in value])
-    if len(sizes) == 1:
-        return sizes * dims
-    if len(sizes) != dims:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {dims} values to match the "
-            f"convolution dimensions, but got {name}={list(sizes)}"
-        )
-    return sizes
-
-
 def check_arguments(
     name: str,
     dims: int,
@@ -220,11 +204,11 @@ def check_same_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> None
     x = input._array.dtype
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.dtype is not x and t._array.dtype != x:
-            a, b = (name_of(array) for array in (input._array, t._array))
+            a, b = (v.dtype for v in (input, t))
             raise RuntimeError(
-                f"expected scalar type {LEGACY[a]} but found {LEGACY[b]}. Input type "
-                f"({C_NAMES[a]}) and {name} type ({C_NAMES[b]}) should be the same: "
-                f"x = x.to({name}.dtype)"
+                f"expected scalar type {dtypes.legacy_name(a)} but found {dtypes.legacy_name(b)}. "
+                f"Input type ({dtypes.cpp_name(a)}) and {name} type ({dtypes.cpp_name(b)}) should "
+                f"be the same: x = x.to({name}.dtype)"
             )
 
 

@@ -10,9 +10,9 @@ from .conv import (
     check_bias,
     check_channels,
     conv_input,
-    per_dim,
     times,
 )
+from .sizes import per_dim
 
 __all__ = ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 

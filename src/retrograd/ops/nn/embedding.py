@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
+from ... import dtypes
+from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from ...kernels import sums
-from ...kernels.allocation import zeros
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -28,15 +28,9 @@ def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> An
 
 def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_frequency: bool) -> Any:
     values = _scaled(values, indices, skip, by_frequency)
-    flat = indices.ravel()
-    out = zeros(values, (rows, values.shape[-1]))
-    if flat.size:
-        # Sorted and summed by segment: np.add.at on rows is some ten times slower.
-        order = flat.argsort(kind="stable")
-        found = flat[order]
-        starts = sums.run_starts(found)
-        out[found[starts]] = np.add.reduceat(values.reshape(flat.size, -1)[order], starts, 0)
-    return out
+    return sums.scattered_rows(
+        values.reshape(indices.size, values.shape[-1]), indices.ravel(), rows
+    )
 
 
 def _weighted_rows(weight: Any, indices: Any, *, skip: int | None, by_frequency: bool) -> Any:
@@ -96,7 +90,7 @@ declare(
 
 def _check_indices(indices: Any, name: str, rows: int) -> None:
     if indices.dtype not in (np.int64, np.int32):
-        legacy = LEGACY.get(indices.dtype.name, indices.dtype.name)
+        legacy = dtypes.legacy_name(indices.dtype)
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"

@@ -14,7 +14,8 @@ import numpy as np
 from ...engine.tensor import Tensor, new_tensor
 from ..core.structure import piecewise
 from ..random.factories import rand
-from .pool import NO_ORDER, check_input, per_dim, pool_gather, refuse_complex
+from .pool import NO_ORDER, check_input, pool_gather, refuse_complex
+from .sizes import per_dim
 
 __all__ = [
     "fractional_max_pool2d",
@@ -54,7 +55,7 @@ def _output_size(
 ) -> tuple[int, ...]:
     dims = len(size)
     if output_size is not None:
-        return per_dim(output_size, dims, name, "output_size")
+        return per_dim(output_size, dims, "output_size", name)
     if output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     given = (output_ratio,) * dims if isinstance(output_ratio, (int, float)) else output_ratio
@@ -79,7 +80,7 @@ def _pool(
     refuse_complex(name, input, NO_ORDER)
     batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
     size = tuple(input.shape[-dims:])
-    kernel = per_dim(kernel_size, dims, name, "kernel_size")
+    kernel = per_dim(kernel_size, dims, "kernel_size", name)
     out = _output_size(name, size, output_size, output_ratio)
     for n, m, k in zip(size, out, kernel, strict=True):
         if m + k - 1 > n or m < 1 or k < 1:

@@ -12,7 +12,8 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution
 from ..core import batching
-from .conv import Pairs, Sizes, geometry, per_dim
+from .conv import Pairs, geometry
+from .sizes import Sizes, per_dim
 
 __all__: list[str] = []  # PyTorch has these under nn.functional alone
 

@@ -258,15 +258,15 @@ def _banded(input: Any, *, dim: int, matrix: Any) -> Any:
         out = np.empty(parts[0].shape, kind)
         out.real, out.imag = parts
         return out
-    wide = np.moveaxis(input if kind.itemsize > 2 else input.astype(np.float32), dim, 0)
-    out = np.zeros((len(matrix), *wide.shape[1:]), wide.dtype)
+    rows_first = np.moveaxis(input if kind.itemsize > 2 else input.astype(np.float32), dim, 0)
+    out = np.zeros((len(matrix), *rows_first.shape[1:]), rows_first.dtype)
     present = matrix != 0
     first, count = present.argmax(1), matrix.shape[1] - present[:, ::-1].argmax(1)
     for step in range((count - first).max(initial=0)):
         tap = np.minimum(first + step, matrix.shape[1] - 1)
         rows = np.flatnonzero((first + step < count) & present[np.arange(len(tap)), tap])
-        weights = matrix[rows, tap[rows]].astype(wide.dtype)
-        out[rows] += wide[tap[rows]] * weights.reshape(-1, *[1] * (wide.ndim - 1))
+        weights = matrix[rows, tap[rows]].astype(rows_first.dtype)
+        out[rows] += rows_first[tap[rows]] * weights.reshape(-1, *[1] * (rows_first.ndim - 1))
     return np.moveaxis(out, 0, dim).astype(kind, copy=False)
 
 

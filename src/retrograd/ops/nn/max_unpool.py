@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from ...engine.tensor import Tensor
-from .pool import check_input, per_dim, pool_scatter
+from .pool import check_input, pool_scatter
+from .sizes import per_dim
 
 __all__: list[str] = []  # PyTorch has these under nn.functional alone
 
@@ -23,9 +24,9 @@ def max_unpool(
 ) -> Tensor:
     """What `max_unpool1d`, `max_unpool2d` and `max_unpool3d` have in common."""
     check_input(name, dims, input)
-    kernel = per_dim(kernel_size, dims, name, "kernel_size")
-    steps = kernel if stride is None else per_dim(stride, dims, name, "stride")
-    pads = per_dim(padding, dims, name, "padding")
+    kernel = per_dim(kernel_size, dims, "kernel_size", name)
+    steps = kernel if stride is None else per_dim(stride, dims, "stride", name)
+    pads = per_dim(padding, dims, "padding", name)
     if tuple(input.shape) != tuple(indices.shape):
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ("

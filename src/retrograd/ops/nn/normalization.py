@@ -14,7 +14,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
-from ..core.pointwise import legacy_name
+from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
@@ -43,13 +43,6 @@ UNBATCHED = (
 # -- arguments ---------------------------------------------------------------------------------
 
 
-def _check_floating(name: str, input: Tensor) -> None:
-    if input._array.dtype.kind not in "fcV":
-        raise NotImplementedError(
-            f'"{name}" not implemented for {input.dtype}. Convert first: x.float()'
-        )
-
-
 def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
     """Raise where a parameter has another precision than the input; half floats take float32."""
     width = dtypes.real_of(input._array.dtype)
@@ -59,7 +52,7 @@ def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
         if dtypes.real_of(t._array.dtype) != width:
             raise RuntimeError(
                 "mixed dtype (CPU): expect parameter to have scalar type of "
-                f"{legacy_name(input._array.dtype)}, but got {legacy_name(t._array.dtype)}"
+                f"{dtypes.legacy_name(input.dtype)}, but got {dtypes.legacy_name(t.dtype)}"
             )
 
 
@@ -144,7 +137,7 @@ def batch_norm(
             [ 1.]])
     """
     shape = input._array.shape
-    _check_floating("batch_norm", input)
+    check_floating("batch_norm", input)
     channels = shape[1] if len(shape) > 1 else 0
     count = shape[0] * math.prod(shape[2:]) if shape else 0
     if training and count == 1:
@@ -215,7 +208,7 @@ def instance_norm(
              [ 0.0000,  0.0000]]])
     """
     shape, ndim = input._array.shape, input._array.ndim
-    _check_floating("instance_norm", input)
+    check_floating("instance_norm", input)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
@@ -246,7 +239,7 @@ def _trailing(
     name: str, input: Tensor, normalized_shape: Any, **parameters: Any
 ) -> tuple[int, ...]:
     """The dims that `normalized_shape` stands for, the last ones, after checking all shapes."""
-    _check_floating(name, input)
+    check_floating(name, input)
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
@@ -351,7 +344,7 @@ def group_norm(
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
         )
-    _check_floating("group_norm", input)
+    check_floating("group_norm", input)
     if num_groups < 1 or shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "

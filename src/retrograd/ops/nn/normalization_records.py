@@ -30,16 +30,16 @@ __all__ = ["native_batch_norm", "native_layer_norm"]
 
 def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
     """Without the temporary product where `shape` keeps a leading block of contiguous arrays."""
-    ndim, kept = x.ndim, 0
+    ndim, trailing = x.ndim, 0
     for size in reversed(shape):
         if size != 1:
             break
-        kept += 1
+        trailing += 1
     alike = x.shape == y.shape and len(shape) == ndim and x.size
-    if alike and kept and x.flags.c_contiguous and y.flags.c_contiguous:
-        rows = x.shape[: ndim - kept]
+    if alike and trailing and x.flags.c_contiguous and y.flags.c_contiguous:
+        rows = x.shape[: ndim - trailing]
         products = sums.inner(y.reshape(*rows, -1), x.reshape(*rows, -1))
-        return sum_to_arrays(products.reshape(*rows, *shape[ndim - kept :]), shape=shape)
+        return sum_to_arrays(products.reshape(*rows, *shape[ndim - trailing :]), shape=shape)
     return sum_to_arrays(x * y.conj(), shape=shape)
 
 

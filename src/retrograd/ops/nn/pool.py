@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine.dispatch import LEGACY
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
+from .sizes import Sizes, per_dim
 
 __all__ = [
     "avg_pool1d",
@@ -21,8 +22,6 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
 ]
-
-Sizes = tuple[int, ...]
 
 
 def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> dict[str, Any]:
@@ -130,22 +129,6 @@ avg_pool_input = declare(
 # -- checks ------------------------------------------------------------------------------------
 
 
-COUNT_NAMES = {1: "one int", 2: "two ints", 3: "three ints"}
-
-
-def per_dim(value: Any, dims: int, name: str, argument: str) -> Sizes:
-    """A number or a sequence of numbers as one number per spatial dimension."""
-    sizes = (value,) if isinstance(value, int) else tuple([int(v) for v in value])
-    if len(sizes) == 1:
-        return sizes * dims
-    if len(sizes) != dims:
-        raise RuntimeError(
-            f"{name}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[dims]}, "
-            f"but is {sizes}"
-        )
-    return sizes
-
-
 def check_input(name: str, dims: int, input: Tensor) -> None:
     """Raise unless `input` is `(C, *spatial)` or `(N, C, *spatial)`, with only N possibly 0."""
     if not isinstance(input, Tensor):
@@ -164,7 +147,7 @@ def check_input(name: str, dims: int, input: Tensor) -> None:
 def refuse_complex(name: str, input: Tensor, because: str) -> None:
     """Raise for a complex tensor."""
     if input.dtype.is_complex:
-        kind = LEGACY[input.dtype.name]
+        kind = dtypes.legacy_name(input.dtype)
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind}': {because}")
 
 
@@ -180,11 +163,11 @@ def windows(
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     """Kernel, stride, padding and dilation per dimension, checked against the input."""
     check_input(name, dims, input)
-    kernel = per_dim(kernel_size, dims, name, "kernel_size")
+    kernel = per_dim(kernel_size, dims, "kernel_size", name)
     none = stride is None or (not isinstance(stride, int) and len(stride) == 0)
-    steps = kernel if none else per_dim(stride, dims, name, "stride")
-    pads = per_dim(padding, dims, name, "padding")
-    gaps = per_dim(dilation, dims, name, "dilation")
+    steps = kernel if none else per_dim(stride, dims, "stride", name)
+    pads = per_dim(padding, dims, "padding", name)
+    gaps = per_dim(dilation, dims, "dilation", name)
     if 0 in steps:
         raise RuntimeError(f"{name}(): stride should not be zero; it must be greater than zero")
     if min(kernel) <= 0 or min(steps) < 0:
@@ -428,7 +411,7 @@ def lp_pool1d(
     >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
     tensor([[5.]])
     """
-    (count,) = per_dim(kernel_size, 1, "lp_pool1d", "kernel_size")
+    (count,) = per_dim(kernel_size, 1, "kernel_size", "lp_pool1d")
     mean = avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return rooted(mean, count, norm_type)
 
@@ -444,7 +427,7 @@ def lp_pool2d(
     >>> lp_pool2d(rg.tensor([[[3.0, 4.0]]]), 2.0, (1, 2))
     tensor([[[5.]]])
     """
-    kernel = per_dim(kernel_size, 2, "lp_pool2d", "kernel_size")
+    kernel = per_dim(kernel_size, 2, "kernel_size", "lp_pool2d")
     mean = avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return rooted(mean, math.prod(kernel), norm_type)
 
@@ -460,6 +443,6 @@ def lp_pool3d(
     >>> lp_pool3d(rg.tensor([[[[3.0, 4.0]]]]), 2.0, (1, 1, 2))
     tensor([[[[5.]]]])
     """
-    kernel = per_dim(kernel_size, 3, "lp_pool3d", "kernel_size")
+    kernel = per_dim(kernel_size, 3, "kernel_size", "lp_pool3d")
     mean = avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return rooted(mean, math.prod(kernel), norm_type)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, check_broadcast
+from ...engine.dispatch import check_broadcast
 from ...engine.tensor import Tensor, new_tensor
 from ...quiet import Quiet
 from ..tensor.inspection import check_tensor
@@ -32,10 +32,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     for name, t in (("count", count), ("prob", prob)):
         array: Any = check_tensor(t, "binomial")._array
         if array.dtype.kind != "f":
-            found = dtypes.of_numpy(array.dtype).name
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: "
-                f"{LEGACY.get(found, found)}"
+                f"{dtypes.legacy_name(array.dtype)}"
             )
     check_broadcast(count._array.shape, prob._array.shape, "binomial")
     with Quiet():

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY, check_broadcast
+from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import copied
 from ...kernels.search import searched
-from ..creation.factories import deliver, shape_of, sized, target_of
+from ..creation.factories import leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
 from ..creation.memory_format import in_format
 from ..tensor.inspection import check_tensor
@@ -86,8 +86,8 @@ _normal = declare(
 def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
     """Raise NotImplementedError unless the dtype is of one of `kinds`; bfloat16 is of kind "f"."""
     if target.kind not in kinds and not (target.kind == "V" and "f" in kinds):
-        name = dtypes.of_numpy(target).name
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{LEGACY.get(name, name)}'")
+        name = dtypes.legacy_name(target)
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
 
 
 def rand(
@@ -112,7 +112,7 @@ def rand(
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
     array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
-    return deliver(array, requires_grad, out, rand)
+    return leaf_or_out(array, requires_grad, out, rand)
 
 
 def randn(
@@ -137,10 +137,10 @@ def randn(
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
     array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
-    return deliver(array, requires_grad, out, randn)
+    return leaf_or_out(array, requires_grad, out, randn)
 
 
-def whole(value: Any, function: str, name: str) -> int:
+def check_integer(value: Any, function: str, name: str) -> int:
     """`value` as an integer; TypeError if it is none."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
@@ -206,11 +206,11 @@ def randint(
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
                         f"{type(size).__name__}")  # fmt: skip
     target = target_of(dtype, out, np.dtype(np.int64), "randint")
-    first, last = whole(low, "randint", "low"), whole(high, "randint", "high")
+    first, last = check_integer(low, "randint", "low"), check_integer(high, "randint", "high")
     array = drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
-    return deliver(array, requires_grad, out, randint)
+    return leaf_or_out(array, requires_grad, out, randint)
 
 
 def randperm(
@@ -231,7 +231,7 @@ def randperm(
     [0, 1, 2, 3]
     """
     check_device(device)
-    count = whole(n, "randperm", "n")
+    count = check_integer(n, "randperm", "n")
     shape_of((count,), "randperm")
     target = target_of(dtype, out, np.dtype(np.int64), "randperm")
     if (
@@ -244,7 +244,7 @@ def randperm(
             f"{count - 1}"
         )
     array = chosen(generator, "randperm").call("permutation", count).astype(target)
-    return deliver(array, requires_grad, out, randperm)
+    return leaf_or_out(array, requires_grad, out, randperm)
 
 
 def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
@@ -377,7 +377,7 @@ def normal(
     drawn = chosen(generator, "normal").normal(shape, target)
     values = np.asarray(center + scale * drawn).astype(target, copy=False)
     if out is not None or not parameters:
-        return deliver(values, requires_grad, out, normal)
+        return leaf_or_out(values, requires_grad, out, normal)
     zero = new_tensor(np.zeros((), target))
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
     return _normal(a, b, new_tensor(values))
@@ -385,8 +385,8 @@ def normal(
 
 def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any:
     """Booleans that are true with probability `p`, a number or an array."""
-    wide = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
-    return generator.uniform(shape, wide) < p
+    dtype = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
+    return generator.uniform(shape, dtype) < p
 
 
 def bernoulli(
@@ -417,7 +417,7 @@ def bernoulli(
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     values = drawn_bernoulli(source, p, array.shape).astype(array.dtype)
     if out is not None:
-        return deliver(values, False, out, bernoulli)
+        return leaf_or_out(values, False, out, bernoulli)
     return _bernoulli(input, new_tensor(values))  # type: ignore[no-any-return]
 
 
@@ -443,9 +443,9 @@ def multinomial(
     """
     weights = check_tensor(input, "multinomial")._array
     if weights.dtype.kind not in "fV":
-        name = dtypes.of_numpy(weights.dtype).name
         raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {LEGACY[name]}"
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{dtypes.legacy_name(weights.dtype)}"
         )
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -468,7 +468,7 @@ def multinomial(
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
         order = np.argsort(-weights / source.exponential(weights.shape, weights.dtype), -1)
         indices = order[..., :num_samples]
-    return deliver(np.ascontiguousarray(indices, np.int64), False, out, multinomial)
+    return leaf_or_out(np.ascontiguousarray(indices, np.int64), False, out, multinomial)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:

@@ -167,10 +167,10 @@ class Generator:
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Positive numbers of density exp(-x)."""
         check_batches(self)
-        wide = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
+        precision = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
         with self._lock:
-            drawn = np.asarray(self.stream.standard_exponential(shape, wide))
-        return np.maximum(drawn, np.finfo(wide).tiny).astype(target)
+            drawn = np.asarray(self.stream.standard_exponential(shape, precision))
+        return np.maximum(drawn, np.finfo(precision).tiny).astype(target)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> Any:
         """Integers from `low` to `high`, exclusive, as int64 (uint64 above its range)."""

@@ -11,7 +11,6 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
-from .sum_prod import legacy
 
 __all__ = ["corrcoef", "cov"]
 
@@ -80,7 +79,7 @@ def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> 
     if weights._array.dtype.kind not in kinds:
         raise RuntimeError(
             f"cov(): expected {name} to have {wanted} dtype but got {name} with "
-            f"{legacy(weights._array.dtype)} dtype"
+            f"{dtypes.legacy_name(weights.dtype)} dtype"
         )
     if weights._array.size != x._array.shape[1]:
         raise RuntimeError(

@@ -135,7 +135,9 @@ _full = {
         ),
         complex=False,
         examples=FULL,
-        batch={"max": batching.whole("amax"), "min": batching.whole("amin")}.get(name),
+        batch={"max": batching.full_reduction("amax"), "min": batching.full_reduction("amin")}.get(
+            name
+        ),
         node_name=node_name,
     )
     for name, forward, node_name in (
@@ -168,10 +170,10 @@ def chosen(choose: Any, name: str) -> Any:
     """The forward of a choice along one dim: `choose(lines, axis)` gives indices, the size kept."""
 
     def forward(input: Any, *, dim: Any, keepdim: bool, **params: Any) -> Any:
-        lines = np.atleast_1d(ordered(input, name))
+        data = np.atleast_1d(ordered(input, name))
         axis = dim[0] if dim else 0
-        places = choose(lines, axis, **params)
-        values = pick(lines, places, axis)
+        places = choose(data, axis, **params)
+        values = pick(data, places, axis)
         shape = [1 if i in dim else n for i, n in enumerate(input.shape) if keepdim or i not in dim]
         return values.reshape(shape), places.reshape(shape)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.search import searched
@@ -14,7 +15,6 @@ from ..core import return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank
 from .extrema import ordered
-from .sum_prod import legacy
 
 __all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "searchsorted"]
 
@@ -110,7 +110,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     array = ordered(input._array, "histc")
     if array.dtype.kind != "f":
-        raise NotImplementedError(f"\"histc\" not implemented for '{legacy(array.dtype)}'")
+        raise NotImplementedError(
+            f"\"histc\" not implemented for '{dtypes.legacy_name(array.dtype)}'"
+        )
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     if min > max:
@@ -232,7 +234,7 @@ def _count(
     """The counts in the grid of `bins`, and the edges along each axis."""
     dtype = points.dtype
     if dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(dtype)}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.legacy_name(dtype)}'")
     if range is not None and len(range) != 2 * len(bins):
         raise RuntimeError(
             f"torch.{name}(): for a {len(bins)}-dimensional histogram range should have "
@@ -268,8 +270,8 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
         if e.dtype != column.dtype:
             raise RuntimeError(
                 f"torch.{name}(): input tensor and bins tensors should have the same dtype, but "
-                f"got input with dtype {legacy(column.dtype)} and bins for dimension {dim} with "
-                f"dtype {legacy(e.dtype)}"
+                f"got input with dtype {dtypes.legacy_name(column.dtype)} and bins for dimension "
+                f"{dim} with dtype {dtypes.legacy_name(e.dtype)}"
             )
         return np.array(e)
     if bins <= 0:

@@ -56,7 +56,7 @@ def whole_mask(input: Tensor, mask: Tensor) -> Tensor:
     return found if found._array.shape == input._array.shape else found.expand(input._array.shape)
 
 
-def kept(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
+def fill_masked(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
     """`input` with `identity` where the mask drops; for integers, their limit in place of inf."""
     if mask is None:
         return input
@@ -68,7 +68,7 @@ def kept(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
     return recorded.where(whole_mask(input, mask), input, neutral)
 
 
-def wide(input: Tensor, dtype: Any) -> Any:
+def accumulation_dtype(input: Tensor, dtype: Any) -> Any:
     """The dtype of a sum or product: int64 for integers, unless one is given."""
     if dtype is not None:
         return dtype
@@ -84,7 +84,9 @@ def sum(
     >>> rg.masked.sum(rg.tensor([1.0, 2.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(5.)
     """
-    return sum_prod.sum(kept(input, mask, 0), dim, keepdim, dtype=wide(input, dtype))
+    return sum_prod.sum(
+        fill_masked(input, mask, 0), dim, keepdim, dtype=accumulation_dtype(input, dtype)
+    )
 
 
 def prod(
@@ -96,7 +98,7 @@ def prod(
     >>> rg.masked.prod(rg.tensor([3.0, 0.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(12.)
     """
-    found = sum_prod.converted(kept(input, mask, 1), wide(input, dtype))
+    found = sum_prod.converted(fill_masked(input, mask, 1), accumulation_dtype(input, dtype))
     for d in reversed(wrap_dims(input, dim)):
         found = sum_prod.prod(found, d, keepdim)
     return found
@@ -111,7 +113,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> T
     >>> rg.masked.cumsum(rg.tensor([1.0, 2.0, 4.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([1., 1., 5.])
     """
-    return scan.cumsum(kept(input, mask, 0), dim, dtype=dtype or input.dtype)
+    return scan.cumsum(fill_masked(input, mask, 0), dim, dtype=dtype or input.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
@@ -121,7 +123,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> 
     >>> rg.masked.cumprod(rg.tensor([3.0, 0.0, 4.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
     """
-    return scan.cumprod(kept(input, mask, 1), dim, dtype=dtype or input.dtype)
+    return scan.cumprod(fill_masked(input, mask, 1), dim, dtype=dtype or input.dtype)
 
 
 def amax(
@@ -133,7 +135,9 @@ def amax(
     >>> rg.masked.amax(rg.tensor([3.0, 5.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(4.)
     """
-    return sum_prod.converted(extrema.amax(kept(input, mask, -math.inf), dim, keepdim), dtype)
+    return sum_prod.converted(
+        extrema.amax(fill_masked(input, mask, -math.inf), dim, keepdim), dtype
+    )
 
 
 def amin(
@@ -145,7 +149,7 @@ def amin(
     >>> rg.masked.amin(rg.tensor([3.0, 1.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(3.)
     """
-    return sum_prod.converted(extrema.amin(kept(input, mask, math.inf), dim, keepdim), dtype)
+    return sum_prod.converted(extrema.amin(fill_masked(input, mask, math.inf), dim, keepdim), dtype)
 
 
 def argmax(
@@ -159,7 +163,7 @@ def argmax(
     >>> rg.masked.argmax(rg.tensor([3, 5, 4]), mask=rg.tensor([True, False, True]))
     tensor(2)
     """
-    found = arg_extrema.argmax(kept(input, mask, -math.inf), dim, keepdim)
+    found = arg_extrema.argmax(fill_masked(input, mask, -math.inf), dim, keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 
@@ -174,7 +178,7 @@ def argmin(
     >>> rg.masked.argmin(rg.tensor([3, 1, 4]), mask=rg.tensor([True, False, True]))
     tensor(0)
     """
-    found = arg_extrema.argmin(kept(input, mask, math.inf), dim, keepdim)
+    found = arg_extrema.argmin(fill_masked(input, mask, math.inf), dim, keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 
@@ -220,7 +224,7 @@ def median(
     floats = (
         input if input.dtype.category >= 2 else input.to(dtypes.of_numpy(dtypes.default_numpy()))
     )
-    found: Tensor = extrema.nanmedian(kept(floats, mask, math.nan), dim, keepdim).values
+    found: Tensor = extrema.nanmedian(fill_masked(floats, mask, math.nan), dim, keepdim).values
     if floats is input:
         return found
     if np.isnan(found._array).any():
@@ -242,7 +246,7 @@ def logsumexp(
     >>> rg.masked.logsumexp(rg.tensor([0.0, 9.0, 0.0]), mask=rg.tensor([True, False, True]))
     tensor(0.6931)
     """
-    found = unmasked.logsumexp(kept(input, mask, -math.inf), wrap_dims(input, dim), keepdim)
+    found = unmasked.logsumexp(fill_masked(input, mask, -math.inf), wrap_dims(input, dim), keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 
@@ -261,7 +265,7 @@ def logaddexp(
     >>> rg.masked.logaddexp(x, y, input_mask=rg.tensor([True, False]))
     tensor([0.6931, 2.0000])
     """
-    parts = kept(input, input_mask, -math.inf), kept(other, other_mask, -math.inf)
+    parts = fill_masked(input, input_mask, -math.inf), fill_masked(other, other_mask, -math.inf)
     return sum_prod.converted(recorded.logaddexp(*parts), dtype or input.dtype)
 
 
@@ -281,7 +285,7 @@ def norm(
     tensor(5.)
     """
     order = 2.0 if ord is None else ord
-    x = kept(input, mask, math.inf if order == -math.inf else 0)
+    x = fill_masked(input, mask, math.inf if order == -math.inf else 0)
     return vector_norm(x, order, dim, keepdim, dtype=dtype)
 
 
@@ -348,7 +352,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> 
     >>> rg.masked.softmax(rg.tensor([0.0, 9.0, 0.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    return unmasked.softmax(kept(input, mask, -math.inf), dim, dtype)
+    return unmasked.softmax(fill_masked(input, mask, -math.inf), dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
@@ -358,7 +362,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None)
     >>> rg.masked.log_softmax(rg.tensor([0.0, 9.0, 0.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
     """
-    return unmasked.log_softmax(kept(input, mask, -math.inf), dim, dtype)
+    return unmasked.log_softmax(fill_masked(input, mask, -math.inf), dim, dtype)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
@@ -368,7 +372,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> 
     >>> rg.masked.softmin(rg.tensor([0.0, -9.0, 0.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    return unmasked.softmin(kept(input, mask, math.inf), dim, dtype)
+    return unmasked.softmin(fill_masked(input, mask, math.inf), dim, dtype)
 
 
 def normalize(
@@ -391,4 +395,4 @@ def normalize(
     wrap_dim(input, dim)
     size: Any = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     least = new_tensor(np.asarray(eps, size._array.dtype))
-    return recorded.div(kept(input, mask, 0), recorded.maximum(size, least))
+    return recorded.div(fill_masked(input, mask, 0), recorded.maximum(size, least))

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
 from ..sorting.sort import sort
-from .sum_prod import legacy
 
 __all__ = ["nanquantile", "quantile"]
 
@@ -73,13 +73,13 @@ def _quantile(
     points = _checked(name, input, q, interpolation)
     shape = input._array.shape
     at = 0 if dim is None else wrap_dim(input, dim)
-    lines = input.reshape(-1) if dim is None or not shape else input.movedim(at, -1)
-    values = sort(lines, -1).values  # NaN last
+    samples = input.reshape(-1) if dim is None or not shape else input.movedim(at, -1)
+    values = sort(samples, -1).values  # NaN last
     rank = _ranks(values, points.reshape(-1), name == "nanquantile")
     found = _between(values, rank, interpolation).movedim(-1, 0)
     if keepdim:
-        kept = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
-        found = found.reshape(found._array.shape[:1] + tuple(kept))
+        sizes = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
+        found = found.reshape(found._array.shape[:1] + tuple(sizes))
     return found if points._array.ndim else found[0]  # type: ignore[no-any-return]
 
 
@@ -90,7 +90,7 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
     if input._array.dtype not in (np.float32, np.float64):
         raise RuntimeError(
             f"{name}() input tensor must be either float or double dtype, not "
-            f"{legacy(input._array.dtype)}"
+            f"{dtypes.legacy_name(input.dtype)}"
         )
     if interpolation not in INTERPOLATIONS:
         raise RuntimeError(

@@ -2,11 +2,11 @@
 
 NOTE [Linear recurrences]
 Products and log-sum-exps have derivatives of the shape `t[k] = g[k] + f[k] t[k-1]`, forwards or
-backwards. The op `recur` computes that in log2(n) vectorised steps, without a division, and its own
-derivative is two more of it. So cumulative products are right to every order where factors are
-zero, and log-sum-exps where the terms differ by any factor.
+backwards. The op `linear_recurrence` computes that in log2(n) vectorised steps, without a division,
+and its own derivative is two more of it. So cumulative products are right to every order where
+factors are zero, and log-sum-exps where the terms differ by any factor.
 
-A record's `dim` may be None: the array is taken as one line, in C order.
+A record's `dim` may be None: the array is taken flattened, in C order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
-from .sum_prod import converted, legacy
+from .sum_prod import converted
 
 __all__ = [
     "cummax",
@@ -39,14 +39,14 @@ __all__ = [
 ]
 
 
-def lines(x: Any, dim: int | None, reverse: bool = False) -> Any:
-    """A view of `x` with `dim` in front, backwards if `reverse`."""
+def dim_first(x: Any, dim: int | None, reverse: bool = False) -> Any:
+    """A view of `x` with `dim` in front, reversed if `reverse`."""
     x = x.reshape(-1) if dim is None or x.ndim == 0 else x.swapaxes(0, dim)
     return x[::-1] if reverse else x
 
 
-def unlines(x: Any, dim: int | None, shape: tuple[int, ...], reverse: bool = False) -> Any:
-    """What `lines` did to an array of `shape`, undone."""
+def dim_back(x: Any, dim: int | None, shape: tuple[int, ...], reverse: bool = False) -> Any:
+    """The inverse of `dim_first`, for an array of `shape`."""
     x = x[::-1] if reverse else x
     return x.reshape(shape) if dim is None or not shape else x.swapaxes(0, dim)
 
@@ -63,26 +63,28 @@ def result_dtype(x: Any) -> Any:
     return np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
 
 
-LINES = [
+DIMS = [
     example("5", dim=0),
     example("3x4", dim=0),
     example("2x3x2", dim=1),
     example("", dim=0),
     example("3x0", dim=1),
 ]
-BOTH = [example(e.specs[0], dim=e.params["dim"], reverse=r) for e in LINES for r in (False, True)]
+BOTH_WAYS = [
+    example(e.specs[0], dim=e.params["dim"], reverse=r) for e in DIMS for r in (False, True)
+]
 
 # -- structure -----------------------------------------------------------------------------------
 
 
 def _shift(input: Any, *, dim: int | None, by: int) -> Any:
-    x = lines(input, dim)
+    x = dim_first(input, dim)
     out = zeros(x, x.shape)
     if by > 0:
         out[by:] = x[:-by]
     else:
         out[:by] = x[-by:]
-    return unlines(out, dim, input.shape)
+    return dim_back(out, dim, input.shape)
 
 
 shift = declare(
@@ -90,16 +92,16 @@ shift = declare(
     _shift,
     input=lambda xp, g, dim, by: xp.shift(g, dim=dim, by=-by),
     linear="input",
-    batch=batching.along_lines("shift"),
-    examples=[example(e.specs[0], dim=e.params["dim"], by=b) for e in LINES for b in (1, -1)],
+    batch=batching.along_dim("shift"),
+    examples=[example(e.specs[0], dim=e.params["dim"], by=b) for e in DIMS for b in (1, -1)],
     doc="""Entries moved `by` places along `dim` (not 0), zeros moving in.""",
 )
 
 
-def _recur(input: Any, factor: Any, *, dim: int | None, reverse: bool) -> Any:
+def _linear_recurrence(input: Any, factor: Any, *, dim: int | None, reverse: bool) -> Any:
     dtype = np.result_type(input, factor)
-    out = lines(input, dim, reverse).astype(dtype)
-    f = lines(factor, dim, reverse).astype(dtype)
+    out = dim_first(input, dim, reverse).astype(dtype)
+    f = dim_first(factor, dim, reverse).astype(dtype)
     step = 1
     while step < len(
         out
@@ -107,34 +109,34 @@ def _recur(input: Any, factor: Any, *, dim: int | None, reverse: bool) -> Any:
         out[step:] += f[step:] * out[:-step]
         f[step:] = f[step:] * f[:-step]
         step *= 2
-    return unlines(out, dim, input.shape, reverse)
+    return dim_back(out, dim, input.shape, reverse)
 
 
-def _recur_adjoint(xp: Any, g: Any, factor: Any, dim: int | None, reverse: bool) -> Any:
+def _linear_recurrence_adjoint(xp: Any, g: Any, factor: Any, dim: int | None, reverse: bool) -> Any:
     following = xp.shift(factor, dim=dim, by=1 if reverse else -1)
-    return xp.recur(g, xp.conj(following), dim=dim, reverse=not reverse)
+    return xp.linear_recurrence(g, xp.conj(following), dim=dim, reverse=not reverse)
 
 
-recur = declare(
-    "recur(input, factor, *, dim, reverse)",
-    _recur,
-    input=_recur_adjoint,
+linear_recurrence = declare(
+    "linear_recurrence(input, factor, *, dim, reverse)",
+    _linear_recurrence,
+    input=_linear_recurrence_adjoint,
     factor=lambda xp, g, factor, out, dim, reverse: (
-        _recur_adjoint(xp, g, factor, dim, reverse)
+        _linear_recurrence_adjoint(xp, g, factor, dim, reverse)
         * xp.conj(xp.shift(out, dim=dim, by=-1 if reverse else 1))
     ),
     linear="input",
-    batch=batching.along_lines("recur"),
-    examples=[example(f"{e.specs[0]}, {e.specs[0]}", **e.params) for e in BOTH],
+    batch=batching.along_dim("linear_recurrence"),
+    examples=[example(f"{e.specs[0]}, {e.specs[0]}", **e.params) for e in BOTH_WAYS],
     doc="""`out[k] = input[k] + factor[k] * out[k-1]` along `dim`; from the end if `reverse`.""",
 )
 
 
 def _cumprod_before(input: Any, *, dim: int | None, reverse: bool) -> Any:
-    x = lines(input, dim, reverse)
+    x = dim_first(input, dim, reverse)
     out = full(x, x.shape, 1)
     np.multiply.accumulate(x[:-1], 0, out=out[1:])
-    return unlines(out, dim, input.shape, reverse)
+    return dim_back(out, dim, input.shape, reverse)
 
 
 cumprod_before = declare(
@@ -143,13 +145,13 @@ cumprod_before = declare(
     input=lambda xp, g, input, out, dim, reverse: (
         xp.conj(out)
         * xp.shift(
-            xp.recur(g, xp.conj(input), dim=dim, reverse=not reverse),
+            xp.linear_recurrence(g, xp.conj(input), dim=dim, reverse=not reverse),
             dim=dim,
             by=1 if reverse else -1,
         )
     ),
-    batch=batching.along_lines("cumprod_before"),
-    examples=BOTH,
+    batch=batching.along_dim("cumprod_before"),
+    examples=BOTH_WAYS,
     doc="""The product of all entries before each one along `dim`; of all after if `reverse`.""",
 )
 
@@ -157,9 +159,9 @@ cumprod_before = declare(
 
 
 def _cumsum(input: Any, *, dim: int | None, reverse: bool) -> Any:
-    x = lines(input, dim, reverse)
+    x = dim_first(input, dim, reverse)
     out = np.add.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
-    out = unlines(out, dim, input.shape, reverse)
+    out = dim_back(out, dim, input.shape, reverse)
     return out if reverse else in_rows(out)
 
 
@@ -168,14 +170,14 @@ _cumsum_op = declare(
     _cumsum,
     input=lambda xp, g, dim, reverse: xp.cumsum(g, dim=dim, reverse=not reverse),
     linear="input",
-    examples=BOTH,
+    examples=BOTH_WAYS,
 )
 
 
 def _cumprod(input: Any, *, dim: int | None) -> Any:
-    x = lines(input, dim)
+    x = dim_first(input, dim)
     out = np.multiply.accumulate(x, 0, accumulator(x)).astype(result_dtype(x), copy=False)
-    return unlines(out, dim, input.shape)
+    return dim_back(out, dim, input.shape)
 
 
 _cumprod_op = declare(
@@ -183,36 +185,39 @@ _cumprod_op = declare(
     _cumprod,
     input=lambda xp, g, input, dim: (
         xp.conj(xp.cumprod_before(input, dim=dim, reverse=False))
-        * xp.recur(g, xp.conj(xp.shift(input, dim=dim, by=-1)), dim=dim, reverse=True)
+        * xp.linear_recurrence(g, xp.conj(xp.shift(input, dim=dim, by=-1)), dim=dim, reverse=True)
     ),
-    examples=LINES,
+    examples=DIMS,
 )
 
 
 def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     if input.dtype.kind in "biu":
         raise NotImplementedError(
-            f"\"logcumsumexp\" not implemented for '{legacy(input.dtype)}'. Convert: x.float()"
+            f"\"logcumsumexp\" not implemented for '{dtypes.legacy_name(input.dtype)}'. "
+            "Convert: x.float()"
         )
-    x = lines(input, dim)
+    x = dim_first(input, dim)
     top = np.maximum.accumulate(x.real, 0)
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
     fade = full(x, x.shape, 1)
     fade[1:] = np.exp(top[:-1] - top[1:])
-    out = np.log(_recur(np.exp(x - top), fade, dim=0, reverse=False)) + top
-    return unlines(out.astype(x.dtype, copy=False), dim, input.shape)
+    out = np.log(_linear_recurrence(np.exp(x - top), fade, dim=0, reverse=False)) + top
+    return dim_back(out.astype(x.dtype, copy=False), dim, input.shape)
 
 
 def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) -> Any:
     rise = xp.shift(out - xp.shift(out, dim=dim, by=1), dim=dim, by=-1)  # to the next; last 0
-    return xp.conj(xp.exp(input - out)) * xp.recur(g, xp.conj(xp.exp(-rise)), dim=dim, reverse=True)
+    return xp.conj(xp.exp(input - out)) * xp.linear_recurrence(
+        g, xp.conj(xp.exp(-rise)), dim=dim, reverse=True
+    )
 
 
 _logcumsumexp_op = declare(
     "logcumsumexp(input, *, dim)",
     _logcumsumexp,
     input=_logcumsumexp_input,
-    examples=LINES,
+    examples=DIMS,
 )
 
 
@@ -268,12 +273,12 @@ def running(ufunc: Any, name: str) -> Any:
     def forward(input: Any, *, dim: int | None) -> Any:
         if input.dtype.kind == "c":
             raise RuntimeError(f"{name}(): complex numbers have no order")
-        x = lines(input, dim)
+        x = dim_first(input, dim)
         values = ufunc.accumulate(x, 0)
         steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
         indices = np.maximum.accumulate(np.where(taken, steps, 0), 0)
-        return unlines(values, dim, input.shape), unlines(indices, dim, input.shape)
+        return dim_back(values, dim, input.shape), dim_back(indices, dim, input.shape)
 
     return forward
 
@@ -287,7 +292,7 @@ _running = {
         ),
         nondiff=["indices"],
         complex=False,
-        examples=LINES,
+        examples=DIMS,
     )
     for name, ufunc in (("cummax", np.maximum), ("cummin", np.minimum))
 }

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
@@ -37,12 +36,6 @@ DIMS = [
     example("", dim=(), keepdim=False),
 ]
 ALL = [example("3x4"), example(""), example("0")]
-
-
-def legacy(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype in PyTorch's error messages, such as "Long"."""
-    name = dtypes.of_numpy(dtype).name
-    return LEGACY.get(name, name)
 
 
 def converted(input: Tensor, dtype: Any) -> Tensor:
@@ -109,7 +102,7 @@ _sum = declare(
     input=lambda xp, g, input_shape: xp.spread(g, shape=input_shape),
     linear="input",
     exact=True,
-    batch=batching.whole("sum_dim"),
+    batch=batching.full_reduction("sum_dim"),
     examples=ALL,
 )
 
@@ -132,7 +125,8 @@ def average(x: Any, dim: Any, keepdim: bool = False) -> Any:
         if x.dtype.kind in "biu":
             raise RuntimeError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                f"or complex dtype. Got: {legacy(x.dtype)}. Convert first: x.float().mean()"
+                f"or complex dtype. Got: {dtypes.legacy_name(x.dtype)}. Convert first: "
+                "x.float().mean()"
             )
         return average(x.astype(np.float32), dim, keepdim).astype(x.dtype)
     n = x.size if dim is None else count(x.shape, dim)
@@ -146,7 +140,7 @@ _mean = declare(
         g / (math.prod(input_shape) or 1), shape=input_shape
     ),
     linear="input",
-    batch=batching.whole("mean_dim"),
+    batch=batching.full_reduction("mean_dim"),
     examples=ALL[:2],
 )
 
@@ -244,7 +238,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{legacy(input.dtype.numpy)}. Convert first: x.float().nanmean()"
+            f"{dtypes.legacy_name(input.dtype)}. Convert first: x.float().nanmean()"
         )
     present = recorded.eq(input, input)
     total = nansum(input, dim, keepdim, dtype=dtype)
@@ -273,7 +267,7 @@ _prod = declare(
     "prod(input)",
     lambda input: multiply_up(input, None),
     input=lambda xp, g, input: g * xp.conj(others(xp, input, None)),
-    batch=batching.whole("prod_dim", flat=True),
+    batch=batching.full_reduction("prod_dim", flat=True),
     examples=ALL,
 )
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dims
-from .sum_prod import DIMS, add_up, count, legacy, mean
+from .sum_prod import DIMS, add_up, count, mean
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -52,11 +53,11 @@ def _var(x: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
         raise RuntimeError(
             "std and var only support floating point and complex dtypes, not "
-            f"{legacy(x.dtype)}. Convert first: x.float().var()"
+            f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float().var()"
         )
     if x.dtype.char not in "fdFD":
-        wide = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
-        return wide.astype(x.dtype)
+        result = _var(x.astype(np.float32), dim=dim, correction=correction, keepdim=keepdim)
+        return result.astype(x.dtype)
     n = count(x.shape, dim)
     centre = np.true_divide(add_up(x, dim, True), n)
     return np.true_divide(add_up(squares(x - centre), dim, keepdim), max(n - correction, 0))

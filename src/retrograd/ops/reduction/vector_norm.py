@@ -21,7 +21,7 @@ from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
-from .sum_prod import add_up, converted, legacy
+from .sum_prod import add_up, converted
 from .variance import squares
 
 __all__ = ["dist", "norm", "renorm"]
@@ -51,11 +51,11 @@ def norm_of(x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     if x.dtype.kind in "biu":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{legacy(x.dtype)}. Convert first: x.float()"
+            f"{dtypes.legacy_name(x.dtype)}. Convert first: x.float()"
         )
     if x.dtype.char not in "fdFD":
-        wide = norm_of(x.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)
-        return wide.astype(x.dtype)
+        result = norm_of(x.astype(np.float32), ord=ord, dim=dim, keepdim=keepdim)
+        return result.astype(x.dtype)
     if ord == 2:
         return np.sqrt(add_up(squares(x), dim, keepdim))
     size = np.abs(x)
@@ -146,18 +146,18 @@ def check_norm(x: Tensor, ord: float, dims: tuple[int, ...], dtype: Any) -> None
     if dtype.category < 2:
         raise RuntimeError(
             "linalg.vector_norm: dtype should be floating point or complex, but got "
-            f"{legacy(dtype.numpy)}"
+            f"{dtypes.legacy_name(dtype)}"
         )
     if x.dtype.is_complex and not dtype.is_complex:
         raise RuntimeError(
             "linalg.vector_norm: dtype should be complex for complex inputs, but got "
-            f"{legacy(dtype.numpy)}"
+            f"{dtypes.legacy_name(dtype)}"
         )
     if x.dtype.category >= 2 and dtypes.promote_types(x.dtype, dtype) != dtype:
         raise RuntimeError(
-            f"linalg.vector_norm: the dtype of the input ({legacy(x.dtype.numpy)}) should be "
+            f"linalg.vector_norm: the dtype of the input ({dtypes.legacy_name(x.dtype)}) should be "
             "convertible without narrowing to the specified dtype "
-            f"({legacy(dtype.numpy)})"
+            f"({dtypes.legacy_name(dtype)})"
         )
 
 

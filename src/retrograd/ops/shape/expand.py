@@ -162,10 +162,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     >>> rg.broadcast_shapes((2,), (3, 1))
     retrograd.Size([3, 2])
     """
-    whole = [tuple(s) if isinstance(s, (tuple, list)) else (operator.index(s),) for s in shapes]
-    if any(n < 0 for shape in whole for n in shape):
+    sizes = [tuple(s) if isinstance(s, (tuple, list)) else (operator.index(s),) for s in shapes]
+    if any(n < 0 for shape in sizes for n in shape):
         raise ValueError("Attempting to broadcast a dimension with negative length!")
-    return Size(common_shape(*whole))
+    return Size(common_shape(*sizes))
 
 
 @public(methods="squeeze")

@@ -48,8 +48,8 @@ def _cat(*tensors: Any, dim: int) -> Any:
     if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
         return in_rows(np.concatenate(tensors, dim))
     dtype = dtypes.common(*tensors)
-    kept = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
-    return in_rows(np.concatenate(kept, dim)) if kept else np.zeros(0, dtype)
+    arrays = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
+    return in_rows(np.concatenate(arrays, dim)) if arrays else np.zeros(0, dtype)
 
 
 def _cat_shares(xp: Any, g: Any, dim: int, tensors_shape: Any) -> list[Any]:

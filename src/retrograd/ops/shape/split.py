@@ -110,8 +110,8 @@ def equal_sizes(size: int, each: int) -> tuple[int, ...]:
         )
     if not size:
         return (0,)
-    whole, rest = divmod(size, each)
-    return (*[each] * whole, rest) if rest else (each,) * whole
+    full, rest = divmod(size, each)
+    return (*[each] * full, rest) if rest else (each,) * full
 
 
 @public(methods="split_with_sizes")

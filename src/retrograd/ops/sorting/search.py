@@ -11,7 +11,6 @@ from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
-from ..reduction.sum_prod import legacy
 from .sort import nonzero
 
 __all__ = ["isin", "nonzero_static", "unravel_index"]
@@ -41,7 +40,7 @@ def isin(
     for array in (x, y):
         if array.dtype.kind == "c":
             raise RuntimeError(
-                f"Unsupported input type encountered for isin(): {legacy(array.dtype)}"
+                f"Unsupported input type encountered for isin(): {dtypes.legacy_name(array.dtype)}"
             )
     return new_tensor(np.asarray(np.isin(*dtypes.promote(x, y), invert=invert)))
 
@@ -61,9 +60,9 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = nonzero(input)._array[:size]
-    whole = np.full((size, input._array.ndim), fill_value, np.int64)
-    whole[: len(found)] = found
-    return new_tensor(whole)
+    padded = np.full((size, input._array.ndim), fill_value, np.int64)
+    padded[: len(found)] = found
+    return new_tensor(padded)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:

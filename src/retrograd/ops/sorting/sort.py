@@ -44,8 +44,8 @@ def ranked(x: Any, axis: int, descending: bool) -> Any:
 
 
 def _argsort(input: Any, *, dim: int, descending: bool) -> Any:
-    lines = np.atleast_1d(ordered(input, "sort"))
-    return ranked(lines, dim, descending).reshape(input.shape)
+    values = np.atleast_1d(ordered(input, "sort"))
+    return ranked(values, dim, descending).reshape(input.shape)
 
 
 def _sort(input: Any, *, dim: int, descending: bool) -> Any:
@@ -56,20 +56,20 @@ def _sort(input: Any, *, dim: int, descending: bool) -> Any:
 
 
 def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
-    lines = np.atleast_1d(ordered(input, "topk"))
-    n = lines.shape[dim]
+    values = np.atleast_1d(ordered(input, "topk"))
+    n = values.shape[dim]
     if 0 < k < n:  # only the k best need sorting
-        parted = np.argpartition(comparable(lines), n - k if largest else k - 1, dim)
+        parted = np.argpartition(comparable(values), n - k if largest else k - 1, dim)
         part = slice(n - k, n) if largest else slice(k)
         best = np.sort(parted[(*[slice(None)] * dim, part)], dim)
     else:
-        places = table(lines, np.arange(k).reshape([-1] + [1] * (lines.ndim - 1 - dim)))
-        best = np.broadcast_to(places, (*lines.shape[:dim], k, *lines.shape[dim + 1 :]))
+        places = table(values, np.arange(k).reshape([-1] + [1] * (values.ndim - 1 - dim)))
+        best = np.broadcast_to(places, (*values.shape[:dim], k, *values.shape[dim + 1 :]))
     if sorted:
-        order = ranked(np.take_along_axis(lines, best, dim), dim, largest)
+        order = ranked(np.take_along_axis(values, best, dim), dim, largest)
         best = np.take_along_axis(best, order, dim)
     shape = best.shape if input.ndim or k == 0 else ()
-    return np.take_along_axis(lines, best, dim).reshape(shape), best.reshape(shape)
+    return np.take_along_axis(values, best, dim).reshape(shape), best.reshape(shape)
 
 
 def placed_input(xp: Any, g: Any, indices: Any, dim: int, input_shape: tuple[int, ...]) -> Any:
@@ -281,15 +281,15 @@ def unique_consecutive(
     """
     array = input._array
     axis = 0 if dim is None else wrap_dim(input, dim)
-    lines = array.reshape(-1) if dim is None else np.atleast_1d(array)
-    rows = np.moveaxis(lines, axis, 0)
-    rows = rows.reshape(len(rows), lines.size // max(len(rows), 1))
+    values = array.reshape(-1) if dim is None else np.atleast_1d(array)
+    rows = np.moveaxis(values, axis, 0)
+    rows = rows.reshape(len(rows), values.size // max(len(rows), 1))
     new = np.ones(len(rows), bool)
     new[1:] = (rows[1:] != rows[:-1]).any(1)
     starts = np.flatnonzero(new)
     inverse = np.cumsum(new) - 1
     return _results(
-        lines.take(starts, axis),
+        values.take(starts, axis),
         inverse.reshape(array.shape if dim is None else -1) if return_inverse else None,
         np.diff(starts, append=len(rows)) if return_counts else None,
     )

@@ -29,8 +29,8 @@ def _evaluate(input: Any, n: Any, *, family: str, order: int) -> Any:
     target = dtypes.common(input, n)
     if target.kind in "iub":
         target = dtypes.default_numpy()
-    wide = np.complex128 if input.dtype.kind == "c" else np.float64
-    x, degree = np.broadcast_arrays(input.astype(wide), n.astype(np.int64))
+    precision = np.complex128 if input.dtype.kind == "c" else np.float64
+    x, degree = np.broadcast_arrays(input.astype(precision), n.astype(np.int64))
     return orthogonal(family, order, x, degree).astype(target)
 
 

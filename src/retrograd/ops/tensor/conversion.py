@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
-from ...engine.dispatch import LEGACY
 from ...engine.tensor import Tensor, method
 from ...engine.tensor import device as Device
 from ..core.arguments import public
@@ -92,12 +91,13 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     ('retrograd.FloatTensor', tensor([1]))
     """
     if dtype is None:
-        return f"retrograd.{LEGACY.get(self.dtype.name, self.dtype.name)}Tensor"
+        return f"retrograd.{dtypes.legacy_name(self.dtype)}Tensor"
     if isinstance(dtype, str):
-        for name, legacy in LEGACY.items():
-            if dtype in (f"retrograd.{legacy}Tensor", f"torch.{legacy}Tensor"):
-                return convert(self, dtypes.by_name(name).numpy)
-        raise ValueError(f"invalid type: {dtype!r}")
+        package, _, kind = dtype.removesuffix("Tensor").partition(".")
+        target = dtypes.of_legacy_name(kind) if dtype.endswith("Tensor") else None
+        if target is None or package not in ("retrograd", "torch"):
+            raise ValueError(f"invalid type: {dtype!r}")
+        return convert(self, target.numpy)
     if hasattr(dtype, "__instancecheck__") and not isinstance(dtype, type):  # LongTensor
         dtype = dtype.dtype
     return convert(self, from_data.check_dtype(dtype, "type"))

@@ -102,11 +102,11 @@ def _copy(self: Tensor) -> Tensor:
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array, in a copy of the memory that it may share with others."""
-    whole = root(array)
-    found = memo.get(id(whole))
+    owner = root(array)
+    found = memo.get(id(owner))
     if found is None:
-        found = memo[id(whole)] = moved(whole, memory(whole).copy())
-    return found if whole is array else moved(array, memory(found))
+        found = memo[id(owner)] = moved(owner, memory(owner).copy())
+    return found if owner is array else moved(array, memory(found))
 
 
 @public(methods="as_subclass")

@@ -73,8 +73,8 @@ def is_storage(obj: Any) -> bool:
 @public(methods="storage")
 def storage(self: Tensor) -> Storage:
     """The memory that the tensor is a view of, by its elements. Source: `Tensor.storage`."""
-    whole, kind = memory(self._array), self._array.dtype
-    return Storage(whole[: whole.size // kind.itemsize * kind.itemsize].view(kind))
+    block, kind = memory(self._array), self._array.dtype
+    return Storage(block[: block.size // kind.itemsize * kind.itemsize].view(kind))
 
 
 @public(methods="untyped_storage")

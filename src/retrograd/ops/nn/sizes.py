@@ -1,0 +1,33 @@
+"""Kernel sizes, strides and their like: one number per spatial dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__: list[str] = []
+
+Sizes = tuple[int, ...]
+
+COUNT_NAMES = {1: "one int", 2: "two ints", 3: "three ints"}
+
+
+def per_dim(value: Any, dims: int, argument: str, pooling: str | None = None) -> Sizes:
+    """A number or a sequence of numbers as one number per spatial dimension.
+
+    Raises RuntimeError for another number of them, in the words of the function called `pooling`,
+    or else of convolutions.
+    """
+    sizes = (value,) if isinstance(value, int) else tuple([int(v) for v in value])
+    if len(sizes) == 1:
+        return sizes * dims
+    if len(sizes) == dims:
+        return sizes
+    if pooling is None:
+        raise RuntimeError(
+            f"expected {argument} to be a single integer value or a list of {dims} values to match "
+            f"the convolution dimensions, but got {argument}={list(sizes)}"
+        )
+    raise RuntimeError(
+        f"{pooling}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[dims]}, "
+        f"but is {sizes}"
+    )
