@@ -43,11 +43,13 @@ TAKES = {
                      "fill_value", "mean", "std", "low", "high", "p", "q", "element", "elements",
                      "test_elements"], NUMBER),
     **dict.fromkeys(["dim", "dims", "size", "stride", "padding", "dilation", "kernel_size",
-                     "output_size", "output_padding", "repeats", "shifts", "sizes", "given", "s",
+                     "output_padding", "shifts", "sizes", "given", "s",
                      "normalized_shape", "order", "source", "destination",
                      "split_size_or_sections"], INTS),
     "input": "Tensor", "gradient": "Tensor", "tensors": "Tensor | Sequence[Tensor]",
-    "alpha": "Number", "beta": "Number", "n": "int", "range": "Sequence[float]",
+    "alpha": "Number", "beta": "Number", "n": "Tensor | int",
+    "output_size": "int | Sequence[int | None]", "repeats": f"{INTS} | Tensor",
+    "new_full.size": "Number | Sequence[int]", "tensordot.dims": "Any", "range": "Sequence[float]",
     "indices_or_sections": f"{INTS} | Tensor", "shape": f"{INTS} | dtype", "key": "Index",
     "dtype": "dtype", "device": "device | str | int", "layout": "layout",
     "memory_format": "memory_format", "reduction": "str | int",
@@ -76,6 +78,7 @@ GIVES = {
 FLAGS = {"return_indices": "tuple[Tensor, Tensor]", "as_tuple": "tuple[Tensor, ...]"}
 ALONG = "dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None"
 COUNTS = "return_inverse: bool = False, return_counts: bool = False, dim: int | None = None"
+NONE = COUNTS.replace("bool", "Literal[False]")
 OTHER = "other: Tensor, *, out: Tensor | None = None"
 SECOND = "second: Tensor, /, *tensors: Tensor"
 # The arguments and the result of each form of a function, after the tensor.
@@ -88,9 +91,9 @@ FORMS: dict[str, list[tuple[str, str]]] = {
     "size": [("dim: None = None", "Size"), ("dim: int", "int")],
     "stride": [("dim: None = None", "tuple[int, ...]"), ("dim: int", "int")],
     "type": [("dtype: None = None", "str"), ("dtype: Any, non_blocking: bool = False", "Tensor")],
-    "unique": [("sorted: bool = True, *, dim: int | None = None", "Tensor"),
+    "unique": [(f"sorted: bool = True, {NONE}", "Tensor"),
                (f"sorted: bool = True, {COUNTS}", "tuple[Tensor, ...]")],
-    "unique_consecutive": [("*, dim: int | None = None", "Tensor"), (COUNTS, "tuple[Tensor, ...]")],
+    "unique_consecutive": [(NONE, "Tensor"), (COUNTS, "tuple[Tensor, ...]")],
     "where": [("", "tuple[Tensor, ...]"), (f"input: {NUMBER}, other: {NUMBER}", "Tensor")],
 }  # fmt: skip
 
@@ -98,7 +101,6 @@ FORMS: dict[str, list[tuple[str, str]]] = {
 HOMES = {
     "builtins": "bool complex dict float int list object slice str tuple type",
     "collections.abc": "Callable Iterator Sequence",
-    "contextlib": "AbstractContextManager",
     "types": "EllipsisType",
     "typing": "Any Literal NamedTuple overload",
     "numpy": "ndarray number",
@@ -118,7 +120,6 @@ ALIASES = {
     "Index": "int | slice | EllipsisType | Tensor | Sequence[Any] | ndarray[Any, Any] | None | "
              "tuple[Any, ...]",
 }  # fmt: skip
-OUT_LAST = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
 OPERATOR = re.compile(
     r"__[ir]?(add|sub|mul|(true|floor)?div|mod|pow|matmul|and|x?or|[lr]shift)__|__(eq|ne|[lg][te])__"
 )
@@ -175,10 +176,11 @@ def argument(each: Parameter, name: str, gives: str) -> str:
     if each.name == "out":
         text = "Tensor" if gives == "Tensor" else "Sequence[Tensor]"
     elif text == "Any" and each.kind is not each.VAR_KEYWORD:
-        text = TAKES.get(each.name, "Any") + " | str" * (each.name == "padding" and "conv" in name)
+        text = TAKES.get(f"{name}.{each.name}", TAKES.get(each.name, "Any"))
+        text += " | str" * (each.name == "padding" and "conv" in name)
     if default is each.empty:
         return f"{STARS.get(each.kind, '')}{each.name}: {text}"
-    text += " | None" if default is None and not re.search("Any$|None", text) else ""
+    text += " | None" if default is None and not re.search("(Any|None)$", text) else ""
     text += " | str" if type(default) is str and not re.search("Any$|str", text) else ""
     plain = default is None or type(default) in (bool, int, str)
     return f"{each.name}: {text} = {repr(default) if plain else '...'}"
@@ -196,44 +198,56 @@ def listed(parameters: list[Parameter], name: str, gives: str) -> list[str]:
 
 def function(name: str, value: Any, space: str) -> list[str]:
     """The lines for a function, or for a method in the space "Tensor"; none for what is removed."""
-    found, record = inspect.signature(value), record_of(value)
+    found, record, method = inspect.signature(value), record_of(value), space == "Tensor"
     parameters = list(found.parameters.values())
-    method = space == "Tensor"
     if record is not None:
-        parameters = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
-        if found.return_annotation == "None" and not name.endswith("_"):
-            parameters = [*(each for each in parameters if each.name != "out"), OUT_LAST]
-        if record.is_binary and record.number_first and parameters[0].annotation == "Any":
-            parameters[0] = parameters[0].replace(annotation=NUMBER)
+        parameters = of_record(parameters, record, name, found.return_annotation == "None")
     start = ["self"] if method else listed(parameters[:1], name, "Tensor")
     if name in FORMS and not (method and name == "where"):
         start = ["tensor: Tensor"] if start[0][0] == "*" else start
         return [line for inside, gives in FORMS[name]
                 for line in ("@_overload", define(name, [*start, inside], gives))]  # fmt: skip
-    if (
-        parameters
-        and all(each.kind in STARS for each in parameters)
-        and text_of(found.return_annotation) == "Any"
-    ):
+    loose = parameters and {each.kind for each in parameters} <= STARS.keys()
+    if loose and text_of(found.return_annotation) == "Any":
         return []
     gives = result(name, space, found, record)
     if method:
         rest = parameters[1:2] if OPERATOR.fullmatch(name) else parameters[1:]
         parameters = [each for each in rest if each.name != "out"]
-    start = start if method else []
-    flag = next((each for each in parameters if each.name in FLAGS), None)
-    if flag is None:
-        override = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
-        return [define(name, start + listed(parameters, name, gives), gives) + override]
-    before = parameters[: parameters.index(flag)]
-    unset = flag.replace(annotation="Literal[False]")
-    set_ = flag.replace(annotation="Literal[True]", default=flag.empty, kind=flag.KEYWORD_ONLY)
-    after = parameters[len(before) + 1 :]
+    first = start[: int(method)]
+    for place, each in enumerate(parameters):
+        if each.name in FLAGS:
+            return flagged(name, first, parameters[:place], each, parameters[place + 1 :])
+    override = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+    return [define(name, first + listed(parameters, name, gives), gives) + override]
+
+
+def of_record(
+    parameters: list[Parameter], record: Any, name: str, elementwise: bool
+) -> list[Parameter]:
+    """The arguments of a record's caller, or of its form in place, as users know them."""
+    shown = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    if elementwise and not name.endswith("_"):
+        out = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+        shown = [*(each for each in shown if each.name != "out"), out]
+    if record.is_binary and record.number_first and shown[0].annotation == "Any":
+        shown[0] = shown[0].replace(annotation=NUMBER)
+    return shown
+
+
+def flagged(
+    name: str, first: list[str], before: list[Parameter], flag: Parameter, after: list[Parameter]
+) -> list[str]:
+    """The two forms of a function whose result depends on a flag."""
+    optional = any(each.default is not each.empty for each in before)
+    kind = flag.KEYWORD_ONLY if optional else flag.kind
+    off = flag.replace(annotation="Literal[False]")
+    on = flag.replace(annotation="Literal[True]", default=flag.empty, kind=kind)
     return [
         "@_overload",
-        define(name, start + listed([*before, unset, *after], name, "Tensor"), "Tensor"),
+        define(name, first + listed([*before, off, *after], name, "Tensor"), "Tensor"),
         "@_overload",
-        define(name, start + listed([*before, set_], name, ""), FLAGS[flag.name]),
+        define(name, first + listed([*before, on], name, ""), FLAGS[flag.name]),
     ]
 
 
