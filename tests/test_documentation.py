@@ -25,6 +25,7 @@ PUBLIC = {
     **{f"masked.{name}": getattr(rg.masked, name) for name in rg.masked.__all__},
     **{f"autograd.{name}": getattr(autograd, name) for name in autograd.__all__},
     **{f"func.{name}": getattr(rg.func, name) for name in rg.func.__all__},
+    **{f"distributions.{n}": getattr(rg.distributions, n) for n in rg.distributions.__all__},
     **{f"nn.{name}": getattr(nn, name) for name in nn.__all__},
     **{f"optim.{name}": getattr(optim, name) for name in optim.__all__},
     **{

@@ -21,7 +21,7 @@ LAYERS = [
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
     ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
-    ["utils", "nn", "optim", "amp", "_C", "overrides"],
+    ["utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
     ["interop"],
     ["__init__"],
 ]

@@ -22,7 +22,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
+from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
 from ..elementwise.complex import by_parts
 from ..elementwise.trigonometry import tanh
@@ -220,6 +221,7 @@ _prelu = activation(
 )
 
 
+@public(methods="prelu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
 
@@ -390,6 +392,7 @@ _hardshrink = activation(
 )
 
 
+@public(methods="hardshrink")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0, elementwise. Source: PyTorch's `hardshrink`.
 
@@ -444,5 +447,3 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 attach(_relu, "relu")
-method(prelu)
-method(hardshrink)

@@ -17,6 +17,7 @@ from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ...errors import OutOfMemoryError
 from ...quiet import quietly
+from ..core.arguments import public
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
@@ -478,6 +479,7 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     return made
 
 
+@public(methods="new_tensor")
 def new_tensor_like(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -491,4 +493,3 @@ def new_tensor_like(
 
 for factory in (zeros, ones, empty, full):
     method(_new(factory, f"new_{factory.__name__}"))
-method(new_tensor_like, "new_tensor")
