@@ -30,6 +30,7 @@ from . import interop as interop
 from . import _C as _C
 from . import amp as amp
 from . import cuda as cuda
+from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import linalg as linalg
@@ -73,6 +74,8 @@ from .tape import GradientTape as GradientTape
 from .tape import UnconnectedGradients as UnconnectedGradients
 from .amp import autocast as autocast
 from .tape import custom_gradient as custom_gradient
+from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
+from .distributions.samplers import _standard_gamma as _standard_gamma
 from .serialization import load as load
 from .utils.checkpoint import recompute_grad as recompute_grad
 from .serialization import save as save

@@ -103,7 +103,7 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+    def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, checked against later writes; () inside `forward`.
 
         Raises VersionError after a write, SecondBackwardError after the graph was freed.
