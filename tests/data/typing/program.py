@@ -14,7 +14,7 @@ import numpy as np
 import retrograd as rg
 import retrograd.nn.functional as F
 from retrograd import Tensor, nn, optim
-from retrograd.utils.data import DataLoader, TensorDataset
+from retrograd.utils.data import DataLoader, Dataset, TensorDataset
 
 
 def factories() -> list[Tensor]:
@@ -264,6 +264,33 @@ class Net(nn.Module):
         return F.softplus(out)
 
 
+class Square(rg.autograd.Function):
+    """A function with a derivative of one's own."""
+
+    @staticmethod
+    def forward(ctx: rg.autograd.function.FunctionCtx, x: Tensor) -> Tensor:
+        """x squared."""
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: rg.autograd.function.FunctionCtx, g: Tensor) -> Tensor:
+        """Twice x."""
+        (x,) = ctx.saved_tensors
+        return 2 * g * x
+
+
+class Squares(Dataset[Tensor]):
+    """A data set of one's own."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> Tensor:
+        squared: Tensor = Square.apply(rg.tensor(float(index)))
+        return squared
+
+
 def training() -> float:
     """A loop over batches."""
     net = Net()
@@ -281,6 +308,8 @@ def training() -> float:
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
     schedule.step()
+    assert_type(Squares()[2] + 1, Tensor)
+    assert len(list(DataLoader(Squares(), batch_size=2))) == 2
     net.eval()
     net.load_state_dict(net.state_dict())
     images = rg.randn(1, 1, 4, 4)
