@@ -192,7 +192,7 @@ class NegativeBinomial(ByProbs):
 class Geometric(ByProbs):
     """How many trials fail before the first that succeeds, each with probability `probs` > 0.
 
-    Source: PyTorch's `distributions.Geometric`.
+    Raises ValueError for a `probs` that is not. Source: PyTorch's `distributions.Geometric`.
 
     >>> import retrograd as rg
     >>> rg.distributions.Geometric(rg.tensor([0.25])).mean

@@ -46,7 +46,10 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """A new random order each time; with `replacement`, independent draws."""
+    """A new random order each time; with `replacement`, independent draws.
+
+    Raises ValueError unless `num_samples` is positive.
+    """
 
     def __init__(
         self,
@@ -143,6 +146,8 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler; the last may be shorter.
+
+    Raises ValueError unless `batch_size` is a positive integer and `drop_last` a bool.
 
     >>> from retrograd.utils.data import BatchSampler, SequentialSampler
     >>> list(BatchSampler(SequentialSampler(range(5)), 2, drop_last=False))

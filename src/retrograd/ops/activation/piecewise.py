@@ -23,6 +23,7 @@ from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import empty
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
 from ..elementwise.complex import by_parts
@@ -95,9 +96,9 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
 def _gate_array(input: Any, signal: Any) -> Any:
     if input.dtype.kind != "c":
         return np.where(signal <= 0, 0, input)
-    out = np.empty(np.broadcast_shapes(input.shape, signal.shape), input.dtype)
-    out.real = np.where(signal.real <= 0, 0, input.real)
-    out.imag = np.where(signal.imag <= 0, 0, input.imag)
+    out = empty(input, np.broadcast_shapes(input.shape, signal.shape))
+    out.real[...] = np.where(signal.real <= 0, 0, input.real)
+    out.imag[...] = np.where(signal.imag <= 0, 0, input.imag)
     return out
 
 
@@ -120,8 +121,9 @@ def _relu_array(x: Any) -> Any:
         return np.maximum(x, 0)
     if kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu. Convert first: x.float()")
-    out = np.empty(x.shape, x.dtype)
-    out.real, out.imag = np.maximum(x.real, 0), np.maximum(x.imag, 0)
+    out = empty(x, x.shape)
+    np.maximum(x.real, 0, out=out.real)
+    np.maximum(x.imag, 0, out=out.imag)
     return out
 
 
@@ -170,7 +172,7 @@ def hardtanh(
 ) -> Tensor:
     """Each element bounded by `min_val` and `max_val`; slope 0 at and beyond the bounds.
 
-    Source: PyTorch's `hardtanh`.
+    Raises ValueError where `min_val` exceeds `max_val`. Source: PyTorch's `hardtanh`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))

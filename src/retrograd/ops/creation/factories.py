@@ -219,7 +219,8 @@ def full(
     """A tensor of shape `size`, a sequence, with every element `fill_value`, a number.
 
     The dtype, if not given, is bool, int64, the default dtype or its complex dtype, by the kind of
-    number. Raises RuntimeError for a number that the dtype cannot hold.
+    number. Raises RuntimeError for a number that the dtype cannot hold, TypeError for a `size` that
+    is no sequence.
 
     >>> import retrograd as rg
     >>> rg.full((2,), 7), rg.full((2,), 1j)
@@ -244,6 +245,8 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """The identity matrix, (n, n), or its first `m` columns, (n, m).
+
+    Raises RuntimeError for a negative size, TypeError for one that is no integer.
 
     >>> import retrograd as rg
     >>> rg.eye(2)
@@ -290,7 +293,8 @@ def arange(
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
     The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
-    RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite.
+    RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite;
+    TypeError for no or more than three bounds.
 
     >>> import retrograd as rg
     >>> rg.arange(1, 2.5, 0.5)

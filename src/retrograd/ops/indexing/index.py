@@ -22,6 +22,7 @@ from ...engine.dispatch import MOST_DIMS, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
+from ...kernels.allocation import copied, zeros
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -64,10 +65,10 @@ def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple
     adjacent = dims[-1] - dims[0] == len(dims) - 1
     start, ndim = (dims[0] if adjacent else 0), parts[0].ndim
     values = np.moveaxis(input, range(start, start + ndim), range(ndim))
-    rows = np.zeros((math.prod([shape[d] for d in dims]), math.prod(inner)), input.dtype)
+    rows = zeros(input, (math.prod([shape[d] for d in dims]), math.prod(inner)))
     add_rows(rows, flat, values.reshape(flat.size, rows.shape[1]))
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    return out.transpose(np.argsort((*dims, *others)))
+    return out.transpose(np.argsort((*dims, *others)).tolist())
 
 
 def add_rows(rows: Any, flat: Any, values: Any) -> None:
@@ -79,14 +80,14 @@ def add_rows(rows: Any, flat: Any, values: Any) -> None:
         return
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    starts = sums.run_starts(ordered)
     rows[ordered[starts]] = np.add.reduceat(values[order], starts, 0)
 
 
 def _index_put(
     input: Any, values: Any, index: Any, *, dims: tuple[int, ...], accumulate: bool
 ) -> Any:
-    out, key = np.array(input), places(index, dims)
+    out, key = copied(input), places(index, dims)
     if not accumulate:
         out[key] = values
         return out
@@ -97,7 +98,7 @@ def _index_put(
 
 
 def _index_blank(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
-    out = np.array(input)
+    out = copied(input)
     out[places(index, dims)] = 0
     return out
 
@@ -286,7 +287,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the places `index` of the flattened tensor; the result has its shape.
 
-    Raises IndexError for a place out of bounds. Source: PyTorch's `take`.
+    Raises IndexError for a place out of bounds, RuntimeError for an `index` that is not int64.
+    Source: PyTorch's `take`.
 
     >>> import retrograd as rg
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))

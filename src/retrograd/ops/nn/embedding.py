@@ -9,6 +9,8 @@ import numpy as np
 from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
+from ...kernels import sums
+from ...kernels.allocation import zeros
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -27,12 +29,12 @@ def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> An
 def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_frequency: bool) -> Any:
     values = _scaled(values, indices, skip, by_frequency)
     flat = indices.ravel()
-    out = np.zeros((rows, values.shape[-1]), values.dtype)
+    out = zeros(values, (rows, values.shape[-1]))
     if flat.size:
         # Sorted and summed by segment: np.add.at on rows is some ten times slower.
         order = flat.argsort(kind="stable")
         found = flat[order]
-        starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+        starts = sums.run_starts(found)
         out[found[starts]] = np.add.reduceat(values.reshape(flat.size, -1)[order], starts, 0)
     return out
 
@@ -181,7 +183,8 @@ def embedding_bag(
     `input` is (B, L), a bag per row, or (N,) with `offsets` (B,), where each bag begins; bags may
     be empty and give zeros. `per_sample_weights`, of the input's shape, multiply the rows (in mode
     "sum"). Indices equal to `padding_idx` do not count. Raises ValueError for other shapes and
-    modes. Source: PyTorch's `embedding_bag`.
+    modes, NotImplementedError for `per_sample_weights` in another mode than "sum", RuntimeError for
+    offsets that do not begin at 0 or leave the input. Source: PyTorch's `embedding_bag`.
 
     >>> import retrograd as rg
     >>> table = rg.tensor([[1.0], [3.0], [5.0]])

@@ -19,6 +19,7 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import full, table, zeros
 from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -76,7 +77,7 @@ BOTH = [example(e.specs[0], dim=e.params["dim"], reverse=r) for e in LINES for r
 
 def _shift(input: Any, *, dim: int | None, by: int) -> Any:
     x = lines(input, dim)
-    out = np.zeros(x.shape, x.dtype)
+    out = zeros(x, x.shape)
     if by > 0:
         out[by:] = x[:-by]
     else:
@@ -97,8 +98,8 @@ shift = declare(
 
 def _recur(input: Any, factor: Any, *, dim: int | None, reverse: bool) -> Any:
     dtype = np.result_type(input, factor)
-    out = np.array(lines(input, dim, reverse), dtype)
-    f = np.array(lines(factor, dim, reverse), dtype)
+    out = lines(input, dim, reverse).astype(dtype)
+    f = lines(factor, dim, reverse).astype(dtype)
     step = 1
     while step < len(
         out
@@ -131,7 +132,7 @@ recur = declare(
 
 def _cumprod_before(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = lines(input, dim, reverse)
-    out = np.ones(x.shape, x.dtype)
+    out = full(x, x.shape, 1)
     np.multiply.accumulate(x[:-1], 0, out=out[1:])
     return unlines(out, dim, input.shape, reverse)
 
@@ -196,7 +197,7 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     x = lines(input, dim)
     top = np.maximum.accumulate(x.real, 0)
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
-    fade = np.ones(x.shape, x.dtype)
+    fade = full(x, x.shape, 1)
     fade[1:] = np.exp(top[:-1] - top[1:])
     out = np.log(_recur(np.exp(x - top), fade, dim=0, reverse=False)) + top
     return unlines(out.astype(x.dtype, copy=False), dim, input.shape)
@@ -269,7 +270,7 @@ def running(ufunc: Any, name: str) -> Any:
             raise RuntimeError(f"{name}(): complex numbers have no order")
         x = lines(input, dim)
         values = ufunc.accumulate(x, 0)
-        steps = np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1))
+        steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
         indices = np.maximum.accumulate(np.where(taken, steps, 0), 0)
         return unlines(values, dim, input.shape), unlines(indices, dim, input.shape)
