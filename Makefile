@@ -44,6 +44,7 @@ lint: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_ops.py
 	$(BIN)/python docs/make_layers.py
+	$(BIN)/python docs/make_stubs.py
 	$(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/.base: pyproject.toml setup.py $(wildcard src/native/*)

@@ -207,3 +207,10 @@ def test_arguments_about_workers_are_accepted():
     assert [batch.tolist() for batch in loader] == [[1, 2], [3]]
     assert rg.utils.data.get_worker_info() is None
     assert rg.utils.data.default_convert("text") == "text"
+
+
+@pytest.mark.parametrize(
+    "name", ["ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "Sampler", "Subset"]
+)
+def test_annotations_can_say_what_samples_are(name):
+    assert getattr(rg.utils.data, name)[int].__args__ == (int,)

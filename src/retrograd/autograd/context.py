@@ -103,13 +103,13 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         """What `save_for_backward` kept, checked against later writes; () inside `forward`.
 
         Raises VersionError after a write, SecondBackwardError after the graph was freed.
         """
         if self.lent is not None:
-            return self.lent
+            return self.lent  # type: ignore[return-value]  # None only where None was saved
         node = self._node()
         return () if node is None else tuple(tensors(node))
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import modes
 from ..engine.tensor import Tensor, cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from typing import Self
 
 __all__ = [
     "enable_grad",
@@ -29,6 +30,8 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+F = TypeVar("F")
 
 CLASS_DECORATED = (
     "Decorating classes is deprecated and will be disabled in future versions. You should only "
@@ -62,8 +65,8 @@ class Mode:
     def __exit__(self, *exc: object) -> None:
         modes.restore(self.before.pop())
 
-    def __call__(self, function: Any) -> Any:
-        return decorate(function, self.fresh)
+    def __call__(self, function: F) -> F:
+        return decorate(function, self.fresh)  # type: ignore[no-any-return]
 
 
 def decorate(function: Any, manager: Callable[[], Any]) -> Any:
@@ -150,6 +153,10 @@ class _Bare(Mode):
 
     __slots__ = ()
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Any = None) -> Any:
         made = object.__new__(cls)
         if function is None:
@@ -226,7 +233,7 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
         now = modes.change(**self.fields)
         self.before.append(now if self.before or self.initial is None else self.initial)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: F) -> F:
         """Decorate `function`; the present mode is what it was before this manager was made."""
         if self.initial is not None:
             modes.restore(self.initial)
@@ -252,6 +259,10 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
 
     __slots__ = ("fields", "mode")
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         """A manager for a bool, a decorated function for a function."""
         made = object.__new__(cls)
@@ -261,7 +272,7 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
             _check_bool(mode, "inference_mode", "mode")
         return decorate(mode, cls)
 
-    def __init__(self, mode: bool = True) -> None:
+    def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self.mode = mode
         self.fields = {"grad": not mode, "inference": mode}

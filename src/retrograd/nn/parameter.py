@@ -6,13 +6,16 @@ This module knows no layer.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
 from ..engine.overriding import never, overrides_nothing
 from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -55,7 +58,7 @@ class Parameter(Tensor):
     __slots__ = ()
     __torch_function__ = overrides_nothing
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         """A parameter on the memory of `data`."""
         made = _same_memory(data, cls)
         set_requires_grad(made, requires_grad)
@@ -92,7 +95,7 @@ class Buffer(Tensor):
 
     persistent: bool = True
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         """A buffer on the memory of `data`."""
         made = _same_memory(data, cls)
         made.persistent = persistent

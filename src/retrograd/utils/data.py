@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -52,17 +52,20 @@ __all__ = [
 ]
 
 
-class Dataset:
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
     """A map from indices to samples; a subclass defines `__getitem__` and `__len__`."""
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Any) -> ConcatDataset:
+    def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset):
+class IterableDataset(Dataset[T_co]):
     """Samples in the order of `__iter__`, without indices."""
 
     def __iter__(self) -> Iterator[Any]:
@@ -72,7 +75,7 @@ class IterableDataset(Dataset):
         return ChainDataset([self, other])
 
 
-class ChainDataset(IterableDataset):
+class ChainDataset(IterableDataset[Any]):
     """Iterable data sets one after the other: what `+` of two of them gives.
 
     >>> from retrograd.utils.data import ChainDataset, IterableDataset
@@ -96,7 +99,7 @@ class ChainDataset(IterableDataset):
         return sum(len(dataset) for dataset in self.datasets)
 
 
-class TensorDataset(Dataset):
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Tensors of equal first dimension; sample i is the tuple of their rows i.
 
     Raises AssertionError if the sizes differ.
@@ -130,7 +133,7 @@ class TensorDataset(Dataset):
         ]
 
 
-class StackDataset(Dataset):
+class StackDataset(Dataset[Any]):
     """Data sets side by side: sample i is the tuple, or dictionary, of their samples i.
 
     Raises ValueError for no data set, for both kinds at once, and for lengths that differ.
@@ -160,10 +163,10 @@ class StackDataset(Dataset):
         return len(next(iter(sets.values())) if isinstance(sets, dict) else sets[0])
 
 
-class Subset(Dataset):
+class Subset(Dataset[T_co]):
     """The samples of `dataset` at `indices`."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, index: Any) -> Any:
@@ -175,15 +178,15 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset[T_co]):
     """Data sets one after the other.
 
     Raises AssertionError without any; an index raises IndexError or, below minus the length,
     ValueError.
     """
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
@@ -275,7 +278,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     )
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Batches of a data set, in order or shuffled.
 
     batch_size: samples per batch, None for single samples; shuffle: a new random order in every
@@ -297,7 +300,7 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,

@@ -56,11 +56,11 @@ def _check_width(input: Tensor, *parameters: Tensor | None) -> None:
             )
 
 
-def _per_channel(t: Tensor | None, ndim: int) -> Tensor | None:
+def _per_channel(t: Tensor | None, ndim: int) -> Any:
     """A tensor of shape (C,) so that it broadcasts along dim 1 of an input with `ndim` dims."""
     if t is None or ndim <= 2:
         return t
-    return t.reshape(1, -1, *(1,) * (ndim - 2))  # type: ignore[no-any-return]
+    return t.reshape(1, -1, *(1,) * (ndim - 2))
 
 
 def _check_channels(channels: int, **tensors: Tensor | None) -> None:
@@ -183,7 +183,7 @@ def _with_running(
     shift = -scale * mean.detach()
     if bias is not None:
         shift = shift + bias
-    return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)
+    return input * _per_channel(scale, ndim) + _per_channel(shift, ndim)  # type: ignore[no-any-return]
 
 
 def instance_norm(

@@ -1,0 +1,379 @@
+"""Writes the stubs that type checkers and editors read: `python docs/make_stubs.py`.
+
+Functions and methods are made when ops are declared, where no type checker sees them. What they
+take and return is read off the running package: annotations where the source has them, else types
+by the names of arguments, which are PyTorch's. `TAKES` and `GIVES` say what neither says.
+
+NOTE [Stubs]
+1. What `method` attaches to tensors is in `engine/attached.pyi`, a base that `Tensor` has for type
+   checkers only; what `engine/tensor.py` itself defines is read and checked there.
+2. `__init__.pyi` says what the package holds, and the stubs of `SPACES` what theirs do.
+3. `rg.int`, `rg.float` and others hide Python's names, and so do methods in a class: a type is
+   written as `_int` in every stub, and imported so.
+4. A function whose result depends on its arguments has a form per result: `FORMS` and `FLAGS`.
+5. What PyTorch has removed, and only says so when it is called, is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from inspect import Parameter
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import retrograd as rg
+from retrograd import Tensor, ops, return_types
+from retrograd.dtypes import dtype
+from retrograd.engine.overriding import forms
+from retrograd.ops import later
+from retrograd.ops.compat.tensor_types import TensorType
+
+ROOT = Path(rg.__file__).parent
+SPACES = {"nn/functional": rg.nn.functional, "linalg": rg.linalg, "fft": rg.fft,
+          "special": rg.special}  # fmt: skip
+BARE = {id(form): function for function, form in forms.items()}
+
+NUMBER, INTS = "Tensor | Number", "int | Sequence[int]"
+# The types of arguments by their names, where the source says Any.
+TAKES = {
+    **dict.fromkeys(["other", "exponent", "min", "max", "value", "end", "start", "step", "src",
+                     "fill_value", "mean", "std", "low", "high", "p", "q", "element", "elements",
+                     "test_elements"], NUMBER),
+    **dict.fromkeys(["dim", "dims", "size", "stride", "padding", "dilation", "kernel_size",
+                     "output_padding", "shifts", "sizes", "given", "s",
+                     "normalized_shape", "order", "source", "destination",
+                     "split_size_or_sections"], INTS),
+    "input": "Tensor", "gradient": "Tensor", "tensors": "Tensor | Sequence[Tensor]",
+    "alpha": "Number", "beta": "Number", "n": "Tensor | int",
+    "output_size": "int | Sequence[int | None]", "repeats": f"{INTS} | Tensor",
+    "new_full.size": "Number | Sequence[int]", "tensordot.dims": "Any", "range": "Sequence[float]",
+    "indices_or_sections": f"{INTS} | Tensor", "shape": f"{INTS} | dtype", "key": "Index",
+    "dtype": "dtype", "device": "device | str | int", "layout": "layout",
+    "memory_format": "memory_format", "reduction": "str | int",
+}  # fmt: skip
+# The results of functions by their names, where neither the source nor a record says them.
+GIVES = {
+    **dict.fromkeys(["split_copy", "split_with_sizes_copy", "unbind_copy", "lu"],
+                    "tuple[Tensor, ...]"),
+    **dict.fromkeys(["__array__", "numpy"], "ndarray[Any, Any]"),
+    **dict.fromkeys(["__getitem__", "slice_copy", "as_subclass", "where"], "Tensor"),
+    **dict.fromkeys(["set_num_threads", "set_num_interop_threads", "set_anomaly_enabled",
+                     "use_deterministic_algorithms", "set_deterministic_debug_mode",
+                     "set_float32_matmul_precision"], "None"),
+    **dict.fromkeys(["get_num_threads", "get_num_interop_threads", "get_deterministic_debug_mode"],
+                    "int"),
+    **dict.fromkeys(["are_deterministic_algorithms_enabled", "set_flush_denormal",
+                     "is_deterministic_algorithms_warn_only_enabled", "compiled_with_cxx11_abi",
+                     "is_vulkan_available"], "bool"),
+    "get_float32_matmul_precision": "str",
+    # The type depends on the values, or the caller is another library.
+    **dict.fromkeys(["item", "tolist", "to_device", "__dlpack__", "__array_ufunc__",
+                     "__array_function__", "__array_namespace__"], "Any"),
+}  # fmt: skip
+
+# The results of functions where a flag is set; they give a tensor where it is not.
+FLAGS = {"return_indices": "tuple[Tensor, Tensor]", "as_tuple": "tuple[Tensor, ...]"}
+ALONG = "dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None"
+COUNTS = "return_inverse: bool = False, return_counts: bool = False, dim: int | None = None"
+NONE = COUNTS.replace("bool", "Literal[False]")
+OTHER = "other: Tensor, *, out: Tensor | None = None"
+SECOND = "second: Tensor, /, *tensors: Tensor"
+# The arguments and the result of each form of a function, after the tensor.
+FORMS: dict[str, list[tuple[str, str]]] = {
+    **{name: [("", "Tensor"), (ALONG, f"return_types.{name}"), (OTHER, "Tensor")]
+       for name in ("max", "min")},
+    **{name: [("", "Tensor"), (ALONG, f"return_types.{name}")] for name in ("median", "nanmedian")},
+    **{name: [("", "Tensor"), (SECOND, "tuple[Tensor, ...]")]
+       for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
+    "size": [("dim: None = None", "Size"), ("dim: int", "int")],
+    "stride": [("dim: None = None", "tuple[int, ...]"), ("dim: int", "int")],
+    "type": [("dtype: None = None", "str"), ("dtype: Any, non_blocking: bool = False", "Tensor")],
+    "unique": [(f"sorted: bool = True, {NONE}", "Tensor"),
+               (f"sorted: bool = True, {COUNTS}", "tuple[Tensor, ...]")],
+    "unique_consecutive": [(NONE, "Tensor"), (COUNTS, "tuple[Tensor, ...]")],
+    "where": [("", "tuple[Tensor, ...]"), (f"input: {NUMBER}, other: {NUMBER}", "Tensor")],
+}  # fmt: skip
+
+# Where the types are that stubs name, and names for long ones.
+HOMES = {
+    "builtins": "bool complex dict float int list object slice str tuple type",
+    "collections.abc": "Callable Iterator Sequence",
+    "types": "EllipsisType",
+    "typing": "Any Literal NamedTuple overload",
+    "numpy": "ndarray number",
+    ".": "return_types",
+    ".dtypes": "dtype",
+    ".engine.backward.hooks": "RemovableHandle",
+    ".engine.placement": "Size device",
+    ".engine.tensor": "Tensor",
+    ".ops.creation.memory_format": "memory_format",
+    ".ops.random.generator": "Generator",
+    ".ops.tensor.inspection": "layout",
+    ".ops.tensor.storage": "Storage",
+}
+HOME_OF = {name: home for home, names in HOMES.items() for name in names.split()}
+ALIASES = {
+    "Number": "int | float | complex | number[Any]",
+    "Index": "int | slice | EllipsisType | Tensor | Sequence[Any] | ndarray[Any, Any] | None | "
+             "tuple[Any, ...]",
+}  # fmt: skip
+OPERATOR = re.compile(
+    r"__[ir]?(add|sub|mul|(true|floor)?div|mod|pow|matmul|and|x?or|[lr]shift)__|__(eq|ne|[lg][te])__"
+)
+STARS = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def bare(value: Any) -> Any:
+    """The function behind the form of it that users see."""
+    return BARE.get(id(value), value)
+
+
+def record_of(value: Any) -> Any:
+    """The record of which a function is the caller, or the form in place; or None."""
+    while not hasattr(value := bare(value), "op"):
+        if not hasattr(value, "__wrapped__"):
+            return None
+        value = value.__wrapped__
+    return value.op
+
+
+def text_of(annotation: Any) -> str:
+    """An annotation as it is written, Any where there is none."""
+    if annotation is Parameter.empty:
+        return "Any"
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(typing|dtypes|retrograd\.[\w.]+)\.", "", text)
+
+
+def result(name: str, space: str, found: inspect.Signature, record: Any) -> str:
+    """The type of what a function returns."""
+    text = text_of(found.return_annotation)
+    if record is not None and text in ("None", "Any"):
+        return "Tensor" if record.outputs == 1 else "tuple[Tensor, ...]"
+    if text != "Any":
+        return text
+    named = f"linalg_{name}" if space == "linalg" else name
+    if hasattr(return_types, named):
+        return f"return_types.{named}"
+    if name.endswith("_with_indices"):
+        return "tuple[Tensor, Tensor]"
+    if FLAGS.keys() & found.parameters.keys() or OPERATOR.fullmatch(name):
+        return "Tensor"
+    if name not in GIVES:
+        raise SystemExit(f"say in GIVES what {space} {name}{found} returns")
+    return GIVES[name]
+
+
+def argument(each: Parameter, name: str, gives: str) -> str:
+    """An argument of the function `name`, which gives `gives`, with its type and default."""
+    text, default = text_of(each.annotation), each.default
+    if each.name == "out":
+        text = "Tensor" if gives == "Tensor" else "Sequence[Tensor]"
+    elif text == "Any" and each.kind is not each.VAR_KEYWORD:
+        text = TAKES.get(f"{name}.{each.name}", TAKES.get(each.name, "Any"))
+        text += " | str" * (each.name == "padding" and "conv" in name)
+    if default is each.empty:
+        return f"{STARS.get(each.kind, '')}{each.name}: {text}"
+    text += " | None" if default is None and not re.search("(Any|None)$", text) else ""
+    text += " | str" if type(default) is str and not re.search("Any$|str", text) else ""
+    plain = default is None or type(default) in (bool, int, str)
+    return f"{each.name}: {text} = {repr(default) if plain else '...'}"
+
+
+def listed(parameters: list[Parameter], name: str, gives: str) -> list[str]:
+    """Arguments, those by keyword after a star."""
+    shown = []
+    for each in parameters:
+        if each.kind is each.KEYWORD_ONLY and not any(one[0] == "*" for one in shown):
+            shown.append("*")
+        shown.append(argument(each, name, gives))
+    return shown
+
+
+def function(name: str, value: Any, space: str) -> list[str]:
+    """The lines for a function, or for a method in the space "Tensor"; none for what is removed."""
+    found, record, method = inspect.signature(value), record_of(value), space == "Tensor"
+    parameters = list(found.parameters.values())
+    if record is not None:
+        parameters = of_record(parameters, record, name, found.return_annotation == "None")
+    start = ["self"] if method else listed(parameters[:1], name, "Tensor")
+    if name in FORMS and not (method and name == "where"):
+        start = ["tensor: Tensor"] if start[0][0] == "*" else start
+        return [line for inside, gives in FORMS[name]
+                for line in ("@_overload", define(name, [*start, inside], gives))]  # fmt: skip
+    loose = parameters and {each.kind for each in parameters} <= STARS.keys()
+    if loose and text_of(found.return_annotation) == "Any":
+        return []
+    gives = result(name, space, found, record)
+    if method:
+        rest = parameters[1:2] if OPERATOR.fullmatch(name) else parameters[1:]
+        parameters = [each for each in rest if each.name != "out"]
+    first = start[: int(method)]
+    for place, each in enumerate(parameters):
+        if each.name in FLAGS:
+            return flagged(name, first, parameters[:place], each, parameters[place + 1 :])
+    override = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+    return [define(name, first + listed(parameters, name, gives), gives) + override]
+
+
+def of_record(
+    parameters: list[Parameter], record: Any, name: str, elementwise: bool
+) -> list[Parameter]:
+    """The arguments of a record's caller, or of its form in place, as users know them."""
+    shown = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    if elementwise and not name.endswith("_"):
+        out = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+        shown = [*(each for each in shown if each.name != "out"), out]
+    if record.is_binary and record.number_first and shown[0].annotation == "Any":
+        shown[0] = shown[0].replace(annotation=NUMBER)
+    return shown
+
+
+def flagged(
+    name: str, first: list[str], before: list[Parameter], flag: Parameter, after: list[Parameter]
+) -> list[str]:
+    """The two forms of a function whose result depends on a flag."""
+    optional = any(each.default is not each.empty for each in before)
+    kind = flag.KEYWORD_ONLY if optional else flag.kind
+    off = flag.replace(annotation="Literal[False]")
+    on = flag.replace(annotation="Literal[True]", default=flag.empty, kind=kind)
+    return [
+        "@_overload",
+        define(name, first + listed([*before, off, *after], name, "Tensor"), "Tensor"),
+        "@_overload",
+        define(name, first + listed([*before, on], name, ""), FLAGS[flag.name]),
+    ]
+
+
+def define(name: str, inside: list[str], gives: str) -> str:
+    """The line that says what a function takes and gives."""
+    return f"def {name}({typed(', '.join(each for each in inside if each))}) -> {typed(gives)}: ..."
+
+
+def typed(text: str) -> str:
+    """A text with types, each with `_` before it: NOTE [Stubs], 3."""
+    names = "|".join({*HOME_OF, *ALIASES} - {"Tensor"})
+    return re.sub(rf"(?<![\w.'])({names})\b(?!:)", r"_\1", text)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def attached() -> list[str]:
+    """What tensors have beside what their class says."""
+    tree = ast.parse((ROOT / "engine/tensor.py").read_text())
+    own = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
+    said = set(OF_CLASSES)
+    for node in own.body:
+        for each in getattr(node, "targets", [getattr(node, "target", node)]):
+            said.add(getattr(each, "id", getattr(each, "name", "")))
+    lines = []
+    for name, value in sorted(vars(Tensor).items()):
+        if name in said:
+            continue
+        if isinstance(value, property):
+            gives = text_of(inspect.signature(value.fget).return_annotation)
+            gives = gives if gives != "Any" else PROPERTIES.get(name, "Any")
+            lines += ["@property", define(name, ["self"], gives)]
+            if value.fset:
+                lines += [f"@{name}.setter", define(name, ["self", f"value: {gives}"], "None")]
+        elif callable(value):
+            lines += function(name, value, "Tensor")
+        elif not isinstance(value, (classmethod, staticmethod)):
+            lines.append(f"{name}: {typed(type(value).__name__)}")
+    return ["class Attached:", *(f"    {line}" for line in lines)]
+
+
+OF_CLASSES = {"__module__", "__annotations__", "__doc__", "__slots__", "__dict__", "__weakref__",
+              "__init_subclass__", "__hash__", "__reduce_ex__"}  # fmt: skip
+PROPERTIES = dict.fromkeys(["real", "imag", "T", "mT", "H", "mH"], "Tensor")
+
+
+def functions(names: dict[str, Any], space: str) -> list[str]:
+    """The functions and values among the members of a module."""
+    lines = []
+    for name, value in sorted(names.items()):
+        if isinstance(bare(value), FunctionType) or record_of(value) is not None:
+            lines += function(name, value, space)
+        elif isinstance(value, TensorType):
+            lines.append(f"{name}: {typed('type')}[Tensor]")
+        elif isinstance(value, type):
+            home = HOME_OF.get(name, value.__module__)
+            lines.append(f"from {home.removeprefix('retrograd')} import {name} as {name}")
+        else:
+            lines.append(f"{name}: {typed(type(value).__name__)}")
+    return lines
+
+
+def package() -> list[str]:
+    """What the package holds: what its `__init__` imports, and the functions of `ops`."""
+    lines = [f"from . import {name} as {name}" for name in ("autograd", "interop", *rg.LATER)]
+    values: dict[str, Any] = {"bfloat16": dtype}
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    for node in tree.body:
+        for each in node.names if isinstance(node, ast.ImportFrom) and node.module else ():
+            value = getattr(rg, name := each.asname or each.name, None)
+            if isinstance(value, (dtype, float)):
+                values[name] = type(value)
+            elif value is not None and node.level:
+                lines.append(f"from .{node.module} import {each.name} as {name}")
+    lines += [f"from .{home} import {name} as {name}" for name, home in rg.FROM.items()]
+    lines += [f"{name}: {typed(kind.__name__)}" for name, kind in values.items()]
+    found = {name: getattr(rg, name) for name in (*ops.__all__, *later.__all__)}
+    return [*lines, "newaxis: None", *functions(found, "")]
+
+
+def public(module: ModuleType) -> dict[str, Any]:
+    """The functions and classes that a module holds."""
+    return {name: value for name, value in vars(module).items() if callable(value)}
+
+
+def results() -> list[str]:
+    """The named tuples."""
+    lines = []
+    for name, value in vars(return_types).items():
+        if hasattr(value, "_fields") and value._fields:
+            lines.append(f"class {name}({typed('NamedTuple')}):")
+            lines += [f"    {field}: Tensor" for field in value._fields]
+    return lines
+
+
+def stub(lines: list[str], up: str = "") -> str:
+    """The text of a stub, with the imports that its lines need; `up` is a dot per folder."""
+    names = set(re.findall(r"(?<!\w)_(\w+)", "\n".join(lines)))
+    aliases = {name: typed(text) for name, text in ALIASES.items() if name in names}
+    names |= set(re.findall(r"\b_(\w+)", " ".join(aliases.values()))) | {"Tensor"}
+    imports = []
+    for home, inside in HOMES.items():
+        place = home if home[0] != "." else up + home
+        for name in inside.split():
+            if name in names:
+                shown = "Tensor as Tensor" if name == "Tensor" else f"{name} as _{name}"
+                imports.append(f"from {place} import {shown}")
+    said = [f"_{name} = {text}" for name, text in aliases.items()]
+    head = "# Written by docs/make_stubs.py: change that, and run it."
+    return "\n".join([head, "# ruff: noqa", "# fmt: off", *imports, *said, "", *lines, ""])
+
+
+def stubs() -> dict[Path, str]:
+    """The text of every stub, by its file."""
+    return {
+        ROOT / "engine/attached.pyi": stub(attached(), "."),
+        ROOT / "__init__.pyi": stub(package()),
+        ROOT / "return_types.pyi": stub(results()),
+        **{
+            ROOT / f"{place}.pyi": stub(functions(public(module), place), "." * place.count("/"))
+            for place, module in SPACES.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    for path, text in stubs().items():
+        path.write_text(text)

@@ -1,0 +1,116 @@
+# Written by docs/make_stubs.py: change that, and run it.
+# ruff: noqa
+# fmt: off
+from typing import NamedTuple as _NamedTuple
+from .engine.tensor import Tensor as Tensor
+
+class max(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class min(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class aminmax(_NamedTuple):
+    min: Tensor
+    max: Tensor
+class median(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class nanmedian(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class mode(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class kthvalue(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class sort(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class topk(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class cummax(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class cummin(_NamedTuple):
+    values: Tensor
+    indices: Tensor
+class linalg_cholesky_ex(_NamedTuple):
+    L: Tensor
+    info: Tensor
+class linalg_eig(_NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_eigh(_NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_inv_ex(_NamedTuple):
+    inverse: Tensor
+    info: Tensor
+class linalg_ldl_factor(_NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+class linalg_ldl_factor_ex(_NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_lstsq(_NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+class linalg_lu(_NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class linalg_lu_factor(_NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class linalg_lu_factor_ex(_NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_qr(_NamedTuple):
+    Q: Tensor
+    R: Tensor
+class linalg_slogdet(_NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class linalg_solve_ex(_NamedTuple):
+    result: Tensor
+    info: Tensor
+class linalg_svd(_NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+class geqrf(_NamedTuple):
+    a: Tensor
+    tau: Tensor
+class lu_unpack(_NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class qr(_NamedTuple):
+    Q: Tensor
+    R: Tensor
+class slogdet(_NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class svd(_NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+class triangular_solve(_NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+class frexp(_NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+class histogram(_NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class histogramdd(_NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor

@@ -1,0 +1,25 @@
+"""What type checkers must refuse: each line is an error, or its `ignore` would be one."""
+
+# mypy: warn-unused-ignores
+
+from __future__ import annotations
+
+import retrograd as rg
+import retrograd.nn.functional as F
+
+
+def mistakes(x: rg.Tensor) -> None:
+    """Names that do not exist, and arguments of other types."""
+    x.sume()  # type: ignore[attr-defined]
+    rg.randnn(2)  # type: ignore[attr-defined]
+    F.rellu(x)  # type: ignore[attr-defined]
+    x.sum(dimm=1)  # type: ignore[call-arg]
+    x.sum(dim="rows")  # type: ignore[arg-type]
+    rg.cat(1)  # type: ignore[arg-type]
+    rg.zeros(2, dtype="float")  # type: ignore[arg-type]
+    x.requires_grad_("yes")  # type: ignore[arg-type]
+    x.max(0).position  # type: ignore[attr-defined]
+    x.shape = (2,)  # type: ignore[misc, assignment]
+    x + "1"  # type: ignore[operator]
+    y: int = x.sum()  # type: ignore[assignment]
+    rg.nn.Linear("2", y)  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""The stubs are what docs/make_stubs.py writes now, and say what the package does.
+
+That they type a program is checked where `make lint` runs: `tests/data/typing`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import retrograd as rg
+
+ROOT = Path(rg.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
+STUBS = sorted({*ROOT.rglob("*.pyi")} - {ROOT / "engine/_native.pyi"})
+# Whose type depends on the values; what other libraries call; PyTorch's inner names.
+WITHOUT_TYPE = {
+    *("item", "tolist", "to_device"),
+    *("__dlpack__", "__array_ufunc__", "__array_function__", "__array_namespace__"),
+    *("_backward_hooks", "_post_accumulate_grad_hooks", "_grad_fn"),
+}
+
+
+def members(path: Path) -> list[ast.stmt]:
+    """The definitions in a stub, and in its classes."""
+    body = ast.parse(path.read_text()).body
+    return [*body, *(each for node in body if isinstance(node, ast.ClassDef) for each in node.body)]
+
+
+def names(path: Path) -> set[str]:
+    """The names that a stub defines or imports for others."""
+    found = set()
+    for node in members(path):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.AnnAssign):
+            found.add(ast.unparse(node.target))
+        else:
+            found.add(getattr(node, "name", ""))
+    return found
+
+
+def test_the_stubs_are_up_to_date():
+    """In a process of its own: other tests give tensors methods."""
+    code = (
+        "import json, make_stubs\n"
+        "print(json.dumps({str(path): text for path, text in make_stubs.stubs().items()}))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", code], cwd=DOCS, capture_output=True, text=True, check=True
+    )
+    stubs = json.loads(made.stdout)
+    assert sorted(stubs) == [str(path) for path in STUBS]
+    for path in STUBS:
+        assert path.read_text() == stubs[str(path)], f"{path} is old: run python docs/make_stubs.py"
+
+
+@pytest.mark.parametrize("path", STUBS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_function_gives_any(path):
+    functions = [node for node in members(path) if isinstance(node, ast.FunctionDef)]
+    loose = {node.name for node in functions if ast.unparse(node.returns) == "_Any"}
+    assert loose <= WITHOUT_TYPE
+
+
+INNER = {"dtypes", "engine", "errors", "kernels", "locks", "modes", "ops", "pytree", "quiet",
+         "serialization", "version", "importlib", "LATER", "FROM", "TYPE_CHECKING"}  # fmt: skip
+# PyTorch has removed these, which say what to call instead.
+REMOVED = {"eig", "lstsq", "matrix_rank", "solve", "symeig"}
+
+
+def test_the_stub_of_the_package_has_every_public_name():
+    public = {name for name in dir(rg) if not name.startswith("_")}
+    assert public - names(ROOT / "__init__.pyi") - INNER == REMOVED
+
+
+def test_what_the_stub_of_the_package_says_is_there():
+    optional = {"", "bfloat16"}
+    for name in names(ROOT / "__init__.pyi") - optional:
+        assert name.startswith("_") or hasattr(rg, name), name
+
+
+def test_what_the_stub_of_tensors_says_is_there():
+    for name in names(ROOT / "engine/attached.pyi") - {"", "Attached", "Tensor"}:
+        assert hasattr(rg.Tensor, name) or name.startswith("_"), name
+
+
+def test_the_program_that_is_type_checked_runs():
+    path = Path(__file__).parent / "data/typing/program.py"
+    spec = importlib.util.spec_from_file_location("typed_program", path)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    program.main()
