@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import retrograd
 import retrograd.nn
 import retrograd.ops.later  # every family, as if its names had been asked for
 from retrograd import dtypes, modes
+from retrograd.kernels import library
 
 
 @pytest.fixture(autouse=True)
@@ -21,3 +24,12 @@ def sealed():
     assert modes.special == special, "a test left a mode switched on"
     assert np.geterr() == errors, "a test changed NumPy's error handling"
     assert dtypes.get_default_dtype() is default, "a test changed the default dtype"
+
+
+@pytest.fixture
+def without_scipy(monkeypatch):
+    """SciPy hidden, as where it is not installed."""
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    library.forget()
+    yield
+    library.forget()

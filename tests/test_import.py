@@ -21,7 +21,7 @@ def test_importing_loads_no_optional_library_and_no_later_family():
     code = "import sys, retrograd; print(*sys.modules)"
     loaded = set(run(code).split())
     assert not loaded & {"scipy", "ml_dtypes", "torch", "sklearn", "matplotlib"}
-    later = ("nn", "func", "ops.later", "tape", "wirtinger")
+    later = ("nn", "func", "ops.later", "tape", "wirtinger", "distributions")
     assert not loaded & {f"retrograd.{name}" for name in later}
     assert not loaded & {f"retrograd.ops.{family}" for family in stubs.METHODS}
 
@@ -36,6 +36,7 @@ def test_importing_leaves_the_garbage_collector_as_it_was():
     [
         *("conv2d", "einsum", "det", "i0", "hann_window", "nn", "linalg", "wirtinger", "tape"),
         *("GradientTape", "ForwardAccumulator", "custom_gradient", "recompute_grad"),
+        "distributions",
     ],
 )
 def test_a_name_that_loads_later_is_there(name):

@@ -21,7 +21,7 @@ LAYERS = [
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
     ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
-    ["utils", "nn", "optim", "amp", "_C", "overrides"],
+    ["utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
     ["interop"],
     ["__init__"],
 ]
@@ -123,6 +123,7 @@ def test_modules_say_what_they_do():
 # Who may lay an array over memory, and why it stays within it.
 OVER_MEMORY = {
     ("ndarray", "kernels/memory.py"): "`strided` checks the bounds",
+    ("stride_tricks", "kernels/memory.py"): "`sliding_window_view` checks the bounds",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/generator.py"): "bytes made there, copied",

@@ -93,8 +93,9 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
         }
     }
     else if (borrowed || !PyArray_CheckExact(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
-        made = new_grad(
-            PyArray_FromAny(g, NULL, 0, 0, NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY, NULL));
+        int flags = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
+        made = new_grad(PyArray_CheckExact(g) ? PyArray_FromAny(g, NULL, 0, 0, flags, NULL)
+                                              : PyObject_CallOneArg(copied, g));
     }
     else {
         made = new_grad(Py_NewRef(g));

@@ -93,6 +93,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&state, "state"},
         {&numbers, "numbers"},
         {&as_array, "as_array"},
+        {&copied, "copied"},
         {&scalar_array, "scalar_array"},
         {&new_in_python, "new_tensor"},
         {&finish, "finish"},

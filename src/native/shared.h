@@ -34,9 +34,9 @@ enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
 
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf; /* NULL until then */
-static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *about_to_write, *numbers, *freed,
-    *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python, *one,
-    *calm, *noted, *finish, *inference_seen;
+static PyObject *as_array, *copied, *scalar_array, *fit, *fit_leaf, *about_to_write, *numbers,
+    *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python,
+    *one, *calm, *noted, *finish, *inference_seen;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
     *wrote_all_in_python; /* NOTE [Twins] in native.py */
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;

@@ -54,8 +54,8 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import amp, fft, func, linalg, masked, nn, optim, overrides, signal, special, utils
-    from . import wirtinger
+    from . import amp, distributions, fft, func, linalg, masked, nn, optim, overrides, signal
+    from . import special, utils, wirtinger
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -67,9 +67,9 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "amp", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "overrides"),
-    *("random", "return_types", "signal", "special", "tape", "testing", "types", "utils"),
-    "wirtinger",
+    *("_C", "amp", "cuda", "distributions", "fft", "func", "linalg", "masked", "nn", "optim"),
+    *("overrides", "random", "return_types", "signal", "special", "tape", "testing", "types"),
+    *("utils", "wirtinger"),
 )
 FROM = {
     "ForwardAccumulator": "tape",
@@ -78,6 +78,8 @@ FROM = {
     "UnconnectedGradients": "tape",
     "autocast": "amp",
     "custom_gradient": "tape",
+    "_sample_dirichlet": "distributions.samplers",
+    "_standard_gamma": "distributions.samplers",
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",

@@ -171,7 +171,8 @@ def save(obj: Any, f: Any) -> None:
     """Write `obj` to `f`, a path or a file opened for writing bytes.
 
     `obj` is a tensor, or anything pickle can write that holds tensors, such as a `state_dict`.
-    Tensors come back as leaves. The format is Retrograd's own. Source: PyTorch's `save`.
+    Tensors come back as leaves. The format is Retrograd's own. Raises TypeError for another `f`.
+    Source: PyTorch's `save`.
 
     >>> import io, retrograd as rg
     >>> file = io.BytesIO()
@@ -270,8 +271,8 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     data; anything else raises pickle.UnpicklingError before it is touched. Without, the file can
     run any code: only for files whose source you trust. `map_location` may name the cpu.
 
-    Raises RuntimeError for a file that is no such file or is cut, EOFError for an empty one.
-    Source: PyTorch's `load`.
+    Raises RuntimeError for a file that is no such file or is cut, EOFError for an empty one,
+    TypeError for another `f`. Source: PyTorch's `load`.
 
     >>> import os, tempfile, retrograd as rg
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -49,11 +49,11 @@ def assert_close(
     """Raise AssertionError unless |actual - expected| <= atol + rtol·|expected| everywhere.
 
     actual, expected: tensors or arrays of one shape and dtype, numbers, or nested sequences and
-    mappings of them. Without `rtol` and `atol` (give both or none) the tolerances are the dtype's:
-    1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, none for integers. NaN equals NaN with
-    `equal_nan`. `check_dtype=False` promotes both to one dtype; `check_stride` compares strides,
-    too. `msg` replaces the error's text, or makes one from it. Devices and layouts are the same
-    always. Source: PyTorch's `testing.assert_close`.
+    mappings of them. Without `rtol` and `atol` (give both or none, else ValueError) the tolerances
+    are the dtype's: 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, none for integers. NaN
+    equals NaN with `equal_nan`. `check_dtype=False` promotes both to one dtype; `check_stride`
+    compares strides, too. `msg` replaces the error's text, or makes one from it. Devices and
+    layouts are the same always. Source: PyTorch's `testing.assert_close`.
 
     >>> import retrograd as rg
     >>> rg.testing.assert_close(rg.tensor([1.0, 2.0]) / 3 * 3, rg.tensor([1.0, 2.0]))

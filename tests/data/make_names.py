@@ -17,7 +17,7 @@ SPACES = """
 Tensor nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.parametrize
 nn.utils.parametrizations linalg fft special random autograd autograd.graph autograd.functional
 autograd.forward_ad func optim optim.lr_scheduler optim.swa_utils utils.data utils.checkpoint
-signal.windows testing masked
+signal.windows testing masked distributions distributions.constraints
 """
 
 # Plumbing that shows in PyTorch's namespaces: of its imports, its compiler and its C++ side.

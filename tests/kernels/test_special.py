@@ -1,13 +1,15 @@
 """The kernels that NumPy lacks, against SciPy, and far out, where it is rougher, the C library."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
 
-from retrograd.kernels import special
+from retrograd.kernels import library, special
 
 scipy_special = pytest.importorskip("scipy.special", reason="SciPy gives the reference values")
+pytestmark = pytest.mark.usefixtures("without_scipy")
 MANY = 20_000  # beyond SMALL and BLOCK, so that the array kernels run
 
 
@@ -85,3 +87,57 @@ def test_dtype_and_shape_are_kept(name):
         for shape in ((), (0,), (2, 3)):
             found = kernel(np.full(shape, 0.5, dtype))
             assert (found.dtype, np.shape(found)) == (dtype, shape)
+
+
+SCIPYS = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "gammaln"}
+
+
+@pytest.fixture
+def with_scipy(without_scipy, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.special", scipy_special)
+    library.forget()
+
+
+@pytest.mark.usefixtures("with_scipy")
+@pytest.mark.parametrize("name", SCIPYS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_where_scipy_is_its_ufuncs_are_used(name, dtype):
+    x = np.random.uniform(-0.99, 0.99, 1000).astype(dtype)
+    wide = x.astype(np.float64) if name == "erfinv" else x
+    expected = getattr(scipy_special, SCIPYS[name])(wide).astype(dtype)
+    found = getattr(special, name)(x)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("with_scipy")
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_digamma_by_scipy_is_reflected_left_of_zero_where_scipys_is_slow(dtype):
+    x = np.random.uniform(-20, 30, 1000)
+    x = x[np.abs(x - np.round(x)) > 1e-2].astype(dtype)
+    expected = scipy_special.psi(x)
+    found = special.polygamma(0, x)
+    assert np.max(np.abs(found - expected) / (1 + np.abs(expected))) < 1e-12
+
+
+@pytest.mark.parametrize("fixture", ["without_scipy", "with_scipy"])
+def test_ends_and_signs_are_the_same_with_scipy_and_without(fixture, request):
+    request.getfixturevalue(fixture)
+    np.testing.assert_array_equal(
+        special.lgamma(np.array([0.0, -0.0, -1.0, np.inf, -np.inf, np.nan])),
+        [np.inf, np.inf, np.inf, np.inf, np.inf, np.nan],
+    )
+    np.testing.assert_allclose(special.lgamma(np.array([5e-324])), [744.4400719213812], rtol=1e-15)
+    assert np.signbit(special.erfinv(np.array([-0.0])))[0]
+    np.testing.assert_array_equal(
+        special.polygamma(0, np.array([0.0, -0.0, -1.0, np.inf, np.nan])),
+        [-np.inf, np.inf, np.nan, np.inf, np.nan],
+    )
+
+
+@pytest.mark.usefixtures("with_scipy")
+def test_half_floats_are_computed_in_double_precision():
+    x = np.linspace(-4, 4, 999).astype(np.float16)
+    found = special.erfc(x)
+    assert found.dtype == np.float16
+    np.testing.assert_array_equal(found, scipy_special.erfc(x.astype(float)).astype(np.float16))

@@ -38,7 +38,8 @@ def is_autocast_available(device_type: str) -> bool:
 class autocast:  # noqa: N801 (PyTorch's name)
     """A context, or decorator, of mixed precision: only `enabled=False`, which changes nothing.
 
-    Raises NotImplementedError if `enabled`. Source: PyTorch's `amp.autocast`.
+    Raises NotImplementedError if `enabled`, ValueError for a `device_type` that is no string.
+    Source: PyTorch's `amp.autocast`.
 
     >>> import retrograd as rg
     >>> with rg.amp.autocast("cpu", enabled=False):

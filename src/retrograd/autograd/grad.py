@@ -16,6 +16,7 @@ from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, method, new_tensor, node_of
 from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from ..errors import SecondBackwardError
+from ..kernels.allocation import full, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -72,7 +73,7 @@ def backward_of(
     if gradient is None and inputs is None and not (create_graph or modes.special):
         node, array = self._node, self._array
         if node is not None and array.ndim == 0 and node.seq:
-            one = ONE.get(array.dtype)
+            one = ONE.get(array.dtype) if array.__class__ is np.ndarray else None
             if one is not None:  # the common case, without ceremony
                 try:
                     engine.run_plain(node, one, retain_graph)
@@ -151,7 +152,9 @@ def grad(
     input, of its shape and dtype (a dict for a dict of inputs); None where it was not used and
     `allow_unused`, zeros where `materialize_grads`. With `is_grads_batched` every cotangent has an
     extra leading dimension, and so has every result. Raises RuntimeError as `backward` does, and
-    for an unused input unless allowed. Source: PyTorch's `autograd.grad`.
+    for an unused input unless allowed; ValueError for `allow_unused=False` with
+    `materialize_grads`, TypeError for a mapping of inputs that is no dict. Source: PyTorch's
+    `autograd.grad`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor(2.0, requires_grad=True)
@@ -202,7 +205,7 @@ def grad(
                     raise RuntimeError(
                         "materialize_grads cannot be used when the given input is a GradientEdge"
                     )
-                g = new_tensor(np.zeros(t._array.shape, t._array.dtype))
+                g = new_tensor(zeros(t._array, t._array.shape))
                 g.requires_grad = create_graph
             elif not allow_unused:
                 raise RuntimeError(
@@ -369,7 +372,7 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{t.dtype}. Give the cotangent, or take y.abs() or y.real first."
             )
-        one = np.ones(t._array.shape, t._array.dtype)
+        one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
     if g._array.shape != t._array.shape:
         raise RuntimeError(

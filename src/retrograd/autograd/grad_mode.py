@@ -304,7 +304,8 @@ class _unsafe_preserve_version_counter(Mode):  # noqa: N801 (PyTorch's name)
     """Within this context, writes to the given tensors are not counted: autograd cannot see them.
 
     For a value that is put away and later put back into the same memory. Anything else gives wrong
-    gradients without an error. Source: PyTorch's context of the same name.
+    gradients without an error. Raises AssertionError for anything but a tensor or a tuple. Source:
+    PyTorch's context of the same name.
 
     >>> import retrograd as rg
     >>> x = rg.zeros(2)

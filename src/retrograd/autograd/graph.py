@@ -22,6 +22,7 @@ from ..engine.graph import node_method, output_node, target
 from ..engine.namespaces import arrays, recorded
 from ..engine.placement import CPU
 from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
+from ..kernels.allocation import copied
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
@@ -130,7 +131,7 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
             made.append(None)
             continue
         fitted = fit(c, edge, self, xp)
-        made.append(fitted if isinstance(fitted, Tensor) else new_tensor(np.array(fitted)))
+        made.append(fitted if isinstance(fitted, Tensor) else new_tensor(copied(fitted)))
     return _one_or_all(tuple(made))
 
 
@@ -187,7 +188,8 @@ def stand_in(edge: GradientEdge) -> Tensor:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to a tensor, or to each of several, as an in-place operation does.
 
-    For code that writes to memory past the engine: saved values then fail the version check.
+    For code that writes to memory past the engine: saved values then fail the version check. Raises
+    RuntimeError for what is no tensor, and for an inference tensor.
 
     >>> import retrograd as rg
     >>> x = rg.ones(2)

@@ -35,9 +35,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
-from .tensor import Tensor, new_tensor
+from .tensor import Tensor, concrete, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -258,10 +259,18 @@ class Op(Kind):
 
     def materialize(self, node: Node, g: Any, create_graph: bool) -> Any:
         """The cotangents of all outputs, zeros where none arrived."""
-        zeros = [np.zeros(shape, dtype) for shape, dtype in node.layout]
+        like = next(part for part in g if part is not None)
+        like = concrete(like._array) if create_graph else like
+
+        def nothing(shape: tuple[int, ...], dtype: Any) -> Any:
+            made = zeros(like, shape, dtype)
+            return new_tensor(made) if create_graph else made
+
         return tuple(
-            (new_tensor(zero) if create_graph else zero) if part is None else part
-            for part, zero in zip(g, zeros, strict=True)
+            [
+                nothing(*layout) if part is None else part
+                for part, layout in zip(g, node.layout, strict=True)
+            ]
         )
 
     def history(self, node: Any, place: int) -> Node | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.allocation import copied
 from ..quiet import CALM
 from . import callers, graph, native, overriding, views
 from .backward import accumulation
@@ -45,6 +46,7 @@ native.bind(
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
+    copied=copied,
     scalar_array=dtypes.scalar_array,
     noted=noted,
     calm=CALM,

@@ -21,7 +21,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Interpreted, Tensor, new_tensor, twin
+from .tensor import Tensor, new_tensor, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,15 +221,15 @@ def raw(node: Any) -> Any:
         elif value is None:
             append(None)
             continue
-        elif kind is ndarray or isinstance(value, Interpreted):
-            cell = node._cell if node.cells is None else node.cells[len(values)]
-            append(value)
         elif kind is Packed:
             append(value.unpack()._array)
             continue
-        else:
+        elif kind is not ndarray and isinstance(value, Tensor):  # of a subclass
             cell = value._cell
             append(value._array)
+        else:
+            cell = node._cell if node.cells is None else node.cells[len(values)]
+            append(value)
         if cell is not None and cell.last > seq:
             raise written_error(node, len(values) - 1, cell, values[-1])
     if node.params:

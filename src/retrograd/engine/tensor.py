@@ -37,6 +37,7 @@ __all__ = [
     "concrete",
     "device",
     "has_tangent",
+    "is_array",
     "method",
     "new_tensor",
     "node_of",
@@ -319,11 +320,22 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     return tensor
 
 
+def is_array(value: Any) -> bool:
+    """Whether a tensor may hold `value`: the one place that decides.
+
+    NumPy's arrays, others that speak its protocols (NOTE [The seam] in `kernels.allocation`), and
+    what stands for one; no scalars.
+    """
+    kind = value.__class__
+    if kind is np.ndarray or issubclass(kind, Interpreted):
+        return True
+    return hasattr(kind, "__array_function__") and not issubclass(kind, Tensor)
+
+
 def as_array(value: Any) -> Any:
-    """`value` as an array, if it is a NumPy scalar."""
-    if value.__class__ is np.ndarray or isinstance(value, Interpreted):
-        return value
-    return np.asarray(value)
+    """`value` itself if it is an array, else as one: a NumPy scalar."""
+    scalar = isinstance(value, np.generic) or not is_array(value)  # the first is the usual case
+    return np.asarray(value) if scalar else value
 
 
 def wrap(value: Any, node: Node | None = None) -> Tensor:

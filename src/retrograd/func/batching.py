@@ -40,10 +40,11 @@ def vmap(
     in_dims: the dimension of each positional argument that counts examples, None for one that all
     examples share; a number for all arguments, or a container built like them. out_dims: where that
     dimension goes in each output. randomness: "error" refuses random operations, "same" draws one
-    sample for all examples, "different" one for each. chunk_size: examples taken at a time.
-    Keyword arguments are shared. A function whose Python code depends on values works too: it then
-    runs once per example, with a warning (PyTorch refuses). Raises ValueError where the arguments
-    do not fit `in_dims` or each other. Source: PyTorch's `func.vmap`.
+    sample for all examples, "different" one for each. chunk_size: examples taken at a time. Keyword
+    arguments are shared. A function whose Python code depends on values works too: it then runs
+    once per example, with a warning (PyTorch refuses). Raises ValueError where the arguments do not
+    fit `in_dims` or each other, RuntimeError for another `randomness`, IndexError for an `out_dims`
+    that the output lacks. Source: PyTorch's `func.vmap`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])

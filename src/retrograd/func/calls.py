@@ -32,7 +32,8 @@ def functional_call(
     `strict`. With `tie_weights`, a value given for one name of a shared parameter counts for all.
     `args` is a tuple, or the only argument. Names that the module lacks are ignored, unless
     `strict`: then RuntimeError. Raises ValueError for a name in two dictionaries, and for different
-    values under several names of one parameter. Source: PyTorch's `func.functional_call`.
+    values under several names of one parameter, TypeError for a value that is no tensor. Source:
+    PyTorch's `func.functional_call`.
 
     >>> import retrograd as rg
     >>> line = rg.nn.Linear(1, 1)

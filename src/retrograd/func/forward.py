@@ -37,7 +37,8 @@ def jvp(
 
     Primals and tangents are tuples, built alike, of tensors or containers of tensors. An output
     that does not depend on them has zeros, or raises with `strict`. With `has_aux`, `func` returns
-    (output, extra), and the extra comes third. Source: PyTorch's `func.jvp`.
+    (output, extra), and the extra comes third. Raises RuntimeError where primals and tangents are
+    no tuples of tensors built alike, ValueError for integer ones. Source: PyTorch's `func.jvp`.
 
     >>> import retrograd as rg
     >>> rg.func.jvp(rg.sin, (rg.tensor(0.0),), (rg.tensor(2.0),))
@@ -110,7 +111,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """The output of `func(*primals)`, and the function from tangents to that of the output.
 
     `func` runs once; each further call of the returned function costs one backward pass through
-    what was recorded. Source: PyTorch's `func.linearize`.
+    what was recorded. The returned function raises RuntimeError for tangents of another number,
+    shape or dtype than the primals. Source: PyTorch's `func.linearize`.
 
     >>> import retrograd as rg
     >>> out, push = rg.func.linearize(rg.sin, rg.tensor([0.0, 1.0]))

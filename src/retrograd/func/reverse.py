@@ -188,9 +188,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """The output of `func(*primals)`, and a function from its cotangents to those of the primals.
 
     Primals are tensors or containers of them; the returned function takes what is built like the
-    output, and gives a tuple with one entry per primal (for complex z the product is
-    conj(g)·∂f/∂z* + g·conj(∂f/∂z)). With `has_aux`, `func` returns (output, extra) and the extra
-    comes third. `func` may write to the primals in place, as in `grad`. Source: PyTorch's
+    output, and gives a tuple with one entry per primal (for complex z the product is conj(g)·∂f/∂z*
+    + g·conj(∂f/∂z)). With `has_aux`, `func` returns (output, extra) and the extra comes third.
+    `func` may write to the primals in place, as in `grad`. Raises RuntimeError for an output that
+    is no floating or complex tensor; the returned function raises RuntimeError for cotangents not
+    built or shaped like the output, TypeError for one that is no tensor. Source: PyTorch's
     `func.vjp`.
 
     >>> import retrograd as rg

@@ -58,7 +58,7 @@ def bessel_y(order: int, x: Any) -> Any:
 def bessel_i(order: int, x: Any) -> Any:
     """I of an integer order; of order 0 without SciPy, if `x` is real."""
     if order == 0 and x.dtype.kind != "c":
-        return np.i0(np.asarray(x, np.float64)).astype(x.dtype)
+        return np.i0(x.astype(np.float64, copy=False)).astype(x.dtype)
     return _near_zero(_of_order("iv", abs(order), x), order, x)
 
 
@@ -87,14 +87,14 @@ def bessel_ke(order: int, x: Any) -> Any:
 def airy(order: int, x: Any) -> Any:
     """Airy's function Ai, or, for order 1, its derivative."""
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
-    return np.asarray(scipy_special("airy")(x.astype(wide))[order], x.dtype)
+    return scipy_special("airy")(x.astype(wide))[order].astype(x.dtype)
 
 
 def spherical_j(order: int, x: Any) -> Any:
     """The spherical Bessel function j of an order from 0, which is sin(x) / x without SciPy."""
     if order:
         return widely("spherical_jn", x, order)
-    wide = np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64)
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
     small, infinite = np.abs(wide) < 1e-4, np.isinf(wide)
     safe = np.where(small | infinite, 1.0, wide)
     near = 1.0 - wide * wide / 6.0  # the next term is below 1e-18

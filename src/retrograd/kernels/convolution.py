@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .memory import strided
+from .allocation import empty, zeros
+from .memory import windows
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "out_size"]
 
@@ -57,6 +58,7 @@ class Geometry:
             ...,
             *[slice(p, p + n) for n, (p, _) in zip(used, padding, strict=True)],
         )
+        self.axes = tuple(range(2, 2 + len(size)))
         self.taps, self.places = math.prod(kernel), math.prod(self.out)
         self.unpadded = not any(any(pair) for pair in padding)
         ones = (1,) * len(size)
@@ -72,19 +74,12 @@ class Geometry:
 
         A view of the images themselves where nothing is padded.
         """
-        if self.unpadded:
-            source, (n, c, *steps) = x, x.strides
-        else:
-            source = np.zeros((x.shape[1], x.shape[0], *self.padded), x.dtype)
-            source.swapaxes(0, 1)[self.inside] = x[self.used]
-            c, n, *steps = source.strides
-        strides = (
-            c,
-            *[a * d for a, d in zip(steps, self.dilation, strict=True)],
-            n,
-            *[a * s for a, s in zip(steps, self.stride, strict=True)],
-        )
-        return strided(source, (x.shape[1], *self.kernel, x.shape[0], *self.out), strides)
+        source = x
+        if not self.unpadded:
+            source = zeros(x, (x.shape[1], x.shape[0], *self.padded)).swapaxes(0, 1)
+            source[self.inside] = x[self.used]
+        found = windows(source, self.axes, self.kernel, self.stride, self.dilation)
+        return found.transpose(1, *[axis + len(self.axes) for axis in self.axes], 0, *self.axes)
 
     def add_windows(self, patches: Any, out: Any) -> None:
         """Add patches `(C, *kernel, n, *out)` at their places in `(C, n, *padded)`."""
@@ -125,11 +120,11 @@ def conv(
     matrix = weight.reshape(groups, outputs // groups, -1)
     if geometry.pointwise:
         return pointwise(matrix, x, outputs)
-    out = np.empty((images, outputs, *geometry.out), x.dtype)
+    out = empty(x, (images, outputs, *geometry.out))
     if out.size == 0:
         return out
     count = geometry.block(channels, images, x.itemsize)
-    workspace = np.empty(channels * geometry.taps * count * geometry.places, x.dtype)
+    workspace = empty(x, channels * geometry.taps * count * geometry.places)
     flat = out.reshape(images, outputs, geometry.places)
     for part in blocks(images, count):
         patches = patches_of(geometry, x[part], workspace)
@@ -169,11 +164,11 @@ def conv_input(
     matrix = weight.reshape(groups, outputs // groups, -1).swapaxes(1, 2)
     if geometry.pointwise:
         return pointwise(matrix, g, channels)
-    out = np.zeros((images, channels, *size), g.dtype)
+    out = zeros(g, (images, channels, *size))
     if out.size == 0 or g.size == 0:
         return out
     count = geometry.block(channels, images, g.itemsize)
-    workspace = np.empty(channels * geometry.taps * count * geometry.places, g.dtype)
+    workspace = empty(g, channels * geometry.taps * count * geometry.places)
     for part in blocks(images, count):
         n = part.stop - part.start
         rows = rows_of(g[part]).reshape(groups, outputs // groups, -1)
@@ -194,7 +189,7 @@ def scatter(geometry: Geometry, patches: Any, out: Any) -> None:
     if geometry.unpadded:
         geometry.add_windows(patches, out.swapaxes(0, 1))
         return
-    padded = np.zeros((out.shape[1], out.shape[0], *geometry.padded), out.dtype)
+    padded = zeros(out, (out.shape[1], out.shape[0], *geometry.padded))
     geometry.add_windows(patches, padded)
     out[geometry.used] = padded[geometry.inside].swapaxes(0, 1)
 
@@ -212,11 +207,11 @@ def conv_weight(
     geometry = Geometry(x.shape[2:], kernel, stride, padding, dilation)
     images, channels, outputs = x.shape[0], x.shape[1], g.shape[1]
     shape = (outputs, channels // groups, *kernel)
-    total = np.zeros((groups, outputs // groups, math.prod(shape[1:])), g.dtype)
+    total = zeros(g, (groups, outputs // groups, math.prod(shape[1:])))
     if g.size == 0 or total.size == 0:
         return total.reshape(shape)
     count = images if geometry.pointwise else geometry.block(channels, images, x.itemsize)
-    workspace = np.empty(channels * geometry.taps * count * geometry.places, x.dtype)
+    workspace = empty(x, channels * geometry.taps * count * geometry.places)
     for part in blocks(images, count):
         rows = rows_of(g[part]).reshape(groups, outputs // groups, -1)
         if geometry.pointwise:
@@ -242,7 +237,7 @@ def col2im(
     """The adjoint of `im2col`: columns added up at their places in images `(N, C, *size)`."""
     geometry = Geometry(size, kernel, stride, padding, dilation)
     images, channels = columns.shape[0], columns.shape[1] // geometry.taps
-    out = np.zeros((images, channels, *size), columns.dtype)
+    out = zeros(columns, (images, channels, *size))
     patches = columns.reshape(images, channels, *kernel, *geometry.out)
     scatter(geometry, np.moveaxis(patches, 0, 1 + len(kernel)), out)
     return out

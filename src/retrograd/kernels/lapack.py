@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LinAlgError
+from .allocation import empty, table, zeros
 
 __all__ = [
     "cholesky",
@@ -50,7 +51,7 @@ NOT_FINITE = (
 
 def stacked(x: Any) -> Any:
     """A copy as one list of matrices: `(count, m, n)`."""
-    return np.array(x).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    return x.copy("K").reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
 # -- systems -------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def stacked(x: Any) -> Any:
 def solve(a: Any, b: Any) -> tuple[Any, Any]:
     """`x` with `a @ x = b`, stacks broadcast, and `info`; where a matrix is singular NaN or inf."""
     try:
-        return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+        return np.linalg.solve(a, b), zeros(a, a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         factors, pivots, info = lu(a, pivot=True)
         order = permutation(pivots, a.shape[-1])[..., None]
@@ -74,7 +75,7 @@ def solve(a: Any, b: Any) -> tuple[Any, Any]:
 def inv(a: Any) -> tuple[Any, Any]:
     """The inverse, NaN or inf where a matrix is singular, and `info`."""
     try:
-        return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
+        return np.linalg.inv(a), zeros(a, a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         return solve(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
 
@@ -82,7 +83,7 @@ def inv(a: Any) -> tuple[Any, Any]:
 def solve_triangular(a: Any, b: Any, *, upper: bool, unit: bool) -> Any:
     """`x` with `a @ x = b`, of which one triangle is read, and no diagonal if `unit`."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    x = np.array(np.broadcast_to(b, batch + b.shape[-2:]))
+    x = np.broadcast_to(b, batch + b.shape[-2:]).copy("K")
     substitute(a, x, upper, unit)
     return x
 
@@ -117,8 +118,9 @@ def lu(x: Any, *, pivot: bool) -> tuple[Any, Any, Any]:
     a = stacked(x)
     count, m, n = a.shape
     k = min(m, n)
-    pivots = np.tile(np.arange(1, k + 1, dtype=np.int32), (count, 1))
-    info = np.zeros(count, np.int32)
+    pivots = empty(a, (count, k), np.int32)
+    pivots[...] = table(a, np.arange(1, k + 1))
+    info = zeros(a, count, np.int32)
     every = np.arange(count)
     for start in range(0, k, BLOCK):
         stop = min(start + BLOCK, k)
@@ -130,7 +132,7 @@ def lu(x: Any, *, pivot: bool) -> tuple[Any, Any, Any]:
                 a[every, chosen] = a[:, j]
                 a[:, j] = rows
             head = a[:, j, j]
-            info[(info == 0) & (head == 0)] = j + 1
+            np.copyto(info, j + 1, where=(info == 0) & (head == 0))
             a[:, j + 1 :, j] /= np.where(head == 0, 1, head)[:, None]
             a[:, j + 1 :, j + 1 : stop] -= a[:, j + 1 :, j, None] * a[:, j, None, j + 1 : stop]
         substitute(a[:, start:stop, start:stop], a[:, start:stop, stop:], False, True)
@@ -143,7 +145,8 @@ def permutation(pivots: Any, m: int) -> Any:
     """The order `(..., m)` in which row interchanges take the rows of a matrix."""
     count = math.prod(pivots.shape[:-1])
     flat = pivots.reshape(count, pivots.shape[-1])
-    order = np.tile(np.arange(m), (count, 1))
+    order = empty(flat, (count, m), np.int64)
+    order[...] = table(flat, np.arange(m))
     every = np.arange(count)
     for i in range(flat.shape[1]):
         other = flat[:, i] - 1
@@ -162,10 +165,10 @@ def cholesky(x: Any) -> tuple[Any, Any]:
     Beyond that minor a factor holds what it was computed from.
     """
     try:
-        return np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)
+        return np.linalg.cholesky(x), zeros(x, x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         a = np.tril(stacked(x))
-        info = np.zeros(len(a), np.int32)
+        info = zeros(a, len(a), np.int32)
         for index, matrix in enumerate(a):
             try:
                 a[index] = np.linalg.cholesky(x.reshape(a.shape)[index])
@@ -195,8 +198,8 @@ def ldl(x: Any, *, hermitian: bool) -> tuple[Any, Any, Any]:
     """
     hermitian = hermitian and x.dtype.kind == "c"
     a = np.tril(stacked(x))
-    pivots = np.zeros(a.shape[:2], np.int32)
-    info = np.zeros(len(a), np.int32)
+    pivots = zeros(a, a.shape[:2], np.int32)
+    info = zeros(a, len(a), np.int32)
     for index, matrix in enumerate(a):
         info[index] = ldl_columns(matrix, pivots[index], hermitian)
     batch = x.shape[:-2]
@@ -302,7 +305,7 @@ def qr(x: Any, *, mode: Any) -> tuple[Any, Any]:
 def reflectors(x: Any) -> tuple[Any, Any]:
     """LAPACK's geqrf: R, with the Householder vectors below it, and their factors `tau`."""
     packed, tau = np.linalg.qr(x, "raw")
-    return np.ascontiguousarray(packed.swapaxes(-1, -2)), tau
+    return packed.swapaxes(-1, -2).copy(), tau
 
 
 def hermitian_mean(x: Any) -> Any:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["scipy_special", "widely"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["by_scipy", "scipy_special", "widely"]
 
 MISSING = (
     "{name}() needs SciPy, which is not installed here: its kernel is `scipy.special.{name}`. "
@@ -32,7 +35,35 @@ def scipy_special(name: str) -> Any:
         raise ImportError(MISSING.format(name=name)) from error
 
 
+@cache
+def _ufunc(name: str) -> Any:
+    """The ufunc of `scipy.special` called `name`, None without SciPy."""
+    try:
+        return getattr(_module(), name)
+    except ImportError:
+        return None
+
+
+def forget() -> None:
+    """Look for SciPy anew: for tests that hide it."""
+    _module.cache_clear()
+    _ufunc.cache_clear()
+
+
+def by_scipy(name: str, otherwise: Callable[[Any], Any], x: Any, kinds: str = "fdFD") -> Any:
+    """`scipy.special.name(x)`, and without SciPy `otherwise(x)`, in the dtype of `x`.
+
+    `kinds` are the dtypes whose loops are exact; others are computed in double precision.
+    """
+    function = _ufunc(name)
+    if function is None:
+        return otherwise(x)
+    if x.dtype.char in kinds:
+        return function(x)
+    return function(x.astype(np.float64)).astype(x.dtype)
+
+
 def widely(name: str, x: Any, *before: Any) -> Any:
     """`scipy.special.name(*before, x)` computed in double precision, in the dtype of `x`."""
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
-    return np.asarray(scipy_special(name)(*before, x.astype(wide)), x.dtype)
+    return scipy_special(name)(*before, x.astype(wide)).astype(x.dtype)

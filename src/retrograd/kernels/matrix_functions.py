@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..quiet import Quiet
+from .allocation import surely, table, zeros
 from .lapack import inv
 
 __all__ = ["adjugate", "adjugate_slope", "exp", "exp_slope"]
@@ -54,7 +55,7 @@ def adjugate(x: Any) -> Any:
     """The transposed matrix of cofactors: `det(x) * inv(x)`, and as exact where that fails."""
     inverse, good = inverses(x)
     out = np.linalg.det(x)[..., None, None] * inverse
-    if not np.all(good):
+    if not surely(np.all(good)):
         out[~good] = singular_adjugate(x[~good])
     return out
 
@@ -85,7 +86,7 @@ def pairs(s: Any) -> Any:
     one = np.ones_like(s[..., :1])
     before = np.cumprod(np.concatenate([one, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]
-    between = np.where(np.triu(np.ones((n, n), bool), 1), s[..., None, :], 1)
+    between = np.where(table(s, np.triu(np.ones((n, n), bool), 1)), s[..., None, :], 1)
     between = np.cumprod(between, -1)
     upper = before[..., :, None] * after[..., None, :]
     upper[..., :, 1:] *= between[..., :, :-1]
@@ -98,7 +99,7 @@ def adjugate_slope(x: Any, move: Any) -> Any:
     inverse, good = inverses(x)
     turned = inverse @ move
     out = np.linalg.det(x)[..., None, None] * (matrix_trace(turned) * inverse - turned @ inverse)
-    if not np.all(good):
+    if not surely(np.all(good)):
         out[~good] = singular_slope(x[~good], move[~good])
     return out
 
@@ -137,7 +138,7 @@ def exp(x: Any) -> Any:
 def approximant(x: Any) -> Any:
     """Padé's approximant to the exponential, from even and odd powers."""
     b = [x.real.dtype.type(c / PADE[0]) for c in PADE]
-    one = np.eye(x.shape[-1], dtype=x.dtype)
+    one = table(x, np.eye(x.shape[-1], dtype=x.dtype))
     x2 = x @ x
     x4 = x2 @ x2
     x6 = x4 @ x2
@@ -157,7 +158,7 @@ def exp_slope(x: Any, move: Any) -> Any:
     size = norms(move)
     scale = np.where(size == 0, 1, np.maximum(norms(x), 1) / np.where(size == 0, 1, size))
     scale = scale[..., None, None].astype(x.real.dtype)
-    block = np.zeros((*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, move))
+    block = zeros(x, (*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, move))
     block[..., :n, :n] = block[..., n:, n:] = x
     block[..., :n, n:] = move * scale
     return exp(block)[..., :n, n:] / scale

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address", "copied", "in_rows", "memory", "moved", "overlaps", "root", "strided"]
+from .allocation import numpys
+
+__all__ = ["address", "in_rows", "memory", "moved", "overlaps", "root", "strided", "windows"]
 
 
 class Span:
@@ -102,17 +104,29 @@ def strided(array: Any, shape: Any, strides: Any, offset: int = 0, dtype: Any = 
     return view
 
 
-def copied(array: Any) -> Any:
-    """A copy in the order of memory; in row-major order where `array` was expanded.
-
-    The order of elements that are one says nothing.
-    """
-    return array.copy("C" if 0 in array.strides else "K")
-
-
 def in_rows(array: Any) -> Any:
     """`array` in row-major order: itself, if it is."""
     return array if array.flags.c_contiguous else array.copy()
+
+
+def windows(x: Any, axes: Any, sizes: Any, steps: Any, gaps: Any) -> Any:
+    """All windows along `axes`, as a view: their number in place of an axis, each in new last ones.
+
+    Along an axis a window has `size` elements, `gap` apart; the next begins `step` further on.
+    """
+    if not numpys(x):  # strides of one's own choosing are no part of the protocols
+        reach = [(size - 1) * gap + 1 for size, gap in zip(sizes, gaps, strict=True)]
+        key = [slice(None)] * (x.ndim + len(reach))
+        for place, (axis, step, gap) in enumerate(zip(axes, steps, gaps, strict=True)):
+            key[axis], key[x.ndim + place] = slice(None, None, step), slice(None, None, gap)
+        return np.lib.stride_tricks.sliding_window_view(x, reach, axes, writeable=True)[tuple(key)]
+    shape, strides = list(x.shape), list(x.strides)
+    for axis, size, step, gap in zip(axes, sizes, steps, gaps, strict=True):
+        stride = strides[axis]
+        shape[axis], strides[axis] = (shape[axis] - (size - 1) * gap - 1) // step + 1, stride * step
+        shape.append(size)
+        strides.append(stride * gap)
+    return strided(x, shape, strides)
 
 
 def overlaps(array: Any) -> bool:

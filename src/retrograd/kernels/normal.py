@@ -56,7 +56,7 @@ def erfcx(x: Any) -> Any:
     """exp(x^2) erfc(x) of a real or complex array."""
     if x.dtype.kind != "c":
         return blockwise(_erfcx_block, x)
-    z = np.asarray(x, np.complex128)
+    z = x.astype(np.complex128, copy=False)
     left = z.real < 0
     right = _faddeeva(1j * np.where(left, 1, z))
     mirrored = np.where(left, z, 0)
@@ -72,7 +72,7 @@ def ndtr(x: Any) -> Any:
 
 def log_ndtr(x: Any) -> Any:
     """log(ndtr(x)), real or complex, without underflow to the left."""
-    wide = np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64)
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
     left = wide.real < -1.0
     far = np.where(left, wide, -1.0) * ROOT_HALF
     near = np.where(left, 0.0, wide) * ROOT_HALF

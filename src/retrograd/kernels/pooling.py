@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .allocation import empty, full, surely, table, zeros
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -67,7 +69,7 @@ def padded(
     if not any(padding) and all(r <= n for r, n in zip(reach, size, strict=True)):
         return x
     padded = [max(r, p + n) for r, p, n in zip(reach, padding, size, strict=True)]
-    result = np.full((*x.shape[:-dims], *padded), fill, x.dtype)
+    result = full(x, (*x.shape[:-dims], *padded), fill)
     inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])
     result[inside] = x
     return result
@@ -106,12 +108,12 @@ def max_pool(
     for number, view in enumerate(taps(source, kernel, stride, dilation, out)):
         if values is None:
             values = view.copy()
-            best = np.zeros(values.shape, np.uint8 if math.prod(kernel) < 256 else np.uint32)
+            best = zeros(values, values.shape, np.uint8 if math.prod(kernel) < 256 else np.uint32)
             continue
         better = np.multiply(view > values, best.dtype.type(number))
         np.maximum(values, view, out=values)
         np.maximum(best, better, out=best)  # numbers grow: a later maximum overrides
-    if not (values > lowest).all():  # NaN, or a window with nothing above the padding
+    if not surely((values > lowest).all()):  # NaN, or a window with nothing above the padding
         values, best = careful_max(source, size, kernel, stride, padding, dilation, out)
     return values, flat_index(best, size, kernel, stride, padding, dilation)
 
@@ -144,17 +146,17 @@ def careful_max(
     out: Sizes,
 ) -> tuple[Any, Any]:
     """Maxima and their taps where values may be NaN or as low as the padding."""
-    values = np.empty((*source.shape[: -len(out)], *out), source.dtype)
-    best = np.full(values.shape, -1)
+    values = empty(source, (*source.shape[: -len(out)], *out))
+    best = full(values, values.shape, -1, np.int64)
     views = taps(source, kernel, stride, dilation, out)
     for number, (tap, view) in enumerate(zip(np.ndindex(*kernel), views, strict=True)):
         inside: Any = True
         for i, n, s, p, d, m in zip(tap, size, stride, padding, dilation, out, strict=True):
             at = np.arange(m) * s + (i * d - p)
             inside = np.logical_and(np.expand_dims(inside, -1), (at >= 0) & (at < n))
-        better = inside & ((best < 0) | (view > values) | (view != view))  # noqa: PLR0124 (NaN)
+        better = table(source, inside) & ((best < 0) | (view > values) | (view != view))  # noqa: PLR0124 (NaN)
         np.copyto(values, view, where=better)
-        best[better] = number
+        np.copyto(best, number, where=better)
     return values, best
 
 
@@ -168,8 +170,8 @@ def flat_index(
     for n, k, s, p, d, m in zip(size, kernel, stride, padding, dilation, out, strict=True):
         offset = offset[..., None] * n + np.arange(k) * d
         start = start[..., None] * n + (np.arange(m) * s - p)
-    index = offset.reshape(-1)[best]
-    index += start
+    index = np.take(table(best, offset), best)
+    index += table(best, start)
     return index
 
 
@@ -197,14 +199,14 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
 def places_of(indices: Any, dims: int, rows: int, each: int) -> Any:
     """Flat indices into the spatial dimensions, as flat indices into the whole array."""
     flat = indices.reshape(rows, math.prod(indices.shape[-dims:]))
-    return (flat + np.arange(rows)[:, None] * each).reshape(-1)
+    return (flat + table(flat, np.arange(rows)[:, None] * each)).reshape(-1)
 
 
 def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     """Zeros `(..., *size)` with each element of `g` added at its flat spatial index."""
     dims = len(size)
     lead = g.shape[:-dims]
-    out = np.zeros((*lead, *size), g.dtype)
+    out = zeros(g, (*lead, *size))
     places = places_of(indices, dims, math.prod(lead), math.prod(size))
     np.add.at(out.reshape(-1), places, g.reshape(-1))
     return out
@@ -237,11 +239,10 @@ def divisors(
 
 def divided(x: Any, by: Any) -> Any:
     """`x / by` in the dtype of `x`; integers are cut off, not rounded."""
-    if x.dtype.kind in "iu":
-        return np.trunc(np.true_divide(x, by)).astype(x.dtype)
+    padded = x.dtype.kind in "iu"
     if not isinstance(by, int):
-        by = by.astype(x.real.dtype)
-    return x / by
+        by = table(x, by if padded else by.astype(x.real.dtype))
+    return np.trunc(np.true_divide(x, by)).astype(x.dtype) if padded else x / by
 
 
 def avg_pool(
@@ -298,7 +299,7 @@ def avg_pool_input(
         max(p + n, s * (m - 1) + k)
         for p, n, s, m, k in zip(padding, size, stride, out, kernel, strict=True)
     ]
-    total = np.zeros((*lead, *padded), g.dtype)
+    total = zeros(g, (*lead, *padded))
     for view in taps(total, kernel, stride, ones, out):
         np.add(view, share, out=view)
     inside: Any = (..., *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])

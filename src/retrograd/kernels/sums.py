@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["inner", "scattered", "scattered_rows", "total"]
+from .allocation import empty, zeros
+
+__all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
 LARGE = 32768  # elements: below it, the calls here cost more than they save
 MANY = 256  # terms of one sum: below it, rounding errors are few
@@ -113,6 +115,14 @@ def inner(x: Any, y: Any) -> Any:
     return out + np.vecdot(x[..., n - rest :], y[..., n - rest :]) if rest else out
 
 
+def run_starts(ordered: Any) -> Any:
+    """Where each run of equal elements begins in a sorted vector."""
+    first = empty(ordered, ordered.shape, np.bool_)
+    first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return np.flatnonzero(first)
+
+
 def scattered(values: Any, places: Any, size: int) -> Any:
     """`size` zeros to which each of `values`, 1-D, is added at its place.
 
@@ -120,7 +130,7 @@ def scattered(values: Any, places: Any, size: int) -> Any:
     """
     kind = values.dtype.kind
     if kind in "biu" or len(places) < ROWS * size:
-        out = np.zeros(size, values.dtype)
+        out = zeros(values, size)
         np.add.at(out, places, values)  # in one dimension NumPy has a fast path
         return out
     if kind != "c":
@@ -137,10 +147,10 @@ def scattered_rows(values: Any, places: Any, size: int) -> Any:
     n, m = values.shape
     if m == 1:
         return scattered(values[:, 0], places, size)[:, None]
-    out = np.zeros((size, m), values.dtype)
+    out = zeros(values, (size, m))
     if n and m:
         order = np.argsort(places, kind="stable")
         found = places[order]
-        starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+        starts = run_starts(found)
         out[found[starts]] = np.add.reduceat(values[order], starts, 0)
     return out

@@ -29,11 +29,12 @@ __all__ = ["DataParallel", "replicate"]
 class DataParallel(Module):
     """A module called on chunks of the batch in parallel threads, the outputs joined.
 
-    module: takes tensors with the batch in `dim`; device_ids: the number of threads, or a list with
-    one entry for each, by default one for each processor. Tensors in the arguments (nested in
-    tuples, lists, dictionaries too) are split along `dim`, everything else is handed to every
-    thread; outputs are joined along `dim`, 0-d ones into a vector. An exception in a thread is
-    raised here. Source: PyTorch's `nn.DataParallel`, whose chunks go to several devices.
+    module: takes tensors with the batch in `dim`, (N, *) by default, and returns such; device_ids:
+    the number of threads, or a list with one entry for each, by default one for each processor.
+    Tensors in the arguments (nested in tuples, lists, dictionaries too) are split along `dim`,
+    everything else is handed to every thread; outputs are joined along `dim`, 0-d ones into a
+    vector. An exception in a thread is raised here. Raises ValueError unless there is a thread.
+    Source: PyTorch's `nn.DataParallel`, whose chunks go to several devices.
 
     >>> import retrograd as rg
     >>> net = rg.nn.DataParallel(rg.nn.Linear(3, 2), device_ids=2)

@@ -102,6 +102,6 @@ class Adafactor(Rule):
         x -= update * (size / max(1.0, rms(update) / group["d"]))
 
 
-def rms(x: Any) -> float:
-    """The root of the mean of `|x| ** 2`."""
-    return float(np.linalg.norm(x.reshape(-1)) / x.size**0.5)
+def rms(x: Any) -> Any:
+    """The root of the mean of `|x| ** 2`, in double precision."""
+    return (np.linalg.norm(x.reshape(-1)) / x.size**0.5).astype(np.float64)

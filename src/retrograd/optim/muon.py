@@ -102,7 +102,7 @@ def orthogonal(matrix: Any, coefficients: Any, steps: int, eps: float) -> Any:
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.conj().T if tall else matrix
-    x = x / max(float(np.linalg.norm(x)), eps)
+    x = x / np.maximum(np.linalg.norm(x), eps)
     for _ in range(steps):
         gram = x @ x.conj().T
         x = a * x + (b * gram + c * (gram @ gram)) @ x

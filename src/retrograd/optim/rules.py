@@ -30,6 +30,8 @@ from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.updates import all_plain, wrote_all
+from ..kernels import allocation
+from ..kernels.memory import in_rows
 from ..quiet import QUIET, quieten, restore
 from .optimizer import Optimizer
 
@@ -240,7 +242,7 @@ def pieces(*arrays: Any) -> Iterator[list[Any]]:
     What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
     """
     x, g, *state = arrays
-    flat = [x, np.ascontiguousarray(g), *state]
+    flat = [x, in_rows(g), *state]
     plain = all(array.flags.c_contiguous for array in flat)
     if not plain or any(array.shape != x.shape for array in arrays):
         for part in parts(x):
@@ -306,13 +308,13 @@ def check_writable(optimizer: Optimizer, name: str, every: bool = False) -> None
 
 def zeros(x: Any) -> Tensor:
     """New state of the shape and dtype of the array `x`."""
-    return new_tensor(np.zeros(x.shape, x.dtype))
+    return new_tensor(allocation.zeros(x, x.shape))
 
 
 def filled(x: Any, value: float) -> Tensor:
     """The same with a number everywhere, for the imaginary parts, too."""
     every = complex(value, value) if x.dtype.kind == "c" else value
-    return new_tensor(np.full(x.shape, every, x.dtype))
+    return new_tensor(allocation.full(x, x.shape, every))
 
 
 def scalar(value: float) -> Tensor:

@@ -176,7 +176,11 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after the other."""
+    """Data sets one after the other.
+
+    Raises AssertionError without any; an index raises IndexError or, below minus the length,
+    ValueError.
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -240,7 +244,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """One batch from samples: tensors and arrays are stacked, numbers become tensors.
 
     Tuples and lists give lists, mappings and named tuples keep their form, strings stay a list.
-    Python floats give float64. Raises TypeError for any other kind of sample.
+    Python floats give float64. Raises TypeError for any other kind of sample, RuntimeError for
+    sequences of different lengths.
 
     >>> import retrograd as rg
     >>> rg.utils.data.default_collate([(1, 0.5), (2, 1.5)])

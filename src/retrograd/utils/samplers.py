@@ -43,7 +43,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """A new random order each time; with `replacement`, independent draws."""
+    """A new random order each time; with `replacement`, independent draws.
+
+    Raises ValueError unless `num_samples` is positive.
+    """
 
     def __init__(
         self,
@@ -140,6 +143,8 @@ class WeightedRandomSampler(Sampler):
 
 class BatchSampler(Sampler):
     """Lists of `batch_size` indices of another sampler; the last may be shorter.
+
+    Raises ValueError unless `batch_size` is a positive integer and `drop_last` a bool.
 
     >>> from retrograd.utils.data import BatchSampler, SequentialSampler
     >>> list(BatchSampler(SequentialSampler(range(5)), 2, drop_last=False))

@@ -52,11 +52,12 @@ def jacobian(
 
     One tensor for one output and one input, else a tuple over inputs, or over outputs of tuples
     over inputs. For complex tensors, row j is the gradient for the cotangent 1 at element j; with
-    `wirtinger=True` each entry is the pair (∂f/∂z, ∂f/∂z*), exact for any function
-    (NOTE [Complex Jacobians] of `autograd.pairs`; a real z keeps one matrix). `vectorize` computes
-    all rows in one batched pass. `strategy` "forward-mode", which needs `vectorize`, computes
-    columns instead. Raises RuntimeError with `strict` where an output does not depend on an input.
-    Source: PyTorch's `functional.jacobian`.
+    `wirtinger=True` each entry is the pair (∂f/∂z, ∂f/∂z*), exact for any function (NOTE [Complex
+    Jacobians] of `autograd.pairs`; a real z keeps one matrix). `vectorize` computes all rows in one
+    batched pass. `strategy` "forward-mode", which needs `vectorize`, computes columns instead.
+    Raises RuntimeError with `strict` where an output does not depend on an input, and for `strict`
+    with "forward-mode" or `vectorize`; AssertionError for another `strategy`, NotImplementedError
+    for "forward-mode" without `vectorize`. Source: PyTorch's `functional.jacobian`.
 
     >>> import retrograd as rg
     >>> rg.autograd.functional.jacobian(lambda x: x * x, rg.tensor([1.0, 2.0]))
@@ -242,8 +243,9 @@ def hessian(
 
     Of shape input.shape + input.shape for one input, else a tuple of tuples: entry [i][j] for
     inputs i and j. With `wirtinger=True`, for a function of complex z that is real, each entry is
-    the pair of pairs ((f_zz, f_zz*), (f_z*z, f_z*z*)). The rest is as for `jacobian`. Source:
-    PyTorch's `functional.hessian`.
+    the pair of pairs ((f_zz, f_zz*), (f_z*z, f_z*z*)). The rest is as for `jacobian`. Raises
+    RuntimeError with `strict` as `jacobian` does, and where `func` returns no single number.
+    Source: PyTorch's `functional.hessian`.
 
     >>> import retrograd as rg
     >>> rg.autograd.functional.hessian(lambda x: (x * x * x).sum(), rg.tensor([1.0, 2.0]))

@@ -107,7 +107,8 @@ def gradcheck(
     `masked` is accepted for programs with sparse tensors.
 
     Returns True, or raises GradcheckError with both Jacobians (returns False if not
-    `raise_exception`). Raises ValueError where no input requires grad. Source: PyTorch's
+    `raise_exception`). Raises ValueError where no input requires grad, AssertionError for a check
+    whose direction (`check_backward_ad`, `check_forward_ad`) is turned off. Source: PyTorch's
     `autograd.gradcheck`.
 
     >>> import retrograd as rg
@@ -405,8 +406,9 @@ def gradgradcheck(
     """`gradcheck` of the gradients of `func`, as functions of its inputs and of the cotangents.
 
     grad_outputs: a cotangent per differentiable output, by default random ones (in memory that is
-    not contiguous if `gen_non_contig_grad_outputs`). The rest is as for `gradcheck`. Source:
-    PyTorch's `autograd.gradgradcheck`.
+    not contiguous if `gen_non_contig_grad_outputs`). The rest is as for `gradcheck`. Raises
+    AssertionError where neither of the two directions is to be checked, or a further check needs
+    `check_rev_over_rev`. Source: PyTorch's `autograd.gradgradcheck`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)

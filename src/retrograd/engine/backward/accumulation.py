@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.allocation import copied
 from ...quiet import quietly
 from .. import native
 from ..dispatch import about_to_write
@@ -85,8 +86,8 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     try:
         before = leaf._gradient
         if before is None:
-            if borrowed or g.base is not None or g.__class__ is not ndarray:
-                g = np.array(g)  # a copy; or a formula gave a NumPy scalar
+            if borrowed or g.__class__ is not ndarray or g.base is not None:
+                g = copied(g)  # a formula may give a NumPy scalar
             leaf._gradient = new_tensor(g)
         else:
             array = before._array

@@ -58,7 +58,7 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
     for index, c in enumerate(contributions):
         if c is None:
             continue
-        array = c._array if isinstance(c, Tensor) else np.asarray(c)
+        array = c._array if isinstance(c, Tensor) else c
         if np.isnan(array).any():
             warned(node)
             raise RuntimeError(

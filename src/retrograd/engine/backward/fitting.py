@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensor import Tensor, as_array
 
 if TYPE_CHECKING:
     from ..graph import Node
@@ -22,7 +22,7 @@ ndarray = np.ndarray
 def fit(c: Any, edge: Node, node: Node, xp: Any) -> Any:
     """A contribution as the edge wants it: broadcast axes summed, real part taken, dtype cast."""
     if c.__class__ is not ndarray and not isinstance(c, Tensor):
-        c = np.asarray(c)  # a NumPy scalar
+        c = as_array(c)  # it may be a NumPy scalar
     shape, dtype = edge.shape, edge.dtype
     if c.shape != shape:
         if not expands(shape, c.shape):

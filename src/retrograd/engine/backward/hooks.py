@@ -18,12 +18,10 @@ import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ... import dtypes, modes
 from ...locks import counter, structure
 from ..graph import Node, node_method
-from ..tensor import Tensor, new_tensor
+from ..tensor import Tensor, as_array, new_tensor
 from .accumulation import add_grad
 from .anomaly import run_hook
 
@@ -232,7 +230,7 @@ def _tensors(g: Any, create_graph: bool) -> tuple[Any, ...]:
 
 def owned(g: Any) -> Any:
     """A cotangent that a hook may write: read-only ones are shared, so they are copied."""
-    g = np.asarray(g)
+    g = as_array(g)
     return g if g.flags.writeable else g.copy()
 
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import modes
+from ...kernels.allocation import copied
 from ...locks import counter
 from ...quiet import QUIET, Quiet, quieten, restore
 from .. import native, saved
@@ -166,8 +167,8 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                             led = True
                     continue
                 if (
-                    before.base is not None
-                    or before.__class__ is not ndarray
+                    before.__class__ is not ndarray
+                    or before.base is not None
                     or (borrowed and edge in borrowed)
                 ):
                     grads[edge] = before + c
@@ -298,8 +299,8 @@ class Pass:
             elif (
                 self.create_graph
                 or node in self.borrowed
-                or before.base is not None
                 or before.__class__ is not ndarray  # a formula may give a NumPy scalar
+                or before.base is not None
             ):
                 grads[node] = before + g
                 self.borrowed.discard(node)
@@ -355,7 +356,7 @@ class Pass:
         """Keep a complete cotangent for the caller, who will own it."""
         shared = node in self.borrowed or node.hooks is not None
         if shared and g is not None and not self.create_graph:
-            g = np.array(g)
+            g = copied(g)
         self.captured[node] = g
 
     def output(self, node: Any, g: Any) -> None:

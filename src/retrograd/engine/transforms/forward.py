@@ -43,7 +43,7 @@ from ..graph import LEAF, Node, leaf_node, new_node
 from ..namespaces import recorded
 from ..op import parameters_of
 from ..record import tied, walk
-from ..tensor import Tensor, new_tensor, node_of, set_requires_grad, twin
+from ..tensor import Tensor, as_array, new_tensor, node_of, set_requires_grad, twin
 from ..views import live_views
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def is_differentiable(op: Op, index: int) -> bool:
 
 
 def _like_input(t: Any, x: Tensor) -> Any:
-    t = t if isinstance(t, Tensor) else new_tensor(np.asarray(t))
+    t = t if isinstance(t, Tensor) else new_tensor(as_array(t))
     return t if t._array.dtype == x._array.dtype else recorded.cast(t, dtype=x._array.dtype)
 
 
@@ -363,4 +363,4 @@ def pulled_back(op: Op, g: Any, known: Mapping[str, Any], tangents: Sequence[Any
 
 
 def _tensor(g: Any) -> Tensor:
-    return g if isinstance(g, Tensor) else new_tensor(np.asarray(g))
+    return g if isinstance(g, Tensor) else new_tensor(as_array(g))

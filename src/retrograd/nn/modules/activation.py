@@ -1,6 +1,7 @@
 """Activations as layers: each holds the settings of one function of `functional`.
 
-What a function does with complex input, and its derivative at kinks, is said there.
+What a function does with complex input, and its derivative at kinks, is said there. With `inplace`
+a layer writes its result into its input, and returns that.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class _InPlace(_Activation):
 class ReLU(_InPlace):
     """max(x, 0). Source: PyTorch's `nn.ReLU`.
 
+    From any shape (*) to the same; real or complex.
+
     >>> import retrograd as rg
     >>> rg.nn.ReLU()(rg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
@@ -104,6 +107,8 @@ class ReLU(_InPlace):
 
 class ReLU6(_InPlace):
     """min(max(x, 0), 6). Source: PyTorch's `nn.ReLU6`.
+
+    From any shape (*) to the same; real or complex.
 
     >>> import retrograd as rg
     >>> rg.nn.ReLU6()(rg.tensor([-1.0, 2.0, 8.0]))
@@ -116,6 +121,8 @@ class ReLU6(_InPlace):
 class SELU(_InPlace):
     """1.0507 x where positive, else 1.7581 (exp(x) - 1). Source: Klambauer et al., NeurIPS 2017.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.SELU()(rg.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
@@ -126,6 +133,8 @@ class SELU(_InPlace):
 
 class SiLU(_InPlace):
     """x * sigmoid(x), also called swish. Source: PyTorch's `nn.SiLU`.
+
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
 
     >>> import retrograd as rg
     >>> rg.nn.SiLU()(rg.tensor([-1.0, 2.0]))
@@ -138,6 +147,8 @@ class SiLU(_InPlace):
 class Mish(_InPlace):
     """x * tanh(softplus(x)). Source: Misra, BMVC 2020.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.Mish()(rg.tensor([-1.0, 2.0]))
     tensor([-0.3034,  1.9440])
@@ -148,6 +159,8 @@ class Mish(_InPlace):
 
 class Hardsigmoid(_InPlace):
     """x / 6 + 1/2, cut to [0, 1]. Source: PyTorch's `nn.Hardsigmoid`.
+
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
 
     >>> import retrograd as rg
     >>> rg.nn.Hardsigmoid()(rg.tensor([-4.0, 0.0, 1.5]))
@@ -161,6 +174,8 @@ class Hardsigmoid(_InPlace):
 class Hardswish(_InPlace):
     """x * hardsigmoid(x). Source: Howard et al., ICCV 2019.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.Hardswish()(rg.tensor([-1.0, 1.0, 4.0]))
     tensor([-0.3333,  0.6667,  4.0000])
@@ -173,6 +188,8 @@ class Hardswish(_InPlace):
 class Sigmoid(_Plain):
     """1 / (1 + exp(-x)). Source: PyTorch's `nn.Sigmoid`.
 
+    From any shape (*) to the same; real or complex, integers to the default floating dtype.
+
     >>> import retrograd as rg
     >>> rg.nn.Sigmoid()(rg.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])
@@ -183,6 +200,8 @@ class Sigmoid(_Plain):
 
 class LogSigmoid(_Plain):
     """log(sigmoid(x)), without overflow. Source: PyTorch's `nn.LogSigmoid`.
+
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
 
     >>> import retrograd as rg
     >>> rg.nn.LogSigmoid()(rg.tensor([-100.0, 0.0]))
@@ -195,6 +214,8 @@ class LogSigmoid(_Plain):
 class Tanh(_Plain):
     """The hyperbolic tangent. Source: PyTorch's `nn.Tanh`.
 
+    From any shape (*) to the same; real or complex, integers to the default floating dtype.
+
     >>> import retrograd as rg
     >>> rg.nn.Tanh()(rg.tensor([-1.0, 2.0]))
     tensor([-0.7616,  0.9640])
@@ -205,6 +226,8 @@ class Tanh(_Plain):
 
 class Tanhshrink(_Plain):
     """x - tanh(x). Source: PyTorch's `nn.Tanhshrink`.
+
+    From any shape (*) to the same; real or complex, integers to the default floating dtype.
 
     >>> import retrograd as rg
     >>> rg.nn.Tanhshrink()(rg.tensor([-1.0, 2.0]))
@@ -217,6 +240,8 @@ class Tanhshrink(_Plain):
 class Softsign(_Plain):
     """x / (1 + |x|). Source: PyTorch's `nn.Softsign`.
 
+    From any shape (*) to the same; real or complex, integers to the default floating dtype.
+
     >>> import retrograd as rg
     >>> rg.nn.Softsign()(rg.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
@@ -227,6 +252,8 @@ class Softsign(_Plain):
 
 class LeakyReLU(_Activation):
     """x where positive, else negative_slope * x. Source: PyTorch's `nn.LeakyReLU`.
+
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
 
     >>> import retrograd as rg
     >>> rg.nn.LeakyReLU(0.1)(rg.tensor([-1.0, 2.0]))
@@ -244,7 +271,8 @@ class LeakyReLU(_Activation):
 class RReLU(_Activation):
     """A leaky ReLU with a random slope from [lower, upper] while training, their mean afterwards.
 
-    Source: Xu et al., 2015.
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Source: Xu et
+    al., 2015.
 
     >>> import retrograd as rg
     >>> rg.nn.RReLU(0.1, 0.3).eval()(rg.tensor([-1.0, 2.0]))
@@ -268,8 +296,8 @@ class RReLU(_Activation):
 class PReLU(Module):
     """x where positive, else weight * x, with one learned slope or one per channel.
 
-    `num_parameters` is 1 or the size of dimension 1; slopes start at `init`. Source: He et al.,
-    ICCV 2015.
+    From any shape (*) to the same. `num_parameters` is 1 or the size of dimension 1, else
+    RuntimeError; the slopes, real, start at `init`. Source: He et al., ICCV 2015.
 
     >>> import retrograd as rg
     >>> rg.nn.PReLU()(rg.tensor([-2.0, 2.0])).tolist()
@@ -300,6 +328,8 @@ class PReLU(Module):
 class ELU(_Activation):
     """x where positive, else alpha * (exp(x) - 1). Source: Clevert et al., ICLR 2016.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.ELU()(rg.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
@@ -316,6 +346,9 @@ class ELU(_Activation):
 class CELU(ELU):
     """x where positive, else alpha * (exp(x / alpha) - 1). Source: Barron, 2017.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
+    RuntimeError for `alpha` 0.
+
     >>> import retrograd as rg
     >>> rg.nn.CELU(2.0)(rg.tensor([-1.0, 2.0]))
     tensor([-0.7869,  2.0000])
@@ -327,7 +360,8 @@ class CELU(ELU):
 class GELU(_Activation):
     """x * Phi(x), Phi the normal distribution function; approximate="tanh" for the faster form.
 
-    Source: Hendrycks and Gimpel, 2016.
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
+    RuntimeError for another form. Source: Hendrycks and Gimpel, 2016.
 
     >>> import retrograd as rg
     >>> rg.nn.GELU()(rg.tensor([-1.0, 2.0]))
@@ -349,6 +383,8 @@ class GELU(_Activation):
 class Softplus(_Activation):
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x exceeds `threshold`.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.Softplus()(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
@@ -364,6 +400,9 @@ class Softplus(_Activation):
 
 class Softshrink(_Activation):
     """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`.
+
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
+    RuntimeError for a negative `lambd`.
 
     >>> import retrograd as rg
     >>> rg.nn.Softshrink()(rg.tensor([-2.0, 0.25, 1.0]))
@@ -385,6 +424,8 @@ class Softshrink(_Activation):
 class Hardshrink(Softshrink):
     """x where |x| exceeds `lambd`, else zero. Source: PyTorch's `nn.Hardshrink`.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.Hardshrink()(rg.tensor([-2.0, 0.25, 1.0]))
     tensor([-2.,  0.,  1.])
@@ -395,6 +436,9 @@ class Hardshrink(Softshrink):
 
 class Hardtanh(_Activation):
     """x cut to [min_val, max_val]. Source: PyTorch's `nn.Hardtanh`.
+
+    From any shape (*) to the same; real or complex. Raises AssertionError unless max_val exceeds
+    min_val.
 
     >>> import retrograd as rg
     >>> rg.nn.Hardtanh()(rg.tensor([-2.0, 0.25, 3.0]))
@@ -414,6 +458,8 @@ class Hardtanh(_Activation):
 class Threshold(_Activation):
     """x where it exceeds `threshold`, else `value`. Source: PyTorch's `nn.Threshold`.
 
+    From any shape (*) to the same; real or complex.
+
     >>> import retrograd as rg
     >>> rg.nn.Threshold(1.0, 9.0)(rg.tensor([0.5, 1.0, 2.0]))
     tensor([9., 9., 2.])
@@ -430,7 +476,8 @@ class Threshold(_Activation):
 class GLU(_Activation):
     """a * sigmoid(b), where a and b are the halves of the input along `dim`.
 
-    Source: Dauphin et al., ICML 2017.
+    From (*1, 2n, *2) to (*1, n, *2); floating or complex, else NotImplementedError. Raises
+    RuntimeError for an odd size. Source: Dauphin et al., ICML 2017.
 
     >>> import retrograd as rg
     >>> rg.nn.GLU()(rg.tensor([1.0, 2.0, 0.0, 0.0]))
@@ -448,6 +495,9 @@ class GLU(_Activation):
 class Softmax(_Activation):
     """exp(x) / sum(exp(x)) along `dim`. Source: PyTorch's `nn.Softmax`.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError. Without `dim`, it
+    warns and takes 0 for 0, 1 or 3 dimensions, else 1.
+
     >>> import retrograd as rg
     >>> rg.nn.Softmax(dim=-1)(rg.zeros(4))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -464,6 +514,8 @@ class Softmax(_Activation):
 class LogSoftmax(Softmax):
     """log(softmax(x)) along `dim`, without overflow. Source: PyTorch's `nn.LogSoftmax`.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.LogSoftmax(dim=0)(rg.tensor([1000.0, 1000.0]))
     tensor([-0.6931, -0.6931])
@@ -475,6 +527,8 @@ class LogSoftmax(Softmax):
 class Softmin(Softmax):
     """softmax(-x) along `dim`. Source: PyTorch's `nn.Softmin`.
 
+    From any shape (*) to the same; floating or complex, else NotImplementedError.
+
     >>> import retrograd as rg
     >>> rg.nn.Softmin(dim=0)(rg.tensor([0.0, 1.0]))
     tensor([0.7311, 0.2689])
@@ -484,7 +538,10 @@ class Softmin(Softmax):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W); ValueError for another rank.
+    """Softmax over the channels: (N, C, H, W) to the same shape, N optional.
+
+    Floating or complex, else NotImplementedError. Raises ValueError for another number of
+    dimensions.
 
     >>> import retrograd as rg
     >>> rg.nn.Softmax2d()(rg.zeros(1, 4, 1, 2))[0, 0]

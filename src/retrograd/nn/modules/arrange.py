@@ -25,6 +25,8 @@ __all__ = [
 class Flatten(Module):
     """Dimensions `start_dim` to `end_dim` made one; by default all but the batch.
 
+    (N, *) to (N, product of *); any dtype. Raises IndexError for a dimension that is not there.
+
     >>> import retrograd as rg
     >>> rg.nn.Flatten()(rg.ones(2, 3, 4)).shape
     retrograd.Size([2, 12])
@@ -46,7 +48,8 @@ class Flatten(Module):
 class Unflatten(Module):
     """Dimension `dim` split into the sizes `unflattened_size`, one of which may be -1.
 
-    Raises TypeError for sizes that are no integers.
+    (*1, n, *2) to (*1, *unflattened_size, *2); any dtype. Raises TypeError for sizes that are no
+    integers, RuntimeError where their product is not n.
 
     >>> import retrograd as rg
     >>> rg.nn.Unflatten(1, (2, -1))(rg.ones(5, 6)).shape
@@ -80,7 +83,9 @@ class Unflatten(Module):
 
 
 class Unfold(Module):
-    """Patches of (N, C, H, W) as columns: (N, C * kernel elements, positions).
+    """Patches of images as columns: (N, C, H, W) to (N, C * kernel elements, positions).
+
+    N is optional; real or complex. Raises RuntimeError for other shapes.
 
     >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
@@ -111,7 +116,10 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """The transpose of `Unfold`: columns added up at their places in (N, C, *output_size).
+    """The transpose of `Unfold`: columns added up at their places in an image.
+
+    (N, C * kernel elements, positions) to (N, C, *output_size), N optional; real or complex. Raises
+    RuntimeError for other shapes.
 
     >>> import retrograd as rg
     >>> rg.nn.Fold((1, 3), (1, 2))(rg.ones(1, 2, 2))
@@ -145,7 +153,10 @@ class Fold(Module):
 
 
 class PixelShuffle(Module):
-    """(N, C * r^2, H, W) to (N, C, H * r, W * r): channels become positions.
+    """(*, C * r^2, H, W) to (*, C, H * r, W * r): channels become positions.
+
+    Any dtype. Raises RuntimeError for fewer than three dimensions, or channels that r^2 does not
+    divide.
 
     >>> import retrograd as rg
     >>> rg.nn.PixelShuffle(2)(rg.arange(4.0).reshape(1, 4, 1, 1))
@@ -167,7 +178,9 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """The inverse of `PixelShuffle`: positions become channels.
+    """The inverse of `PixelShuffle`, (*, C, H * r, W * r) to (*, C * r^2, H, W).
+
+    Any dtype. Raises RuntimeError for fewer than three dimensions, or sizes that r does not divide.
 
     >>> import retrograd as rg
     >>> rg.nn.PixelUnshuffle(2)(rg.arange(4.0).reshape(1, 1, 2, 2)).flatten(1)
@@ -188,7 +201,10 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of (N, C, *), read as a table of `groups` rows, in the order of its columns.
+    """The channels, read as a table of `groups` rows, in the order of its columns.
+
+    (N, C, *) to the same shape, of at least three dimensions; any dtype. Raises RuntimeError for
+    fewer, or unless `groups` divides C.
 
     >>> import retrograd as rg
     >>> rg.nn.ChannelShuffle(2)(rg.arange(4.0).reshape(1, 4, 1)).flatten()
@@ -210,6 +226,10 @@ class ChannelShuffle(Module):
 
 class Upsample(Module):
     """Interpolation to `size`, or by `scale_factor`. Source: PyTorch's `nn.Upsample`.
+
+    (N, C, L), (N, C, H, W) or (N, C, D, H, W) to (N, C, *size); real or complex. A call raises
+    ValueError without size and factor, NotImplementedError for a `mode` that does not go with the
+    number of dimensions.
 
     >>> import retrograd as rg
     >>> rg.nn.Upsample(scale_factor=2)(rg.tensor([[[1.0, 2.0]]]))
@@ -256,6 +276,8 @@ class Upsample(Module):
 class CosineSimilarity(Module):
     """x1 . x2 / (|x1| |x2|) along `dim`, each norm at least `eps`.
 
+    Two shapes (*1, D, *2) that broadcast to (*1, *2); floating or complex, else RuntimeError.
+
     >>> import retrograd as rg
     >>> rg.nn.CosineSimilarity()(rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]]))
     tensor([0.6000])
@@ -272,6 +294,9 @@ class CosineSimilarity(Module):
 
 class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps along the last dimension.
+
+    Two shapes (*, D) that broadcast to (*), or (*, 1) with `keepdim`; floating, or complex with a
+    real distance.
 
     >>> import retrograd as rg
     >>> rg.nn.PairwiseDistance()(rg.tensor([[3.0, 4.0]]), rg.zeros(1, 2))

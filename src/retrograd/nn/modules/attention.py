@@ -17,12 +17,16 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Attention by several heads, each on its own projection of queries, keys and values.
 
+    query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), or (N, L, embed_dim) and so on if
+    `batch_first`, or without N, to (output of the query's shape, weights (N, L, S), or (N, heads,
+    L, S) unless `average_attn_weights`, or None unless `need_weights`). What masks mean is said at
+    `functional.multi_head_attention_forward`.
+
     Parameters: in_proj_weight (3 embed_dim, embed_dim), or q_proj_weight, k_proj_weight and
     v_proj_weight where `kdim` or `vdim` differ from embed_dim; in_proj_bias; bias_k and bias_v if
-    `add_bias_kv`; out_proj. Weights start Xavier uniform, biases 0. What the arguments of the call
-    mean is said at `functional.multi_head_attention_forward`; with `batch_first`, sequences are (N,
-    L, E). Raises ValueError for sizes that are not positive, AssertionError where the heads do not
-    divide embed_dim. Source: PyTorch's `nn.MultiheadAttention`; Vaswani et al., 2017.
+    `add_bias_kv`; out_proj. Weights start Xavier uniform, biases 0. Raises ValueError for sizes
+    that are not positive, AssertionError where the heads do not divide embed_dim. Source: PyTorch's
+    `nn.MultiheadAttention`; Vaswani et al., 2017.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.MultiheadAttention(8, 2)

@@ -90,7 +90,9 @@ class _Listed(Module):
 class Sequential(_Listed):
     """Modules applied one after the other; the output of each is the input of the next.
 
-    Takes modules, or one ordered dictionary of them by name. Source: PyTorch's `nn.Sequential`.
+    It takes what the first module takes and returns what the last returns, of any shape. The
+    arguments are modules, or one ordered dictionary of them by name. Source: PyTorch's
+    `nn.Sequential`.
 
     >>> import retrograd as rg
     >>> net = rg.nn.Sequential(rg.nn.Linear(4, 8), rg.nn.ReLU(), rg.nn.Linear(8, 2))

@@ -176,10 +176,13 @@ class _Convolution(_Conv):
 
 
 class Conv1d(_Convolution):
-    """Convolution of (N, C_in, L) with kernels (C_out, C_in / groups, K); cross-correlation.
+    """Convolution (cross-correlation) with kernels (C_out, C_in / groups, K) and a bias (C_out).
 
-    `padding` is a number, or "same" or "valid"; `padding_mode` one of zeros, reflect, replicate,
-    circular. Raises ValueError for settings that do not fit. Source: PyTorch's `nn.Conv1d`.
+    (N, C_in, L) to (N, C_out, L'), N optional, where L' = floor((L + 2 padding - dilation (K - 1) -
+    1) / stride) + 1. `padding` is a number, or "same" or "valid"; `padding_mode` one of zeros,
+    reflect, replicate, circular. Any floating or complex dtype, that of the weight. Raises
+    ValueError for settings that do not fit, RuntimeError for such an input. Source: PyTorch's
+    `nn.Conv1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.Conv1d(4, 8, 3, padding=1)(rg.ones(2, 4, 10)).shape
@@ -191,7 +194,9 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(_Convolution):
-    """Convolution of (N, C_in, H, W); settings as for `Conv1d`, each a number or a pair.
+    """Convolution of images: (N, C_in, H, W) to (N, C_out, H', W'), N optional.
+
+    Settings are as for `Conv1d`, each a number or a pair, and so is everything else.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.Conv2d(3, 8, 3, stride=2, padding=1)
@@ -204,7 +209,9 @@ class Conv2d(_Convolution):
 
 
 class Conv3d(_Convolution):
-    """Convolution of (N, C_in, D, H, W); settings as for `Conv1d`, each a number or a triple.
+    """Convolution of volumes: (N, C_in, D, H, W) to (N, C_out, D', H', W'), N optional.
+
+    Settings are as for `Conv1d`, each a number or a triple, and so is everything else.
 
     >>> import retrograd as rg
     >>> rg.nn.Conv3d(1, 2, 2)(rg.ones(1, 1, 3, 3, 3)).shape
@@ -306,10 +313,12 @@ class _ConvTranspose(_Conv):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution of (N, C_in, L) with a weight (C_in, C_out / groups, K).
+    """Transposed convolution with a weight (C_in, C_out / groups, K) and a bias (C_out).
 
-    `output_padding` adds to one side of the output. Raises ValueError for settings that do not fit.
-    Source: PyTorch's `nn.ConvTranspose1d`.
+    (N, C_in, L) to (N, C_out, L'), N optional, where L' = (L - 1) stride - 2 padding + dilation (K
+    - 1) + output_padding + 1; a call may give L' as `output_size` instead. Any floating or complex
+    dtype, that of the weight. Raises ValueError for settings and an `output_size` that do not fit,
+    RuntimeError for such an input. Source: PyTorch's `nn.ConvTranspose1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.ConvTranspose1d(2, 3, 4, stride=2, padding=1)(rg.ones(1, 2, 5)).shape
@@ -321,7 +330,9 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Transposed convolution of (N, C_in, H, W); settings as for `ConvTranspose1d`.
+    """Transposed convolution of images: (N, C_in, H, W) to (N, C_out, H', W'), N optional.
+
+    Settings are as for `ConvTranspose1d`, each a number or a pair, and so is everything else.
 
     >>> import retrograd as rg
     >>> up = rg.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
@@ -334,7 +345,9 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution of (N, C_in, D, H, W); settings as for `ConvTranspose1d`.
+    """Transposed convolution of volumes: (N, C_in, D, H, W) to (N, C_out, D', H', W'), N optional.
+
+    Settings are as for `ConvTranspose1d`, each a number or a triple, and so is everything else.
 
     >>> import retrograd as rg
     >>> rg.nn.ConvTranspose3d(1, 1, 2)(rg.ones(1, 1, 2, 2, 2)).shape

@@ -25,8 +25,9 @@ __all__ = [
 class CTCLoss(Module):
     """Connectionist temporal classification: sequences of labels without an alignment.
 
-    What the arguments of the call mean is said at `functional.ctc_loss`. Source: PyTorch's
-    `nn.CTCLoss`; Graves et al., ICML 2006.
+    log_probs (T, N, C) or (T, C), floating, to a scalar, or (N) if the reduction is "none". What
+    the other arguments of the call mean, and the errors, are said at `functional.ctc_loss`. Source:
+    PyTorch's `nn.CTCLoss`; Graves et al., ICML 2006.
 
     >>> import retrograd as rg
     >>> log_probs = rg.zeros(2, 1, 2).log_softmax(-1)
@@ -70,7 +71,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     """A linear layer from features to classes, and the cross-entropy of its logits.
 
     input: (in_features) or (N, in_features); target as for `CrossEntropyLoss` with logits (N,
-    num_classes, *out_features). The layer is `linear`. Source: PyTorch's class of this name.
+    num_classes, *out_features), and so are the returned shape and the errors. The layer is
+    `linear`. Source: PyTorch's class of this name.
 
     >>> import retrograd as rg
     >>> loss = rg.nn.LinearCrossEntropyLoss(3, 4)
@@ -128,8 +130,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference.
 
-    `swap` takes the smaller of d(anchor, negative) and d(positive, negative). Raises ValueError for
-    a margin that is not positive. Source: Balntas et al., BMVC 2016.
+    Three inputs (*, D), of as many dimensions each, else RuntimeError. Returns a scalar, or (*) if
+    the reduction is "none"; real. `swap` takes the smaller of d(anchor, negative) and d(positive,
+    negative). Raises ValueError for a margin that is not positive. Source: Balntas et al., BMVC
+    2016.
 
     >>> import retrograd as rg
     >>> a, p, n = rg.tensor([[0.0, 0.0]]), rg.tensor([[3.0, 4.0]]), rg.tensor([[0.0, 2.0]])
@@ -162,6 +166,9 @@ class TripletMarginLoss(_Loss):
 
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with any distance function of two tensors; the 2-norm by default.
+
+    Three inputs of any one shape. Returns a scalar, or the shape of the distances if the reduction
+    is "none". Raises ValueError for a margin that is not positive.
 
     >>> import retrograd as rg
     >>> l1 = lambda x, y: (x - y).abs().sum(1)

@@ -44,8 +44,8 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """Each element zero with probability `p`, the others scaled by 1/(1-p).
 
-    Raises ValueError unless 0 <= p <= 1. Source: PyTorch's `nn.Dropout`; Srivastava et al., JMLR
-    2014.
+    From any shape (*) to the same; floating or complex. Raises ValueError unless 0 <= p <= 1.
+    Source: PyTorch's `nn.Dropout`; Srivastava et al., JMLR 2014.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.Dropout(0.5)
@@ -57,7 +57,10 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Whole channels of (N, C, L) zero with probability `p`. Source: PyTorch's `nn.Dropout1d`.
+    """Whole channels zero with probability `p`, the others scaled by 1/(1-p).
+
+    (N, C, L) to the same shape, N optional; floating or complex. Raises ValueError unless 0 <= p <=
+    1, RuntimeError for another number of dimensions. Source: PyTorch's `nn.Dropout1d`.
 
     >>> import retrograd as rg
     >>> y = rg.nn.Dropout1d(0.5)(rg.ones(2, 3, 4)).flatten(2)
@@ -69,7 +72,10 @@ class Dropout1d(_Dropout):
 
 
 class Dropout2d(_Dropout):
-    """Whole channels of (N, C, H, W) zero with probability `p`, as PyTorch's `nn.Dropout2d`.
+    """Whole channels zero with probability `p`, the others scaled by 1/(1-p).
+
+    (N, C, H, W) to the same shape; three dimensions are (N, C, L), not (C, H, W). Floating or
+    complex. Raises ValueError unless 0 <= p <= 1. Source: PyTorch's `nn.Dropout2d`.
 
     >>> import retrograd as rg
     >>> y = rg.nn.Dropout2d(0.5)(rg.ones(2, 3, 4, 4)).flatten(2)
@@ -81,7 +87,10 @@ class Dropout2d(_Dropout):
 
 
 class Dropout3d(_Dropout):
-    """Whole channels of (N, C, D, H, W) zero with probability `p`, as PyTorch's `nn.Dropout3d`.
+    """Whole channels zero with probability `p`, the others scaled by 1/(1-p).
+
+    (N, C, D, H, W) to the same shape, N optional; floating or complex. Raises ValueError unless 0
+    <= p <= 1. Source: PyTorch's `nn.Dropout3d`.
 
     >>> import retrograd as rg
     >>> y = rg.nn.Dropout3d(0.5)(rg.ones(2, 3, 4, 4, 4)).flatten(2)
@@ -95,6 +104,7 @@ class Dropout3d(_Dropout):
 class AlphaDropout(_Dropout):
     """Dropout that keeps mean 0 and variance 1 of a SELU's output.
 
+    From any shape (*) to the same; floating or complex. Raises ValueError unless 0 <= p <= 1.
     Source: PyTorch's `nn.AlphaDropout`; Klambauer et al., NeurIPS 2017.
 
     >>> import retrograd as rg
@@ -108,6 +118,8 @@ class AlphaDropout(_Dropout):
 
 class FeatureAlphaDropout(_Dropout):
     """`AlphaDropout` of whole channels. Source: PyTorch's `nn.FeatureAlphaDropout`.
+
+    (N, C, *) to the same shape; floating or complex. Raises ValueError unless 0 <= p <= 1.
 
     >>> import retrograd as rg
     >>> y = rg.nn.FeatureAlphaDropout(0.5)(rg.zeros(2, 3, 4))

@@ -211,7 +211,7 @@ def _uninitialized(device: Any, dtype: Any, wanted: bool = True) -> Any:
 
 
 class LazyLinear(_Lazy, Linear):
-    """`Linear` whose `in_features` is the size of the first input's last dimension.
+    """`Linear` whose `in_features` is the last size of the first input, (*, in_features).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyLinear(2)
@@ -322,7 +322,9 @@ class _LazyTransposed(_LazyConv):
 
 
 class LazyConv1d(_LazyConvolution, conv.Conv1d):
-    """`Conv1d` whose `in_channels` is the number of channels of the first input.
+    """`Conv1d` whose `in_channels` is that of the first input, (N, C, L) or (C, L).
+
+    Raises RuntimeError for another number of dimensions, ValueError unless `groups` divides C.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyConv1d(4, 1)
@@ -334,7 +336,9 @@ class LazyConv1d(_LazyConvolution, conv.Conv1d):
 
 
 class LazyConv2d(_LazyConvolution, conv.Conv2d):
-    """`Conv2d` whose `in_channels` is the number of channels of the first input.
+    """`Conv2d` whose `in_channels` is that of the first input, (N, C, H, W) or (C, H, W).
+
+    Errors are as for `LazyConv1d`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyConv2d(4, 1)
@@ -346,7 +350,9 @@ class LazyConv2d(_LazyConvolution, conv.Conv2d):
 
 
 class LazyConv3d(_LazyConvolution, conv.Conv3d):
-    """`Conv3d` whose `in_channels` is the number of channels of the first input.
+    """`Conv3d` whose `in_channels` is that of the first input, (N, C, D, H, W) or (C, D, H, W).
+
+    Errors are as for `LazyConv1d`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyConv3d(4, 1)
@@ -358,7 +364,9 @@ class LazyConv3d(_LazyConvolution, conv.Conv3d):
 
 
 class LazyConvTranspose1d(_LazyTransposed, conv.ConvTranspose1d):
-    """`ConvTranspose1d` whose `in_channels` is the number of channels of the first input.
+    """`ConvTranspose1d` whose `in_channels` is that of the first input, (N, C, L) or (C, L).
+
+    Errors are as for `LazyConv1d`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyConvTranspose1d(4, 1)
@@ -370,7 +378,9 @@ class LazyConvTranspose1d(_LazyTransposed, conv.ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyTransposed, conv.ConvTranspose2d):
-    """`ConvTranspose2d` whose `in_channels` is the number of channels of the first input.
+    """`ConvTranspose2d` whose `in_channels` is that of the first input, (N, C, H, W) or (C, H, W).
+
+    Errors are as for `LazyConv1d`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyConvTranspose2d(4, 1)
@@ -382,7 +392,9 @@ class LazyConvTranspose2d(_LazyTransposed, conv.ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyTransposed, conv.ConvTranspose3d):
-    """`ConvTranspose3d` whose `in_channels` is the number of channels of the first input.
+    """`ConvTranspose3d` whose `in_channels` is that of the first input, (N, C, D, H, W).
+
+    N is optional. Errors are as for `LazyConv1d`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyConvTranspose3d(4, 1)
@@ -435,7 +447,7 @@ class _LazyNorm(_Lazy):
 
 
 class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
-    """`BatchNorm1d` whose `num_features` is the number of channels of the first input.
+    """`BatchNorm1d` whose `num_features` is C of the first input, (N, C) or (N, C, L).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyBatchNorm1d()
@@ -447,7 +459,7 @@ class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
 
 
 class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
-    """`BatchNorm2d` whose `num_features` is the number of channels of the first input.
+    """`BatchNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyBatchNorm2d()
@@ -459,7 +471,7 @@ class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
 
 
 class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
-    """`BatchNorm3d` whose `num_features` is the number of channels of the first input.
+    """`BatchNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyBatchNorm3d()
@@ -471,7 +483,7 @@ class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
 
 
 class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
-    """`InstanceNorm1d` whose `num_features` is the number of channels of the first input.
+    """`InstanceNorm1d` whose `num_features` is C of the first input, (N, C, L).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm1d()
@@ -483,7 +495,7 @@ class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
 
 
 class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
-    """`InstanceNorm2d` whose `num_features` is the number of channels of the first input.
+    """`InstanceNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm2d()
@@ -495,7 +507,7 @@ class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
 
 
 class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
-    """`InstanceNorm3d` whose `num_features` is the number of channels of the first input.
+    """`InstanceNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm3d()

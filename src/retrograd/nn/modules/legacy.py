@@ -36,7 +36,7 @@ class Container(Module):
 
 
 class NLLLoss2d(NLLLoss):
-    """The same as `NLLLoss`, which takes images too.
+    """The same as `NLLLoss`, which takes images, (N, C, H, W) and (N, H, W), too.
 
     >>> import retrograd as rg
     >>> rg.nn.NLLLoss2d()(-rg.ones(1, 3, 2, 2), rg.zeros(1, 2, 2, dtype=rg.int64))
@@ -47,9 +47,9 @@ class NLLLoss2d(NLLLoss):
 class CrossMapLRN2d(Module):
     """Divide by (k + alpha / size * sum of |x|^2 over `size` neighbouring channels)^beta.
 
-    Input (N, C, H, W), else ValueError. For an even `size` the window is one channel narrower, to
-    be symmetric. (PyTorch's class leaves the first channel in the windows of later ones, and its
-    gradient is another function's.) Source: Krizhevsky et al., 2012.
+    (N, C, H, W) to the same shape, else ValueError; real or complex. For an even `size` the window
+    is one channel narrower, to be symmetric. (PyTorch's class leaves the first channel in the
+    windows of later ones, and its gradient is another function's.) Source: Krizhevsky et al., 2012.
 
     >>> import retrograd as rg
     >>> rg.nn.CrossMapLRN2d(1, alpha=1.0, beta=1.0)(rg.ones(1, 1, 1, 2))
@@ -76,7 +76,10 @@ class CrossMapLRN2d(Module):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of (N, C, *) over all processes of a group; here there is one.
+    """Batch normalization over all processes of a group; here there is one.
+
+    (N, C, *) to the same shape. Raises ValueError for fewer than two dimensions or no channels;
+    everything else is as for `BatchNorm1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.SyncBatchNorm(3)(rg.ones(2, 3, 4, 4)).shape
@@ -134,7 +137,7 @@ class _Upsampling(Upsample):
 
 
 class UpsamplingNearest2d(_Upsampling):
-    """`Upsample` of images with mode "nearest".
+    """`Upsample` of images, (N, C, H, W) to (N, C, *size), with mode "nearest".
 
     >>> import retrograd as rg
     >>> rg.nn.UpsamplingNearest2d(scale_factor=2)(rg.tensor([[[[1.0]]]]))
@@ -146,7 +149,7 @@ class UpsamplingNearest2d(_Upsampling):
 
 
 class UpsamplingBilinear2d(_Upsampling):
-    """`Upsample` of images with mode "bilinear" and `align_corners`.
+    """`Upsample` of images, (N, C, H, W) to (N, C, *size), bilinear and with `align_corners`.
 
     >>> import retrograd as rg
     >>> rg.nn.UpsamplingBilinear2d(size=(1, 3))(rg.tensor([[[[0.0, 4.0]]]]))

@@ -15,7 +15,7 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """The input, unchanged; any arguments are accepted and ignored.
+    """The input, of any shape and dtype, unchanged; any arguments are accepted and ignored.
 
     >>> import retrograd as rg
     >>> rg.nn.Identity(54, unused=True)(rg.ones(2))
@@ -34,7 +34,8 @@ class Linear(Module):
     """`y = x @ weight.T + bias`, from (*, in_features) to (*, out_features).
 
     `weight` (out_features, in_features) and `bias` (out_features) start uniform on
-    +-1/sqrt(in_features); any floating or complex dtype. Source: PyTorch's `nn.Linear`.
+    +-1/sqrt(in_features); any floating or complex dtype. Raises RuntimeError for another last size
+    or dtype of the input. Source: PyTorch's `nn.Linear`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.Linear(20, 30)
@@ -80,7 +81,9 @@ class Linear(Module):
 class Bilinear(Module):
     """`y_k = x1 @ weight[k] @ x2 + bias_k`, from (*, in1) and (*, in2) to (*, out).
 
-    All parameters start uniform on +-1/sqrt(in1_features). Source: PyTorch's `nn.Bilinear`.
+    All parameters start uniform on +-1/sqrt(in1_features); any floating or complex dtype. Raises
+    ValueError unless in1_features is positive, RuntimeError for shapes that do not fit. Source:
+    PyTorch's `nn.Bilinear`.
 
     >>> import retrograd as rg
     >>> rg.nn.Bilinear(2, 3, 4)(rg.ones(5, 2), rg.ones(5, 3)).shape

@@ -80,6 +80,9 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """|input - target|. Source: PyTorch's `nn.L1Loss`.
 
+    input and target: shapes that broadcast to (*), else RuntimeError; real or complex. Returns a
+    real scalar, or (*) if the reduction is "none".
+
     >>> import retrograd as rg
     >>> rg.nn.L1Loss()(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
     tensor(1.5000)
@@ -89,7 +92,10 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(input - target)^2. Source: PyTorch's `nn.MSELoss`.
+    """|input - target|^2. Source: PyTorch's `nn.MSELoss`.
+
+    input and target: floating or complex, of shapes that broadcast to (*), else RuntimeError.
+    Returns a real scalar, or (*) if the reduction is "none".
 
     >>> import retrograd as rg
     >>> rg.nn.MSELoss(reduction="sum")(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
@@ -102,9 +108,11 @@ class MSELoss(_Loss):
 class CrossEntropyLoss(_WeightedLoss):
     """-log softmax(input) at the target class. Source: PyTorch's `nn.CrossEntropyLoss`.
 
-    input: (C), (N, C) or (N, C, *) logits; target: class numbers of the shape without C, or
-    probabilities of the input's shape. weight: (C); `ignore_index` is a class that does not count;
-    `label_smoothing` mixes in the uniform distribution.
+    input: (C), (N, C) or (N, C, *) logits, floating; target: class numbers of the shape without C,
+    or probabilities of the input's shape. Returns a scalar, or the shape without C if the reduction
+    is "none". weight: (C); `ignore_index` is a class that does not count; `label_smoothing` mixes
+    in the uniform distribution. Raises IndexError for a class outside 0 to C - 1, RuntimeError or
+    ValueError for shapes that do not fit, NotImplementedError for other dtypes.
 
     >>> import retrograd as rg
     >>> rg.nn.CrossEntropyLoss()(rg.zeros(2, 4), rg.tensor([0, 3]))
@@ -130,6 +138,8 @@ class CrossEntropyLoss(_WeightedLoss):
 class NLLLoss(_WeightedLoss):
     """-input at the target class, `input` log-probabilities; shapes as for `CrossEntropyLoss`.
 
+    Errors are as there too; targets are class numbers alone.
+
     >>> import retrograd as rg
     >>> log_p = rg.tensor([[0.25, 0.75]]).log()
     >>> rg.nn.NLLLoss()(log_p, rg.tensor([0]))
@@ -154,7 +164,9 @@ class NLLLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """exp(input) - target * input, or with `log_input=False` input - target * log(input + eps).
 
-    `full` adds Stirling's approximation of log(target!). Source: PyTorch's `nn.PoissonNLLLoss`.
+    input and target: floating, of shapes that broadcast to (*), else RuntimeError. Returns a
+    scalar, or (*) if the reduction is "none". `full` adds Stirling's approximation of log(target!).
+    Source: PyTorch's `nn.PoissonNLLLoss`.
 
     >>> import retrograd as rg
     >>> rg.nn.PoissonNLLLoss()(rg.tensor([0.0, 1.0]), rg.tensor([1.0, 2.0]))
@@ -188,7 +200,10 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Half of log(var) + (input - target)^2 / var, `var` at least `eps`.
 
-    `full` adds half of log(2 pi). Source: PyTorch's `nn.GaussianNLLLoss`.
+    input and target: (*), floating; var: (*), (*) with a last size of 1 or without the last size,
+    or a number. Returns a scalar, or (*) if the reduction is "none". `full` adds half of log(2 pi).
+    Raises ValueError for another shape of `var`, or a negative entry of it. Source: PyTorch's
+    `nn.GaussianNLLLoss`.
 
     >>> import retrograd as rg
     >>> x, mean, var = rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0])
@@ -210,8 +225,10 @@ class GaussianNLLLoss(_Loss):
 class KLDivLoss(_Loss):
     """target * (log target - input), for `input` of log-probabilities.
 
-    "batchmean", a further reduction, is the mathematical divergence: the sum divided by N. With
-    `log_target` the target is of log-probabilities too. Source: PyTorch's `nn.KLDivLoss`.
+    input and target: floating, of shapes that broadcast to (*), else RuntimeError. Returns a
+    scalar, or (*) if the reduction is "none". "batchmean", a further reduction, is the mathematical
+    divergence: the sum divided by N. With `log_target` the target is of log-probabilities too.
+    Source: PyTorch's `nn.KLDivLoss`.
 
     >>> import retrograd as rg
     >>> log_p, q = rg.tensor([[0.5, 0.5]]).log(), rg.tensor([[0.25, 0.75]])
@@ -236,6 +253,10 @@ class KLDivLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """-(target * log input + (1 - target) * log(1 - input)), logarithms cut at -100.
 
+    input and target: (*), floating. Returns a scalar, or (*) if the reduction is "none". Raises
+    ValueError for different shapes, RuntimeError for an input outside [0, 1], NotImplementedError
+    for complex numbers.
+
     >>> import retrograd as rg
     >>> rg.nn.BCELoss()(rg.tensor([0.5, 0.5]), rg.tensor([0.0, 1.0]))
     tensor(0.6931)
@@ -247,8 +268,10 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_Loss):
     """`BCELoss` of sigmoid(input), without overflow.
 
-    weight: broadcasts with the input; pos_weight: weight of positive targets, one per class.
-    Source: PyTorch's `nn.BCEWithLogitsLoss`.
+    input and target: (*), floating. Returns a scalar, or (*) if the reduction is "none". weight:
+    broadcasts with the input; pos_weight: weight of positive targets, one per class. Raises
+    ValueError for different shapes, NotImplementedError for complex numbers. Source: PyTorch's
+    `nn.BCEWithLogitsLoss`.
 
     >>> import retrograd as rg
     >>> rg.nn.BCEWithLogitsLoss()(rg.zeros(2), rg.tensor([0.0, 1.0]))
@@ -274,6 +297,9 @@ class BCEWithLogitsLoss(_Loss):
 class SmoothL1Loss(_Loss):
     """d^2 / (2 beta) where d = |input - target| is below beta, else d - beta / 2.
 
+    input and target: shapes that broadcast to (*); floating or complex. Returns a real scalar, or
+    (*) if the reduction is "none". Raises RuntimeError for other shapes, and a negative `beta`.
+
     >>> import retrograd as rg
     >>> loss = rg.nn.SmoothL1Loss(reduction="none")
     >>> loss(rg.tensor([0.5, 3.0]), rg.zeros(2))
@@ -297,6 +323,10 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """d^2 / 2 where d = |input - target| is below delta, else delta * (d - delta / 2).
 
+    input and target: shapes that broadcast to (*); floating or complex. Returns a real scalar, or
+    (*) if the reduction is "none". Raises RuntimeError for other shapes, and unless `delta` is
+    positive, TypeError unless it is a number.
+
     >>> import retrograd as rg
     >>> loss = rg.nn.HuberLoss(reduction="none", delta=2.0)
     >>> loss(rg.tensor([1.0, 3.0]), rg.zeros(2))
@@ -316,6 +346,9 @@ class HuberLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), targets 1 or -1. Source: PyTorch's `nn.SoftMarginLoss`.
 
+    input and target: floating, of shapes that broadcast to (*), else RuntimeError. Returns a
+    scalar, or (*) if the reduction is "none".
+
     >>> import retrograd as rg
     >>> rg.nn.SoftMarginLoss()(rg.tensor([0.0, 2.0]), rg.tensor([1.0, -1.0]))
     tensor(1.4100)
@@ -326,6 +359,9 @@ class SoftMarginLoss(_Loss):
 
 class HingeEmbeddingLoss(_Loss):
     """input where the target is 1, max(0, margin - input) where it is -1.
+
+    input and target: shapes that broadcast to (*), else RuntimeError. Returns a scalar, or (*) if
+    the reduction is "none".
 
     >>> import retrograd as rg
     >>> loss = rg.nn.HingeEmbeddingLoss(reduction="none")
@@ -372,6 +408,9 @@ class _PairLoss(_Loss):
 class CosineEmbeddingLoss(_PairLoss):
     """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1.
 
+    Inputs (N, D) and a target (N), or (D) and a scalar; floating. Returns a scalar, or the target's
+    shape if the reduction is "none". Raises RuntimeError for other shapes.
+
     >>> import retrograd as rg
     >>> x1, x2 = rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]])
     >>> rg.nn.CosineEmbeddingLoss()(x1, x2, rg.tensor([1.0]))
@@ -383,6 +422,9 @@ class CosineEmbeddingLoss(_PairLoss):
 
 class MarginRankingLoss(_PairLoss):
     """max(0, -target * (input1 - input2) + margin), targets 1 or -1.
+
+    Inputs and target: floating, as many dimensions each, else RuntimeError; the shapes broadcast to
+    (*). Returns a scalar, or (*) if the reduction is "none".
 
     >>> import retrograd as rg
     >>> x1, x2 = rg.tensor([1.0, 1.0]), rg.tensor([3.0, 0.0])
@@ -396,6 +438,9 @@ class MarginRankingLoss(_PairLoss):
 class MultiLabelMarginLoss(_Loss):
     """Hinge loss of every target class against every other; targets end with -1.
 
+    input: (N, C) or (C), floating; target: int64 class numbers of the same shape. Returns a scalar,
+    or (N) if the reduction is "none". Raises RuntimeError where the shapes differ.
+
     >>> import retrograd as rg
     >>> rg.nn.MultiLabelMarginLoss()(rg.tensor([0.5, 0.25, 1.0]), rg.tensor([2, -1, 0]))
     tensor(0.2500)
@@ -407,6 +452,9 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over classes of `BCEWithLogitsLoss`.
 
+    input and target: (*, C), floating. Returns a scalar, or (*) if the reduction is "none". weight:
+    (C).
+
     >>> import retrograd as rg
     >>> rg.nn.MultiLabelSoftMarginLoss()(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
     tensor(0.6931)
@@ -417,6 +465,10 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 class MultiMarginLoss(_WeightedLoss):
     """The mean over other classes of max(0, margin - input[target] + input)^p, p 1 or 2.
+
+    input: (N, C) or (C), floating; target: class numbers (N) or a scalar. Returns a scalar, or the
+    target's shape if the reduction is "none". weight: (C). Raises ValueError for another `p` or a
+    weight that is no vector, RuntimeError for other shapes and class numbers.
 
     >>> import retrograd as rg
     >>> rg.nn.MultiMarginLoss()(rg.tensor([[0.5, 0.25, 1.0]]), rg.tensor([2]))

@@ -146,12 +146,14 @@ class _BatchNorm(_Normalization):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of (N, C) or (N, C, L).
+    """Batch normalization: (N, C) or (N, C, L) to the same shape, C being `num_features`.
 
     (x - mean) / sqrt(var + eps) * weight + bias per channel, with mean and biased variance of the
     batch while training; `running_mean` and (unbiased) `running_var` follow with `momentum`, or as
-    plain averages if that is None, and serve in evaluation mode. Raises ValueError for another
-    rank. Source: PyTorch's `nn.BatchNorm1d`; Ioffe and Szegedy, ICML 2015.
+    plain averages if that is None, and serve in evaluation mode. Floating or complex, the latter in
+    a layer of complex dtype. Raises ValueError for another number of dimensions, or a single value
+    per channel while training, RuntimeError for another C. Source: PyTorch's `nn.BatchNorm1d`;
+    Ioffe and Szegedy, ICML 2015.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.BatchNorm1d(1)
@@ -163,7 +165,9 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of (N, C, H, W); everything else as for `BatchNorm1d`.
+    """Batch normalization of images: (N, C, H, W) to the same shape.
+
+    Everything else is as for `BatchNorm1d`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.BatchNorm2d(3)
@@ -175,7 +179,9 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of (N, C, D, H, W); everything else as for `BatchNorm1d`.
+    """Batch normalization of volumes: (N, C, D, H, W) to the same shape.
+
+    Everything else is as for `BatchNorm1d`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 3.0]).reshape(2, 1, 1, 1, 1)
@@ -229,9 +235,10 @@ class _InstanceNorm(_Normalization):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalization of (N, C, L) or (C, L): each channel of each sample by itself.
+    """Instance normalization: (N, C, L) to the same shape, N optional; each channel of each sample.
 
-    Running statistics and weights only if asked for. Raises ValueError for another rank. Source:
+    Running statistics and weights only if asked for. Floating or complex. Raises ValueError for
+    another number of dimensions, or a C other than `num_features` if there are weights. Source:
     PyTorch's `nn.InstanceNorm1d`; Ulyanov et al., 2016.
 
     >>> import retrograd as rg
@@ -244,7 +251,9 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalization of (N, C, H, W) or (C, H, W); as `InstanceNorm1d`.
+    """Instance normalization of images: (N, C, H, W) to the same shape, N optional.
+
+    Everything else is as for `InstanceNorm1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.InstanceNorm2d(2)(rg.ones(1, 2, 2, 2)).abs().max()
@@ -255,7 +264,9 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of (N, C, D, H, W) or (C, D, H, W); as `InstanceNorm1d`.
+    """Instance normalization of volumes: (N, C, D, H, W) to the same shape, N optional.
+
+    Everything else is as for `InstanceNorm1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.InstanceNorm3d(1)(rg.tensor([[[[1.0, 3.0]]]]))
@@ -268,7 +279,8 @@ class InstanceNorm3d(_InstanceNorm):
 class LayerNorm(Module):
     """Normalization over the last dimensions, which have the sizes `normalized_shape`.
 
-    With a weight and a bias of those sizes if `elementwise_affine`. Source: PyTorch's
+    (*, *normalized_shape) to the same shape; floating or complex. It has a weight and a bias of
+    those sizes if `elementwise_affine`. Raises RuntimeError for other sizes. Source: PyTorch's
     `nn.LayerNorm`; Ba et al., 2016.
 
     >>> import retrograd as rg
@@ -314,8 +326,9 @@ class LayerNorm(Module):
 class GroupNorm(Module):
     """Normalization over groups of channels of (N, C, *), with a weight and bias per channel.
 
-    Raises ValueError unless `num_groups` divides `num_channels`. Source: PyTorch's `nn.GroupNorm`;
-    Wu and He, ECCV 2018.
+    The output has the same shape; floating or complex. Raises ValueError unless `num_groups`
+    divides `num_channels`, RuntimeError for an input with another C. Source: PyTorch's
+    `nn.GroupNorm`; Wu and He, ECCV 2018.
 
     >>> import retrograd as rg
     >>> rg.nn.GroupNorm(2, 4)(rg.ones(1, 4, 3)).abs().max().item()
@@ -364,7 +377,9 @@ class GroupNorm(Module):
 class RMSNorm(Module):
     """Division by the root mean square over the last dimensions, `normalized_shape`, times weight.
 
-    `eps` is the dtype's if None. Source: PyTorch's `nn.RMSNorm`; Zhang and Sennrich, NeurIPS 2019.
+    (*, *normalized_shape) to the same shape; floating or complex. `eps` is the dtype's if None.
+    Raises RuntimeError for other sizes. Source: PyTorch's `nn.RMSNorm`; Zhang and Sennrich, NeurIPS
+    2019.
 
     >>> import retrograd as rg
     >>> rg.nn.RMSNorm(2)(rg.tensor([[3.0, 3.0]])).tolist()
@@ -406,6 +421,7 @@ class RMSNorm(Module):
 class LocalResponseNorm(Module):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta.
 
+    (N, C, *) to the same shape, of at least three dimensions, else ValueError; real or complex.
     Source: PyTorch's `nn.LocalResponseNorm`; Krizhevsky et al., NeurIPS 2012.
 
     >>> import retrograd as rg

@@ -77,9 +77,10 @@ class _ZeroPad(_ConstantPad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """`value` at the borders of (N, C, L); `padding` one number or (left, right).
+    """`value` at both ends of the last dimension; `padding` is one number or (left, right).
 
-    Negative widths crop. Source: PyTorch's `nn.ConstantPad1d`.
+    (*, L) to (*, left + L + right); any dtype. Negative widths crop. Source: PyTorch's
+    `nn.ConstantPad1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.ConstantPad1d((1, 2), 9.0)(rg.ones(1, 2))
@@ -90,7 +91,9 @@ class ConstantPad1d(_ConstantPad):
 
 
 class ConstantPad2d(_ConstantPad):
-    """`value` at the borders of (N, C, H, W); one number or (left, right, top, bottom).
+    """`value` around the last two dimensions; one number or (left, right, top, bottom).
+
+    (*, H, W) to (*, top + H + bottom, left + W + right); any dtype. Negative widths crop.
 
     >>> import retrograd as rg
     >>> rg.nn.ConstantPad2d((1, 0, 0, 1), 9.0)(rg.ones(1, 1, 2))
@@ -102,7 +105,10 @@ class ConstantPad2d(_ConstantPad):
 
 
 class ConstantPad3d(_ConstantPad):
-    """`value` at the borders of (N, C, D, H, W); one number or six, last dimension first.
+    """`value` around the last three dimensions; one number or six, last dimension first.
+
+    (*, D, H, W) to the same shape with each size larger by its two widths; any dtype. Negative
+    widths crop.
 
     >>> import retrograd as rg
     >>> rg.nn.ConstantPad3d((0, 0, 0, 0, 1, 0), 9.0)(rg.ones(1, 1, 1, 2))
@@ -115,7 +121,9 @@ class ConstantPad3d(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad):
-    """Zeros at the borders of (N, C, L); `padding` one number or (left, right).
+    """Zeros at both ends of the last dimension; `padding` is one number or (left, right).
+
+    (*, L) to (*, left + L + right); any dtype. Negative widths crop.
 
     >>> import retrograd as rg
     >>> rg.nn.ZeroPad1d((1, 2))(rg.ones(1, 2))
@@ -126,7 +134,9 @@ class ZeroPad1d(_ZeroPad):
 
 
 class ZeroPad2d(_ZeroPad):
-    """Zeros at the borders of (N, C, H, W); one number or (left, right, top, bottom).
+    """Zeros around the last two dimensions; one number or (left, right, top, bottom).
+
+    (*, H, W) to (*, top + H + bottom, left + W + right); any dtype. Negative widths crop.
 
     >>> import retrograd as rg
     >>> rg.nn.ZeroPad2d((1, 0, 0, 1))(rg.ones(1, 1, 2))
@@ -138,7 +148,10 @@ class ZeroPad2d(_ZeroPad):
 
 
 class ZeroPad3d(_ZeroPad):
-    """Zeros at the borders of (N, C, D, H, W); one number or six, last dimension first.
+    """Zeros around the last three dimensions; one number or six, last dimension first.
+
+    (*, D, H, W) to the same shape with each size larger by its two widths; any dtype. Negative
+    widths crop.
 
     >>> import retrograd as rg
     >>> rg.nn.ZeroPad3d((0, 0, 0, 0, 1, 0))(rg.ones(1, 1, 1, 2))
@@ -151,7 +164,10 @@ class ZeroPad3d(_ZeroPad):
 
 
 class ReflectionPad1d(_Pad):
-    """The mirror image, without repeating the border element, at both ends of (N, C, L).
+    """The mirror image at both ends, without the border element again; one number or (left, right).
+
+    (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises RuntimeError for
+    widths not smaller than L, NotImplementedError for another number of dimensions.
 
     >>> import retrograd as rg
     >>> rg.nn.ReflectionPad1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
@@ -163,7 +179,10 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(ReflectionPad1d):
-    """The mirror image around (N, C, H, W); one number or (left, right, top, bottom).
+    """The mirror image around images; one number or (left, right, top, bottom).
+
+    (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
+    for `ReflectionPad1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 2, 3)
@@ -177,7 +196,10 @@ class ReflectionPad2d(ReflectionPad1d):
 
 
 class ReflectionPad3d(ReflectionPad1d):
-    """The mirror image around (N, C, D, H, W); one number or six, last dimension first.
+    """The mirror image around volumes; one number or six, last dimension first.
+
+    (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
+    Everything else is as for `ReflectionPad1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
@@ -190,7 +212,10 @@ class ReflectionPad3d(ReflectionPad1d):
 
 
 class ReplicationPad1d(_Pad):
-    """The border element repeated, at both ends of (N, C, L).
+    """The border element repeated at both ends; `padding` is one number or (left, right).
+
+    (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises NotImplementedError
+    for another number of dimensions.
 
     >>> import retrograd as rg
     >>> rg.nn.ReplicationPad1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
@@ -202,7 +227,10 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(ReplicationPad1d):
-    """The border elements repeated around (N, C, H, W).
+    """The border elements repeated around images; one number or (left, right, top, bottom).
+
+    (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
+    for `ReplicationPad1d`.
 
     >>> import retrograd as rg
     >>> x = rg.tensor([[[1.0, 2.0], [3.0, 4.0]]])
@@ -216,7 +244,10 @@ class ReplicationPad2d(ReplicationPad1d):
 
 
 class ReplicationPad3d(ReplicationPad1d):
-    """The border elements repeated around (N, C, D, H, W).
+    """The border elements repeated around volumes; one number or six, last dimension first.
+
+    (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
+    Everything else is as for `ReplicationPad1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
@@ -229,7 +260,10 @@ class ReplicationPad3d(ReplicationPad1d):
 
 
 class CircularPad1d(_Pad):
-    """The input continued periodically, at both ends of (N, C, L).
+    """The input continued periodically at both ends; `padding` is one number or (left, right).
+
+    (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises RuntimeError for
+    widths larger than L, NotImplementedError for another number of dimensions.
 
     >>> import retrograd as rg
     >>> rg.nn.CircularPad1d(1)(rg.tensor([[[1.0, 2.0, 3.0]]]))
@@ -241,7 +275,10 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(CircularPad1d):
-    """The input continued periodically around (N, C, H, W).
+    """The input continued periodically around images; one number or (left, right, top, bottom).
+
+    (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
+    for `CircularPad1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 2, 3)
@@ -255,7 +292,10 @@ class CircularPad2d(CircularPad1d):
 
 
 class CircularPad3d(CircularPad1d):
-    """The input continued periodically around (N, C, D, H, W).
+    """The input continued periodically around volumes; one number or six, last dimension first.
+
+    (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
+    Everything else is as for `CircularPad1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)

@@ -80,10 +80,13 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """Maxima of windows of (N, C, L); the stride is the kernel size by default.
+    """Maxima of windows, whose stride is the kernel size by default.
 
-    Padding counts as minus infinity. With `return_indices`, also where each maximum is. The
-    gradient goes to the first maximum of a window. Source: PyTorch's `nn.MaxPool1d`.
+    (N, C, L) to (N, C, L'), N optional, where L' = floor((L + 2 padding - dilation (kernel_size -
+    1) - 1) / stride) + 1, or rounded up with `ceil_mode`. Padding counts as minus infinity. With
+    `return_indices`, also where each maximum is, int64 of the output's shape. The gradient goes to
+    the first maximum of a window. Raises NotImplementedError for complex numbers, RuntimeError for
+    other shapes and windows that do not fit. Source: PyTorch's `nn.MaxPool1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.MaxPool1d(2)(rg.tensor([[1.0, 3.0, 2.0, 0.0]]))
@@ -94,7 +97,9 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """Maxima of windows of (N, C, H, W); settings as for `MaxPool1d`, each a number or a pair.
+    """Maxima of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
+
+    Settings are as for `MaxPool1d`, each a number or a pair, and so is everything else.
 
     >>> import retrograd as rg
     >>> rg.nn.MaxPool2d(2)(rg.ones(1, 3, 8, 8)).shape
@@ -105,7 +110,9 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """Maxima of windows of (N, C, D, H, W); settings as for `MaxPool1d`.
+    """Maxima of windows of volumes: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
+
+    Settings are as for `MaxPool1d`, each a number or a triple, and so is everything else.
 
     >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
@@ -146,8 +153,9 @@ class _MaxUnpool(Module):
 class MaxUnpool1d(_MaxUnpool):
     """A partial inverse of `MaxPool1d`: maxima at their `indices`, zeros elsewhere.
 
-    `output_size` says which of the possible input sizes is meant. Source: PyTorch's
-    `nn.MaxUnpool1d`.
+    input and indices (N, C, L') to (N, C, L), N optional; `output_size` says which of the possible
+    sizes L is meant. Raises RuntimeError for indices of another shape or beyond the output,
+    ValueError for an impossible `output_size`. Source: PyTorch's `nn.MaxUnpool1d`.
 
     >>> import retrograd as rg
     >>> y, at = rg.nn.MaxPool1d(2, return_indices=True)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
@@ -160,7 +168,9 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """A partial inverse of `MaxPool2d`; see `MaxUnpool1d`.
+    """A partial inverse of `MaxPool2d`: (N, C, H', W') to (N, C, H, W), N optional.
+
+    Everything else is as for `MaxUnpool1d`.
 
     >>> import retrograd as rg
     >>> y, at = rg.nn.MaxPool2d(2, return_indices=True)(rg.tensor([[[1.0, 5.0], [4.0, 2.0]]]))
@@ -174,7 +184,9 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """A partial inverse of `MaxPool3d`; see `MaxUnpool1d`.
+    """A partial inverse of `MaxPool3d`: (N, C, D', H', W') to (N, C, D, H, W), N optional.
+
+    Everything else is as for `MaxUnpool1d`.
 
     >>> import retrograd as rg
     >>> y, at = rg.nn.MaxPool3d(2, return_indices=True)(rg.arange(8.0).reshape(1, 2, 2, 2))
@@ -191,10 +203,12 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class AvgPool1d(Module):
-    """Means of windows of (N, C, L); the stride is the kernel size by default.
+    """Means of windows, whose stride is the kernel size by default.
 
-    `count_include_pad` says whether padding, which is zero, counts in the mean. Source: PyTorch's
-    `nn.AvgPool1d`.
+    (N, C, L) to (N, C, L'), N optional, where L' = floor((L + 2 padding - kernel_size) / stride) +
+    1, or rounded up with `ceil_mode`. `count_include_pad` says whether padding, which is zero,
+    counts in the mean. Real or complex. Raises RuntimeError for other shapes and windows that do
+    not fit. Source: PyTorch's `nn.AvgPool1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.AvgPool1d(2)(rg.tensor([[1.0, 3.0, 2.0, 0.0]]))
@@ -232,8 +246,9 @@ class AvgPool1d(Module):
 
 
 class AvgPool2d(Module):
-    """Means of windows of (N, C, H, W); settings as for `AvgPool1d`, each a number or a pair.
+    """Means of windows of images: (N, C, H, W) to (N, C, H', W'), N optional.
 
+    Settings are as for `AvgPool1d`, each a number or a pair, and so is everything else.
     `divisor_override` replaces the number of elements in the mean.
 
     >>> import retrograd as rg
@@ -276,7 +291,9 @@ class AvgPool2d(Module):
 
 
 class AvgPool3d(AvgPool2d):
-    """Means of windows of (N, C, D, H, W); settings as for `AvgPool2d`.
+    """Means of windows of volumes: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
+
+    Settings are as for `AvgPool2d`, each a number or a triple, and so is everything else.
 
     >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
@@ -309,9 +326,10 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Means of windows chosen so that (N, C, L) becomes (N, C, output_size).
+    """Means of windows chosen so that (N, C, L) becomes (N, C, output_size), N optional.
 
-    Window i goes from floor(i * L / n) to ceil((i + 1) * L / n). Source: PyTorch's
+    Window i goes from floor(i * L / n) to ceil((i + 1) * L / n). Floating or complex, else
+    NotImplementedError. Raises RuntimeError for another number of dimensions. Source: PyTorch's
     `nn.AdaptiveAvgPool1d`.
 
     >>> import retrograd as rg
@@ -323,7 +341,9 @@ class AdaptiveAvgPool1d(_AdaptivePool):
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of windows to the size (H, W); a size of None keeps that of the input.
+    """Means of windows chosen so that (N, C, H, W) becomes (N, C, *output_size), N optional.
+
+    A size of None keeps that of the input. Everything else is as for `AdaptiveAvgPool1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(16.0).reshape(1, 4, 4)
@@ -335,7 +355,9 @@ class AdaptiveAvgPool2d(_AdaptivePool):
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Means of windows to the size (D, H, W); a size of None keeps that of the input.
+    """Means of windows chosen so that (N, C, D, H, W) becomes (N, C, *output_size), N optional.
+
+    A size of None keeps that of the input. Everything else is as for `AdaptiveAvgPool1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
@@ -359,7 +381,11 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Maxima of the windows of `AdaptiveAvgPool1d`. Source: PyTorch's `nn.AdaptiveMaxPool1d`.
+    """Maxima of the windows of `AdaptiveAvgPool1d`: (N, C, L) to (N, C, output_size), N optional.
+
+    With `return_indices`, also where each maximum is, int64 of the output's shape. Raises
+    NotImplementedError for complex numbers, RuntimeError for another number of dimensions. Source:
+    PyTorch's `nn.AdaptiveMaxPool1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.AdaptiveMaxPool1d(2)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
@@ -370,7 +396,9 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maxima of the windows of `AdaptiveAvgPool2d`.
+    """Maxima of the windows of `AdaptiveAvgPool2d`: (N, C, H, W) to (N, C, *output_size).
+
+    N is optional. Everything else is as for `AdaptiveMaxPool1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(16.0).reshape(1, 4, 4)
@@ -382,7 +410,9 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maxima of the windows of `AdaptiveAvgPool3d`.
+    """Maxima of the windows of `AdaptiveAvgPool3d`: (N, C, D, H, W) to (N, C, *output_size).
+
+    N is optional. Everything else is as for `AdaptiveMaxPool1d`.
 
     >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
@@ -423,7 +453,9 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """(sum x^p)^(1/p) over windows of (N, C, L), p = `norm_type`.
+    """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, L) to (N, C, L'), N optional.
+
+    L' is as for `AvgPool1d` without padding. Real or complex. Raises RuntimeError for other shapes.
 
     >>> import retrograd as rg
     >>> rg.nn.LPPool1d(2, 2)(rg.tensor([[[3.0, 4.0]]]))
@@ -434,7 +466,9 @@ class LPPool1d(_LPPool):
 
 
 class LPPool2d(_LPPool):
-    """(sum x^p)^(1/p) over windows of (N, C, H, W), p = `norm_type`.
+    """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, H, W) to (N, C, H', W'), N optional.
+
+    Everything else is as for `LPPool1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.LPPool2d(2, (1, 2))(rg.tensor([[[3.0, 4.0], [6.0, 8.0]]]))
@@ -446,7 +480,9 @@ class LPPool2d(_LPPool):
 
 
 class LPPool3d(_LPPool):
-    """(sum x^p)^(1/p) over windows of (N, C, D, H, W), p = `norm_type`.
+    """(sum x^p)^(1/p) over windows, p = `norm_type`: (N, C, D, H, W) to (N, C, D', H', W').
+
+    N is optional. Everything else is as for `LPPool1d`.
 
     >>> import retrograd as rg
     >>> rg.nn.LPPool3d(2, 2)(rg.full((1, 2, 2, 2), 2.0))
@@ -498,10 +534,12 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Maxima over randomly placed windows of (N, C, H, W) or (C, H, W).
+    """Maxima over randomly placed windows: (N, C, H, W) to (N, C, H', W'), N optional.
 
-    The output has the size `output_size`, or `output_ratio` times the input's; ValueError unless
-    one of them is given. Source: PyTorch's `nn.FractionalMaxPool2d`; Graham, 2014.
+    (H', W') is `output_size`, or `output_ratio` times (H, W); with `return_indices`, also where
+    each maximum is. Floating; raises NotImplementedError for other dtypes, RuntimeError for another
+    number of dimensions, and ValueError unless one of size and ratio, the latter within 0 and 1, is
+    given. Source: PyTorch's `nn.FractionalMaxPool2d`; Graham, 2014.
 
     >>> import retrograd as rg
     >>> rg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(rg.ones(1, 3, 8, 8)).shape
@@ -513,7 +551,9 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """Maxima over randomly placed windows of (N, C, D, H, W); as `FractionalMaxPool2d`.
+    """Maxima over randomly placed windows: (N, C, D, H, W) to (N, C, D', H', W'), N optional.
+
+    Everything else is as for `FractionalMaxPool2d`.
 
     >>> import retrograd as rg
     >>> rg.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(rg.ones(1, 1, 5, 5, 5)).shape

@@ -24,12 +24,14 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What the recurrent layers share.
+    """What the recurrent layers share; `RNN` says the shapes of a call.
 
     Parameters per layer k and direction (suffix `_reverse` for the second): weight_ih_lk (gates *
     hidden_size, input_size, or what the layer below gives), weight_hh_lk (gates * hidden_size,
     proj_size or hidden_size), bias_ih_lk, bias_hh_lk, and weight_hr_lk (proj_size, hidden_size) if
-    there is a projection; all start uniform on +-1/sqrt(hidden_size).
+    there is a projection; all start uniform on +-1/sqrt(hidden_size). Raises ValueError or
+    TypeError for settings that do not fit; a call raises ValueError for an input of another dtype
+    than the weights or neither 2-D nor 3-D, RuntimeError for sizes that do not fit.
 
     >>> import retrograd as rg
     >>> [name for name, _ in rg.nn.GRU(3, 2).named_parameters()]
@@ -243,9 +245,11 @@ class RNN(RNNBase):
     """Layers of h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or relu for tanh.
 
     input: (T, N, input_size), (N, T, input_size) if `batch_first`, (T, input_size) for one
-    sequence, or a `PackedSequence`; hx: (layers * directions, N, hidden_size), zeros if absent.
-    Returns (output (T, N, directions * hidden_size), hx after the last step). `dropout` acts on
-    what all layers but the last give. Real or complex. Source: PyTorch's `nn.RNN`; Elman, 1990.
+    sequence, or a `PackedSequence`; hx: (layers * directions, N, hidden_size), without N for one
+    sequence, zeros if absent. Returns (output (T, N, directions * hidden_size), hx after the last
+    step), with the dimensions of the input. `dropout` acts on what all layers but the last give.
+    Real or complex. Raises ValueError for another `nonlinearity`; other errors are as for
+    `RNNBase`. Source: PyTorch's `nn.RNN`; Elman, 1990.
 
     >>> import retrograd as rg
     >>> out, h = rg.nn.RNN(10, 20, 2)(rg.ones(5, 3, 10))
@@ -282,8 +286,9 @@ class LSTM(RNNBase):
     """Layers of long short-term memory.
 
     As `RNN`, with the state a pair (h (layers * directions, N, proj_size or hidden_size), c (layers
-    * directions, N, hidden_size)). With `proj_size`, h is a linear projection to that size. Source:
-    PyTorch's `nn.LSTM`; Hochreiter and Schmidhuber, 1997; Sak et al., 2014 (projection).
+    * directions, N, hidden_size)). With `proj_size`, h is a linear projection to that size, and the
+    output (T, N, directions * proj_size). Source: PyTorch's `nn.LSTM`; Hochreiter and Schmidhuber,
+    1997; Sak et al., 2014 (projection).
 
     >>> import retrograd as rg
     >>> out, (h, c) = rg.nn.LSTM(10, 20, bidirectional=True)(rg.ones(5, 3, 10))
@@ -313,7 +318,8 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Layers of gated recurrent units; everything else is as for `RNN`.
 
-    Source: PyTorch's `nn.GRU`; Cho et al., 2014.
+    input (T, N, input_size) to (output (T, N, directions * hidden_size), hx (layers * directions,
+    N, hidden_size)). Source: PyTorch's `nn.GRU`; Cho et al., 2014.
 
     >>> import retrograd as rg
     >>> out, h = rg.nn.GRU(10, 20, batch_first=True)(rg.ones(3, 5, 10))
@@ -343,7 +349,8 @@ class RNNCellBase(Module):
     """What the cells share: parameters for `num_chunks` gates, and checks.
 
     weight_ih: (num_chunks * hidden_size, input_size); weight_hh: (num_chunks * hidden_size,
-    hidden_size); bias_ih and bias_hh; all start uniform on +-1/sqrt(hidden_size).
+    hidden_size); bias_ih and bias_hh; all start uniform on +-1/sqrt(hidden_size). The call of a
+    cell raises ValueError for input or state neither 1-D nor 2-D, RuntimeError for other sizes.
 
     >>> import retrograd as rg
     >>> [tuple(p.shape) for p in rg.nn.GRUCell(3, 2).parameters()]
@@ -410,7 +417,9 @@ class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu for tanh.
 
     input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
-    returns h'. Real or complex. Source: PyTorch's `nn.RNNCell`; Elman, 1990.
+    returns h' of the shape of hx. Real or complex. A call raises RuntimeError for another
+    `nonlinearity`; other errors are as for `RNNCellBase`. Source: PyTorch's `nn.RNNCell`; Elman,
+    1990.
 
     >>> import retrograd as rg
     >>> rg.nn.RNNCell(10, 20)(rg.ones(3, 10)).shape
@@ -448,8 +457,9 @@ class LSTMCell(RNNCellBase):
     """One step of long short-term memory: (h, c) to (h', c').
 
     input: (N, input_size) or (input_size); hx: the two states, (N, hidden_size) or (hidden_size)
-    each, zeros if absent. Rows of the weights: input, forget, cell, output gate. Real or complex.
-    Source: PyTorch's `nn.LSTMCell`; Hochreiter and Schmidhuber, 1997.
+    each, zeros if absent; returns both of these shapes. Rows of the weights: input, forget, cell,
+    output gate. Real or complex. Errors are as for `RNNCellBase`. Source: PyTorch's `nn.LSTMCell`;
+    Hochreiter and Schmidhuber, 1997.
 
     >>> import retrograd as rg
     >>> h, c = rg.nn.LSTMCell(10, 20)(rg.ones(3, 10))
@@ -478,8 +488,8 @@ class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit.
 
     input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
-    returns h'. Rows of the weights: reset, update, new gate. Real or complex. Source: PyTorch's
-    `nn.GRUCell`; Cho et al., 2014.
+    returns h' of the shape of hx. Rows of the weights: reset, update, new gate. Real or complex.
+    Errors are as for `RNNCellBase`. Source: PyTorch's `nn.GRUCell`; Cho et al., 2014.
 
     >>> import retrograd as rg
     >>> rg.nn.GRUCell(10, 20)(rg.ones(3, 10)).shape

@@ -17,11 +17,12 @@ __all__ = ["Embedding", "EmbeddingBag"]
 class Embedding(Module):
     """Rows of `weight` (num_embeddings, embedding_dim) at integer indices.
 
-    From indices of any shape (*) to (*, embedding_dim). The row `padding_idx` starts at zero and
-    gets no gradient; with `max_norm`, rows that are looked up are first scaled down to that norm of
-    order `norm_type`; `scale_grad_by_freq` divides gradients by how often an index occurs. The
-    weight starts standard normal. Raises AssertionError for a `padding_idx` that is no row. Source:
-    PyTorch's `nn.Embedding`.
+    From indices of any shape (*) to (*, embedding_dim), of the dtype of the weight, floating or
+    complex. The row `padding_idx` starts at zero and gets no gradient; with `max_norm`, rows that
+    are looked up are first scaled down to that norm of order `norm_type`; `scale_grad_by_freq`
+    divides gradients by how often an index occurs. The weight starts standard normal. Raises
+    AssertionError for a `padding_idx` that is no row, IndexError for such an index, RuntimeError
+    for indices that are no integers. Source: PyTorch's `nn.Embedding`.
 
     >>> import retrograd as rg
     >>> table = rg.nn.Embedding(10, 3, padding_idx=0)
@@ -127,7 +128,8 @@ class EmbeddingBag(Module):
     input: (B, N), B bags of N indices, or (N) with `offsets` (B), where each bag starts (with
     `include_last_offset` and where the last one ends). `mode` is "sum", "mean" or "max";
     `per_sample_weights`, with "sum", scale the rows. Everything else is as for `Embedding`. Returns
-    (B, embedding_dim). Source: PyTorch's `nn.EmbeddingBag`.
+    (B, embedding_dim). Raises ValueError for input and offsets that do not fit, NotImplementedError
+    for `per_sample_weights` with another mode. Source: PyTorch's `nn.EmbeddingBag`.
 
     >>> import retrograd as rg
     >>> bags = rg.nn.EmbeddingBag(10, 3, mode="sum")

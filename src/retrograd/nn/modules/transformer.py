@@ -72,9 +72,11 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feedforward network, each added to its input and normalized.
 
-    d_model: the size of a token; dim_feedforward: of the network's inner layer; activation: "relu",
-    "gelu" or a function; norm_first: normalize before each part rather than after. Source:
-    PyTorch's `nn.TransformerEncoderLayer`.
+    (L, N, d_model), or (N, L, d_model) if `batch_first`, or (L, d_model), to the same shape;
+    floating or complex. dim_feedforward: the size of the network's inner layer; activation: "relu",
+    "gelu" or a function, else RuntimeError; norm_first: normalize before each part rather than
+    after. Raises AssertionError unless `nhead` divides d_model. Source: PyTorch's
+    `nn.TransformerEncoderLayer`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
@@ -125,8 +127,9 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to a memory, and a feedforward network, each added and normalized.
 
-    The settings are those of `TransformerEncoderLayer`. Source: PyTorch's
-    `nn.TransformerDecoderLayer`.
+    tgt (L, N, d_model) and memory (S, N, d_model) to the shape of tgt; N is first if `batch_first`,
+    and may be absent. The settings and errors are those of `TransformerEncoderLayer`. Source:
+    PyTorch's `nn.TransformerDecoderLayer`.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
@@ -190,7 +193,8 @@ class TransformerDecoderLayer(_Layer):
 class TransformerEncoder(Module):
     """Copies of an encoder layer, one after another, and a normalization at the end.
 
-    `enable_nested_tensor` and `mask_check` are accepted as in PyTorch; they make no difference.
+    (L, N, d_model) to the same shape, as the layer takes it. `enable_nested_tensor` and
+    `mask_check` are accepted as in PyTorch; they make no difference.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.TransformerEncoderLayer(8, 2, 16)
@@ -227,6 +231,8 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """Copies of a decoder layer, one after another, and a normalization at the end.
 
+    tgt (L, N, d_model) and memory (S, N, d_model) to the shape of tgt, as the layer takes them.
+
     >>> import retrograd as rg
     >>> decoder = rg.nn.TransformerDecoder(rg.nn.TransformerDecoderLayer(8, 2, 16), num_layers=2)
     >>> decoder(rg.ones(4, 3, 8), rg.ones(5, 3, 8)).shape
@@ -259,9 +265,10 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder of the source sequence, and a decoder that attends to what it gives.
 
-    `custom_encoder` and `custom_decoder` replace the stacks; weights start Xavier uniform. Raises
-    RuntimeError where batch sizes differ or features are not d_model. Source: PyTorch's
-    `nn.Transformer`.
+    src (S, N, d_model) and tgt (L, N, d_model) to the shape of tgt; N is first if `batch_first`,
+    and may be absent. `custom_encoder` and `custom_decoder` replace the stacks; weights start
+    Xavier uniform. Raises RuntimeError where batch sizes differ or features are not d_model.
+    Source: PyTorch's `nn.Transformer`.
 
     >>> import retrograd as rg
     >>> model = rg.nn.Transformer(8, 2, 1, 1, 16)

@@ -155,7 +155,8 @@ def spectral_norm(
 
     While training, every reading takes `n_power_iterations` steps of the power iteration that
     estimates it; `dim` is the dimension of the outputs. Complex weights work too. Returns the
-    module. Source: PyTorch's `parametrizations.spectral_norm`; Miyato et al., ICLR 2018.
+    module. Raises ValueError without such a parameter. Source: PyTorch's
+    `parametrizations.spectral_norm`; Miyato et al., ICLR 2018.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.spectral_norm(rg.nn.Linear(20, 40))

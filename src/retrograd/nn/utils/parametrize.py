@@ -70,6 +70,9 @@ def _without_history(function: Any, *args: Any) -> Any:
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, and its originals; calling it computes the tensor.
 
+    Raises ValueError for no modules, and for one whose result or `right_inverse` is no tensor of
+    the same shape and dtype (`unsafe` allows other ones).
+
     >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(2, 1))
     >>> [name for name, _ in layer.parametrizations.weight.named_parameters()]

@@ -223,7 +223,7 @@ def pad_sequence(
 ) -> Tensor:
     """Sequences (T_i, *) padded to the longest and stacked: (T, N, *), or (N, T, *).
 
-    `padding_side` is "right" or "left". Source: PyTorch's function of this name.
+    `padding_side` is "right" or "left", else RuntimeError. Source: PyTorch's function of this name.
 
     >>> import retrograd as rg
     >>> rg.nn.utils.rnn.pad_sequence([rg.tensor([1, 2]), rg.tensor([3])], batch_first=True)

@@ -22,7 +22,9 @@ import numpy as np
 from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
+from ...kernels.allocation import empty
+from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
 from ..elementwise.complex import by_parts
 from ..elementwise.trigonometry import tanh
@@ -94,9 +96,9 @@ def _piecewise(call: Any, input: Tensor, inplace: bool, **params: Any) -> Tensor
 def _gate_array(input: Any, signal: Any) -> Any:
     if input.dtype.kind != "c":
         return np.where(signal <= 0, 0, input)
-    out = np.empty(np.broadcast_shapes(input.shape, signal.shape), input.dtype)
-    out.real = np.where(signal.real <= 0, 0, input.real)
-    out.imag = np.where(signal.imag <= 0, 0, input.imag)
+    out = empty(input, np.broadcast_shapes(input.shape, signal.shape))
+    out.real[...] = np.where(signal.real <= 0, 0, input.real)
+    out.imag[...] = np.where(signal.imag <= 0, 0, input.imag)
     return out
 
 
@@ -119,8 +121,9 @@ def _relu_array(x: Any) -> Any:
         return np.maximum(x, 0)
     if kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu. Convert first: x.float()")
-    out = np.empty(x.shape, x.dtype)
-    out.real, out.imag = np.maximum(x.real, 0), np.maximum(x.imag, 0)
+    out = empty(x, x.shape)
+    np.maximum(x.real, 0, out=out.real)
+    np.maximum(x.imag, 0, out=out.imag)
     return out
 
 
@@ -169,7 +172,7 @@ def hardtanh(
 ) -> Tensor:
     """Each element bounded by `min_val` and `max_val`; slope 0 at and beyond the bounds.
 
-    Source: PyTorch's `hardtanh`.
+    Raises ValueError where `min_val` exceeds `max_val`. Source: PyTorch's `hardtanh`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))
@@ -220,6 +223,7 @@ _prelu = activation(
 )
 
 
+@public(methods="prelu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
 
@@ -390,6 +394,7 @@ _hardshrink = activation(
 )
 
 
+@public(methods="hardshrink")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0, elementwise. Source: PyTorch's `hardshrink`.
 
@@ -444,5 +449,3 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 attach(_relu, "relu")
-method(prelu)
-method(hardshrink)

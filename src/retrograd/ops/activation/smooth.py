@@ -232,8 +232,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second.
 
-    Raises RuntimeError where that size is odd, NotImplementedError for integers. Source: PyTorch's
-    `glu`.
+    Raises RuntimeError where that size is odd, IndexError for a dimension that is not there,
+    NotImplementedError for integers. Source: PyTorch's `glu`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.glu(rg.tensor([1.0, 0.0]))

@@ -40,7 +40,7 @@ def _named(value: Any) -> str:
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`conv1d` of sequences (time, batch, channels), weight (kernel, in channels, out channels).
 
-    Source: PyTorch's `conv_tbc`.
+    Raises RuntimeError for input or weight that is not 3-D. Source: PyTorch's `conv_tbc`.
 
     >>> import retrograd as rg
     >>> rg.conv_tbc(rg.ones(3, 1, 2), rg.ones(2, 2, 4), rg.zeros(4)).shape

@@ -49,7 +49,8 @@ def range(
 ) -> Tensor:
     """The numbers from `start` to `end`, included, by `step`, of the default dtype; it warns.
 
-    `arange` leaves the end out, as Python does. Errors as there. Source: PyTorch's `range`.
+    `arange` leaves the end out, as Python does. Raises TypeError without `end`; other errors are as
+    there. Source: PyTorch's `range`.
 
     >>> import warnings, retrograd as rg
     >>> with warnings.catch_warnings(action="ignore"):

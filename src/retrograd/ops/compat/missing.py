@@ -53,9 +53,8 @@ REASONS = [
         "a tensor's memory is a NumPy array: x.numpy(), numpy.memmap and retrograd.from_numpy",
     ),
     (
-        r"distributions|quasirandom",
-        "there are no distribution objects. Draw with normal, multinomial, bernoulli, ...; "
-        "log-probabilities are short formulas",
+        r"quasirandom",
+        "there are no low-discrepancy sequences. Draw with rand, or with scipy.stats.qmc",
     ),
     (
         r"\w*masked_tensor|MaskedTensor",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from ...engine.op import parameters_of
 from ..core.arguments import public
 
 if TYPE_CHECKING:
@@ -42,20 +43,24 @@ def older(
     function: Callable[..., Any],
     about: str,
     example: str,
-    shown: str,
+    result: str,
     *,
+    like: Callable[..., Any] | None = None,
     returns: str = "Tensor",
     out: bool = False,
     methods: str = "",
 ) -> Callable[..., Any]:
     """`function` as the public function `name`: `about` it, and what the lines of `example` show.
 
-    `returns` is the type of what it gives; `out` and `methods` are as for `public`.
+    It has the arguments of `like`, if that is given. `returns` is the type of what it gives; `out`
+    and `methods` are as for `public`.
     """
-    bare = inspect.unwrap(function)
-    if not bare.__annotations__:
-        bare.__annotations__ = {**types(bare), "return": returns}
+    shown = like or function
+    if not shown.__annotations__:
+        shown.__annotations__ = {**types(shown), "return": returns}
+    function.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
+    function.parameters = parameters_of(shown)  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
-    lines = [f">>> {line}" for line in example.splitlines()] + shown.splitlines()
+    lines = [f">>> {line}" for line in example.splitlines()] + result.splitlines()
     function.__doc__ = "\n    ".join([f"{about}\n", ">>> import retrograd as rg", *lines, ""])
     return public(out=out, methods=methods)(function)

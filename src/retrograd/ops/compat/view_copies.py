@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ...engine.op import parameters_of
 from ...engine.tensor import Tensor
 from ..core.dims import normalize_dim
 from ..core.structure import clone
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 def _entries(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
+) -> Tensor:
     return input[(*[slice(None)] * normalize_dim(dim, input.ndim), slice(start, end, step))]
 
 
@@ -74,8 +73,6 @@ def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> A
         found = view(*args, **kwargs)
         return tuple(map(clone, found)) if name in SEVERAL else clone(found)
 
-    bare = inspect.unwrap(view)  # for its signature
-    copy.__wrapped__, copy.parameters = bare, parameters_of(bare)  # type: ignore[attr-defined]
     call = f"rg.{name}_copy({arguments})"
     return older(
         f"{name}_copy",
@@ -84,6 +81,7 @@ def copied(name: str, view: Callable[..., Any], arguments: str, shown: str) -> A
         "x = rg.tensor([[1, 2], [3, 4]])\n"
         + (f"[copy.tolist() for copy in {call}]" if name in SEVERAL else f"{call}.tolist()"),
         shown,
+        like=inspect.unwrap(view),
         returns="Any" if name in SEVERAL else "Tensor",
         out=True,
         methods="narrow_copy" if name == "narrow" else "",

@@ -72,7 +72,7 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
 def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
     """A forward of bfloat16 arrays, whose kind is "V", computed in float32 and rounded once."""
     widened = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in inputs]
-    result = np.asarray(function(*widened, **params))
+    result = function(*widened, **params)
     return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
 
 

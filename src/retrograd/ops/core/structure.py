@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.memory import copied
+from ...kernels.allocation import copied, empty, table
 from . import batching, batching_index
 
 __all__ = ["blank", "cast", "clone", "expand", "piecewise", "splice", "sum_to", "walk"]
@@ -41,18 +41,19 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     if lead == 1 == len(shape) and input.shape[1:] == shape and input.dtype.char in "fd":
         count = len(input)
         if count < sums.MANY or (count <= SMALL and input.size < sums.LARGE):
-            return ones(count, input.dtype.char).dot(input)  # thrice as fast as to add up
+            weights = table(input, ones(count, input.dtype.char))
+            return weights.dot(input)  # thrice as fast as to add up
     axes = [i for i, n in enumerate(shape, lead) if n == 1 and input.shape[i] != 1]
     if not lead and not axes:
-        return np.array(input)
+        return copied(input)
     return sums.total(input, (*range(lead), *axes), True).reshape(shape)
 
 
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
     if input.ndim == 0:
-        out = np.empty(shape, input.dtype)
+        out = empty(input, shape)
         if out.size < SMALL:  # later arithmetic wants real strides
-            out.fill(input)
+            out[...] = input
             return out
     return _expand(input, shape=shape)
 
@@ -154,9 +155,9 @@ zeros_like = declare(
 def _laid_out(input: Any, layout: tuple[int, ...] | None) -> Any:
     """A copy in row-major order, or with the axes in memory in the order `layout`."""
     if layout is None:
-        return np.array(input, order="C")
-    out = np.empty([input.shape[axis] for axis in layout], input.dtype)
-    out = out.transpose(np.argsort(layout))
+        return np.copy(input, "C")
+    out = empty(input, [input.shape[axis] for axis in layout])
+    out = out.transpose(np.argsort(layout).tolist())
     out[...] = input
     return out
 

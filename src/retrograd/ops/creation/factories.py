@@ -17,6 +17,7 @@ from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor
 from ...errors import OutOfMemoryError
 from ...quiet import quietly
+from ..core.arguments import public
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
@@ -217,7 +218,8 @@ def full(
     """A tensor of shape `size`, a sequence, with every element `fill_value`, a number.
 
     The dtype, if not given, is bool, int64, the default dtype or its complex dtype, by the kind of
-    number. Raises RuntimeError for a number that the dtype cannot hold.
+    number. Raises RuntimeError for a number that the dtype cannot hold, TypeError for a `size` that
+    is no sequence.
 
     >>> import retrograd as rg
     >>> rg.full((2,), 7), rg.full((2,), 1j)
@@ -242,6 +244,8 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """The identity matrix, (n, n), or its first `m` columns, (n, m).
+
+    Raises RuntimeError for a negative size, TypeError for one that is no integer.
 
     >>> import retrograd as rg
     >>> rg.eye(2)
@@ -288,7 +292,8 @@ def arange(
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
     The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
-    RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite.
+    RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite;
+    TypeError for no or more than three bounds.
 
     >>> import retrograd as rg
     >>> rg.arange(1, 2.5, 0.5)
@@ -477,6 +482,7 @@ def as_wide(made: Tensor, like: Tensor) -> Tensor:
     return made
 
 
+@public(methods="new_tensor")
 def new_tensor_like(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -490,4 +496,3 @@ def new_tensor_like(
 
 for factory in (zeros, ones, empty, full):
     method(_new(factory, f"new_{factory.__name__}"))
-method(new_tensor_like, "new_tensor")

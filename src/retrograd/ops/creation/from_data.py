@@ -457,6 +457,8 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of the default dtype, or of `dtype`, with the value of a number.
 
+    Raises TypeError for anything but a number.
+
     >>> import retrograd as rg
     >>> rg.scalar_tensor(3)
     tensor(3.)

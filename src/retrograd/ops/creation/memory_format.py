@@ -52,7 +52,7 @@ channels_last_3d = memory_format("channels_last_3d", 5)
 
 
 def _channels_last(input: Any) -> Any:
-    return np.moveaxis(np.array(np.moveaxis(input, 1, -1), order="C"), -1, 1)
+    return np.moveaxis(np.moveaxis(input, 1, -1).copy(), -1, 1)
 
 
 _reordered = declare(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels.memory import strided
+from ..core.arguments import public
 from ..core.dims import integers
 from .factories import allocate, shape_of
 from .from_data import check_device, check_dtype, finish
@@ -87,11 +88,9 @@ def empty_permuted(
     return empty_strided(shape, steps, **settings)
 
 
+@public(methods="new_empty_strided")
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **settings: Any) -> Tensor:
     """`empty_strided` with the dtype of this tensor, unless one is given."""
     if settings.get("dtype") is None:
         settings["dtype"] = self.dtype
     return empty_strided(size, stride, **settings)
-
-
-method(new_empty_strided)

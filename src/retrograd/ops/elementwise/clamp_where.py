@@ -201,7 +201,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
     The bounds are numbers or tensors, broadcast with `input`; one may be left out. A complex tensor
     is bounded in its real and in its imaginary part. The slope at a bound goes to `input`. Raises
-    RuntimeError without any bound. Source: PyTorch's `clamp`.
+    RuntimeError without any bound and for a complex number as a bound, TypeError for a bound that
+    is neither number nor tensor, NotImplementedError for complex tensors with a tensor as a bound.
+    Source: PyTorch's `clamp`.
 
     >>> import retrograd as rg
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
@@ -272,7 +274,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     All three broadcast; `input` and `other` are tensors or numbers, promoted together. The slope of
     an element goes to the one chosen, and exactly 0 to the other, even where that one is NaN. With
     the condition alone: the indices of its true elements, one tensor per dimension. Raises
-    RuntimeError for a condition that is not bool. Source: PyTorch's `where`.
+    RuntimeError for a condition that is neither bool nor uint8, TypeError for one that is no tensor
+    and for `out` with the condition alone. Source: PyTorch's `where`.
 
     >>> import retrograd as rg
     >>> rg.where(rg.tensor([True, False]), rg.tensor([1.0, 2.0]), 0.0)

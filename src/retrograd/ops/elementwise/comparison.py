@@ -13,6 +13,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
+from ...kernels.allocation import full
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
 
@@ -96,7 +97,7 @@ def _test(name: str, function: Any, about: str, shown: tuple[str, str], **option
 
 
 def _isreal(x: Any) -> Any:
-    return x.imag == 0 if x.dtype.kind == "c" else np.ones(x.shape, bool)
+    return x.imag == 0 if x.dtype.kind == "c" else full(x, x.shape, True, np.bool_)
 
 
 isnan = _test("isnan", np.isnan, "is NaN, or has such a part", ("[1.0, float('nan')]",

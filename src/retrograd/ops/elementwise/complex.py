@@ -19,6 +19,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...kernels.allocation import empty
 from ..core.arguments import public
 from ..core.pointwise import (
     SINGLE,
@@ -203,8 +204,9 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _complex_arrays(real: Any, imag: Any) -> Any:
-    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), dtypes.complex_of(real.dtype))
-    out.real, out.imag = real, imag
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    out = empty(real, shape, dtypes.complex_of(real.dtype))
+    out.real[...], out.imag[...] = real, imag
     return out
 
 

@@ -79,9 +79,9 @@ log = unary(
 def _log2(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.log2(x)
-    out = np.asarray(np.log(x))
-    out.real /= LN2  # a complex division would make NaN of an infinite part
-    out.imag /= LN2
+    out = np.log(x, out=np.empty_like(x))
+    for part in (out.real, out.imag):  # a complex division would make NaN of an infinite part
+        np.divide(part, LN2, out=part)
     return out
 
 

@@ -100,7 +100,8 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other, elementwise, with broadcasting; both may be real or complex.
 
     2**other is applied in two halves, so it may overflow where the result does not. Integers count
-    as the default floating dtype. Source: PyTorch's `ldexp`.
+    as the default floating dtype. Raises TypeError where `other` is no tensor. Source: PyTorch's
+    `ldexp`.
 
     >>> import retrograd as rg
     >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([2, -1]))

@@ -21,6 +21,7 @@ from ...engine.dispatch import as_tensor, operand
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator
@@ -54,7 +55,7 @@ def _power(base: Any, exponent: Any) -> Any:
     if base.dtype.kind not in "iu":
         return np.power(base, exponent)
     negative = exponent < 0
-    if not negative.any():
+    if surely(np.logical_not(negative.any())):
         return np.power(base, exponent)
     found = np.power(base, np.where(negative, exponent & 1, exponent))  # 1 and -1 keep their parity
     return np.where(negative & (np.abs(base) != 1), 0, found).astype(base.dtype)
@@ -204,9 +205,9 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
     Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
-    number, NotImplementedError for bool tensors. 0 ** y has slope 0 in y for y >= 0, and x ** 0 has
-    slope 0 in x everywhere; a negative real base gives NaN for a fractional exponent. Source:
-    PyTorch's `pow`.
+    number, NotImplementedError for bool tensors, TypeError without a tensor. 0 ** y has slope 0 in
+    y for y >= 0, and x ** 0 has slope 0 in x everywhere; a negative real base gives NaN for a
+    fractional exponent. Source: PyTorch's `pow`.
 
     >>> import retrograd as rg
     >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)

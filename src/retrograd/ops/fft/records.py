@@ -18,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import copied, zeros
 from ..core.structure import cast
 
 __all__ = ["complex_transform", "from_half", "place_of", "to_half"]
@@ -46,7 +47,7 @@ def _c2r(input: Any, *, dim: tuple[int, ...], norm: Any, n: int) -> Any:
 
 
 def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:
-    out = np.array(input)
+    out = copied(input)
     inner = [slice(None)] * input.ndim
     inner[dim] = slice(1, (n + 1) // 2)
     out[tuple(inner)] *= factor
@@ -57,7 +58,7 @@ def _resize_ends(input: Any, *, dim: tuple[int, ...], size: tuple[int, ...]) -> 
     shape, region = list(input.shape), [slice(None)] * input.ndim
     for d, n in zip(dim, size, strict=True):
         region[d], shape[d] = slice(min(n, shape[d])), n
-    out = np.zeros(shape, input.dtype)
+    out = zeros(input, shape)
     out[tuple(region)] = input[tuple(region)]
     return out
 

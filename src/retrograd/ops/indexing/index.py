@@ -22,6 +22,7 @@ from ...engine.dispatch import MOST_DIMS, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
+from ...kernels.allocation import copied
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -67,13 +68,13 @@ def _index_spread(input: Any, index: Any, *, dims: tuple[int, ...], shape: tuple
     values = values.reshape(flat.size, math.prod(inner))
     rows = sums.scattered_rows(values, flat, math.prod([shape[d] for d in dims]))
     out = rows.reshape(*[shape[d] for d in dims], *inner)
-    return out.transpose(np.argsort((*dims, *others)))
+    return out.transpose(np.argsort((*dims, *others)).tolist())
 
 
 def _index_put(
     input: Any, values: Any, index: Any, *, dims: tuple[int, ...], accumulate: bool
 ) -> Any:
-    out, key = np.array(input), places(index, dims)
+    out, key = copied(input), places(index, dims)
     if not accumulate:
         out[key] = values
         return out
@@ -84,7 +85,7 @@ def _index_put(
 
 
 def _index_blank(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
-    out = np.array(input)
+    out = copied(input)
     out[places(index, dims)] = 0
     return out
 
@@ -273,7 +274,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the places `index` of the flattened tensor; the result has its shape.
 
-    Raises IndexError for a place out of bounds. Source: PyTorch's `take`.
+    Raises IndexError for a place out of bounds, RuntimeError for an `index` that is not int64.
+    Source: PyTorch's `take`.
 
     >>> import retrograd as rg
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
 from ...kernels.memory import in_rows
+from ..core.arguments import public
 from ..shape.basic_views import basic
 from ..shape.expand import broadcast_tensors
 from .index import check_mask, index_put_op
@@ -40,6 +40,7 @@ _masked_fill_op = declare(
 )
 
 
+@public(methods="masked_fill masked_fill_")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value`, a number or a 0-d tensor, where `mask` is true, and `input` elsewhere.
 
@@ -59,6 +60,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill_op(input, zero_dim(input, value, "masked_fill_"), mask)
 
 
+@public(methods="masked_scatter masked_scatter_")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy in which the places where `mask` is true take the elements of `source`, in order.
 
@@ -86,8 +88,3 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
     return changed.reshape(expanded._array.shape)  # type: ignore[no-any-return]
-
-
-for function in (masked_fill, masked_scatter):
-    method(function)
-    method(in_place(function))

@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
+from ...kernels.allocation import copied, table
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -17,7 +18,7 @@ from ..shape.basic_views import basic
 from .assign import region_shape
 from .index import check_range, check_vector, index_put_op
 from .keys import check_bounds
-from .take_along import lead, take_along
+from .take_along import mesh, store, take_along
 
 __all__ = [
     "gather",
@@ -35,15 +36,13 @@ __all__ = [
 
 
 def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    out = np.array(input)
-    target, places = np.atleast_1d(out), np.atleast_1d(index)
-    values = np.broadcast_to(src, index.shape).reshape(places.shape)
-    np.put_along_axis(lead(target, places, dim), places, values, dim)
+    out = copied(input)
+    store(out, index, src, dim)
     return out
 
 
 def _scatter_blank(input: Any, index: Any, *, dim: int) -> Any:
-    return _scatter(input, np.zeros((), input.dtype), index, dim=dim)
+    return _scatter(input, 0, index, dim=dim)
 
 
 def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
@@ -51,9 +50,9 @@ def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
 
 
 def _scatter_multiply(input: Any, src: Any, index: Any, *, dim: int) -> Any:
-    out = np.array(input)
+    out = copied(input)
     target, places = np.atleast_1d(out), np.atleast_1d(index)
-    grid = list(np.ogrid[tuple([slice(n) for n in places.shape])])
+    grid = [table(places, numbers) for numbers in mesh(places.shape)]
     grid[dim] = places
     np.multiply.at(target, tuple(grid), np.broadcast_to(src, index.shape).reshape(places.shape))
     return out
@@ -182,7 +181,8 @@ def from_front(indices: Tensor, size: int) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
-    Negative indices count from the end, unless flattened. Source: PyTorch's `take_along_dim`.
+    Negative indices count from the end, unless flattened. Raises RuntimeError for different numbers
+    of dimensions. Source: PyTorch's `take_along_dim`.
 
     >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
@@ -409,6 +409,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `source` stored (or added) at the places `index` of the flattened tensor.
 
+    Raises RuntimeError for an `index` that is not int64 or has not as many elements as `source`.
     Source: PyTorch's `put`.
 
     >>> import retrograd as rg

@@ -181,8 +181,8 @@ def index_reduce(
     """A copy in which the entries of `source` are reduced into the entries `index` of `dim`.
 
     `index` is a vector with one number per entry of `source` along `dim`; `reduce` is "prod",
-    "mean", "amax" or "amin", and all else as for `scatter_reduce`. Source: PyTorch's
-    `index_reduce`.
+    "mean", "amax" or "amin", and all else as for `scatter_reduce`. Raises RuntimeError for another
+    `reduce`. Source: PyTorch's `index_reduce`.
 
     >>> import retrograd as rg
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])

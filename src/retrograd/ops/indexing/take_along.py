@@ -16,17 +16,9 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
+from ...kernels.allocation import table, zeros
 
 __all__: list[str] = []
-
-
-def lead(array: Any, index: Any, dim: int) -> Any:
-    """The part of `array` that `index` reaches: cut to the index's sizes except along `dim`."""
-    if all(
-        n == m for i, (n, m) in enumerate(zip(array.shape, index.shape, strict=True)) if i != dim
-    ):
-        return array
-    return array[tuple([slice(None if i == dim else n) for i, n in enumerate(index.shape)])]
 
 
 @lru_cache(maxsize=256)
@@ -41,13 +33,20 @@ def pick(array: Any, index: Any, dim: int) -> Any:
     return array[(*others[:dim], index, *others[dim + 1 :])]
 
 
+def store(out: Any, index: Any, values: Any, dim: int) -> None:
+    """Write `values` to the entries of `out` that `index` names along `dim`."""
+    target, places = np.atleast_1d(out), np.atleast_1d(index)
+    others = mesh(places.shape)
+    target[(*others[:dim], places, *others[dim + 1 :])] = values
+
+
 def _take_along(input: Any, index: Any, *, dim: int) -> Any:
     return pick(np.atleast_1d(input), np.atleast_1d(index), dim).reshape(index.shape)
 
 
 def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """Where in a raveled array of `shape` each entry of `index` points, raveled."""
-    grid = list(mesh(index.shape))
+    grid = [table(index, numbers) for numbers in mesh(index.shape)]
     grid[dim] = index
     step = 1
     places: Any = 0
@@ -63,9 +62,8 @@ def _put_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> A
 
 
 def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
-    out = np.zeros(shape, input.dtype)
-    target, places = np.atleast_1d(out), np.atleast_1d(index)
-    np.put_along_axis(lead(target, places, dim), places, np.atleast_1d(input), dim)
+    out = zeros(input, shape)
+    store(out, index, input, dim)
     return out
 
 

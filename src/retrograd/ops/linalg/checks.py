@@ -17,6 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError
+from ...kernels.allocation import surely, zeros
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
@@ -176,7 +177,7 @@ declare(
 def _quotient(x: Any, y: Any, source: Any) -> Any:
     present = np.any(source != 0, axis=(-1, -2), keepdims=True)
     shape = np.broadcast_shapes(x.shape, y.shape)
-    out = np.zeros(shape, np.result_type(x, y))
+    out = zeros(x, shape, np.result_type(x, y))
     return np.divide(x, y, out=out, where=np.broadcast_to(present, shape))
 
 
@@ -211,7 +212,7 @@ PHASES = {
 
 def _phase_free(x: Any, *, name: str) -> Any:
     turning = np.diagonal(x.imag, axis1=-2, axis2=-1)
-    if np.any(np.abs(turning) > 1e-2):  # PyTorch's tolerance
+    if surely(np.any(np.abs(turning) > 1e-2)):  # PyTorch's tolerance
         raise RuntimeError(PHASES[name])
     return x
 

@@ -154,9 +154,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     `A` is `(..., m, n)`, `B` `(..., m, k)` or vectors `(..., m)`, stacks broadcast. Singular values
     up to `rcond` times the largest count as 0; by default eps * max(m, n). `driver` decides what is
     given beside the solution, as in PyTorch: "gelsy" (the default) the rank; "gelsd" and "gelss"
-    also singular values and, for m > n and full rank, the sums of squares |A X - B|^2; "gels"
-    those alone. What is not given is an empty tensor. One algorithm serves all, so "gels" may have
-    a deficient A. The gradient is that for a constant rank. Source: PyTorch's `linalg.lstsq`.
+    also singular values and, for m > n and full rank, the sums of squares |A X - B|^2; "gels" those
+    alone. What is not given is an empty tensor. One algorithm serves all, so "gels" may have a
+    deficient A. The gradient is that for a constant rank. Raises RuntimeError for another `driver`
+    and shapes that do not fit. Source: PyTorch's `linalg.lstsq`.
 
     >>> import retrograd as rg
     >>> rg.linalg.lstsq(rg.tensor([[1.0], [1.0]]), rg.tensor([[1.0], [3.0]])).solution.round()

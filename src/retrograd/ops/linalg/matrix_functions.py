@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import matrix_functions
+from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..reduction.scan import cumprod
@@ -24,7 +25,7 @@ __all__ = ["addbmm", "matrix_exp"]
 
 def _block(x: Any, y: Any) -> Any:
     n = x.shape[-1]
-    out = np.zeros((*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
+    out = zeros(x, (*x.shape[:-2], 2 * n, 2 * n), np.result_type(x, y))
     out[..., :n, :n] = out[..., n:, n:] = x
     out[..., :n, n:] = y
     return out

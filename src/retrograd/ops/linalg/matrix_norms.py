@@ -123,8 +123,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: the norm of A times that of its inverse; real, inf if singular.
 
     `p` is an order of `matrix_norm`; None and 2 give the ratio of the largest singular value to the
-    smallest, for matrices of any shape, -2 its reciprocal. Others need square ones. Source:
-    PyTorch's `linalg.cond`.
+    smallest, for matrices of any shape, -2 its reciprocal. The other orders need square matrices.
+    Raises RuntimeError for a matrix that is not square there, and for what is no such order.
+    Source: PyTorch's `linalg.cond`.
 
     >>> import retrograd as rg
     >>> rg.linalg.cond(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)

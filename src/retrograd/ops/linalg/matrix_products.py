@@ -277,7 +277,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Cross product of 3-vectors along `dim`, by default the first dimension of size 3.
 
     Both have the same number of dimensions and broadcast; nothing is conjugated. Raises
-    RuntimeError where the size is not 3. Source: PyTorch's `cross`.
+    RuntimeError where the size is not 3 or the dtypes differ, IndexError for a dimension that is
+    not there. Source: PyTorch's `cross`.
 
     >>> import retrograd as rg
     >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))

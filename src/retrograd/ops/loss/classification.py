@@ -168,7 +168,8 @@ def cross_entropy(
     `target` holds class indices as for `nll_loss`, or, in the input's shape, probabilities. A part
     `label_smoothing` of each target is spread evenly over the classes. Stable for logits of any
     size. Raises IndexError for an index that is no class, ValueError for another batch size,
-    NotImplementedError for complex logits. Source: PyTorch's `cross_entropy`.
+    NotImplementedError for complex logits, RuntimeError for a `label_smoothing` outside [0, 1].
+    Source: PyTorch's `cross_entropy`.
 
     >>> import retrograd as rg
     >>> logits = rg.tensor([[0.0, 0.0]], requires_grad=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
+from ...kernels.allocation import table
 from ..core import batching
 from ..core.pointwise import shared
 
@@ -35,7 +36,8 @@ class Rows:
         np.exp(exps, exps)
         small = exps.size < sums.LARGE
         self.totals = total_of(exps, 1) if small else sums.total(exps, (1,))
-        self.places = np.arange(0, input.size, input.shape[1] or 1) + target
+        starts = np.arange(0, input.size, input.shape[1] or 1)
+        self.places = table(target, starts) + target
         return self
 
 

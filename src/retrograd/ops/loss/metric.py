@@ -28,7 +28,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between vectors along `dim`, with norms taken as at least `eps`.
 
     The inputs broadcast. For complex vectors it is the complex sum(x1 * conj(x2)) over the product
-    of the norms (PyTorch refuses them). Source: PyTorch's `cosine_similarity`.
+    of the norms (PyTorch refuses them). Raises RuntimeError for integers. Source: PyTorch's
+    `cosine_similarity`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.cosine_similarity(rg.tensor([[1.0, 0.0]]), rg.tensor([[1.0, 1.0]]))
@@ -195,6 +196,8 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """`triplet_margin_loss` with a distance of your own (default: `pairwise_distance`).
+
+    Raises ValueError unless `margin` is positive.
 
     >>> import retrograd as rg
     >>> a, p, n = rg.tensor([[0.0]]), rg.tensor([[2.0]]), rg.tensor([[1.0]])

@@ -177,7 +177,8 @@ def embedding_bag(
     `input` is (B, L), a bag per row, or (N,) with `offsets` (B,), where each bag begins; bags may
     be empty and give zeros. `per_sample_weights`, of the input's shape, multiply the rows (in mode
     "sum"). Indices equal to `padding_idx` do not count. Raises ValueError for other shapes and
-    modes. Source: PyTorch's `embedding_bag`.
+    modes, NotImplementedError for `per_sample_weights` in another mode than "sum", RuntimeError for
+    offsets that do not begin at 0 or leave the input. Source: PyTorch's `embedding_bag`.
 
     >>> import retrograd as rg
     >>> table = rg.tensor([[1.0], [3.0], [5.0]])

@@ -41,8 +41,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 
     theta: (N, 2, 3) with size (N, C, H, W), or (N, 3, 4) with size (N, C, D, H, W); floating or
     complex. Returns (N, H, W, 2) or (N, D, H, W, 3), for `grid_sample`. Warns where `align_corners`
-    is not said. Raises ValueError for other shapes and dtypes. Source: PyTorch's `affine_grid`;
-    Jaderberg et al., 2015.
+    is not said. Raises ValueError for other shapes and dtypes of `theta`, NotImplementedError for a
+    `size` of other than 4 or 5 numbers. Source: PyTorch's `affine_grid`; Jaderberg et al., 2015.
 
     >>> import retrograd as rg
     >>> theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])

@@ -61,6 +61,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`: (*, C, H r, W r) to (*, C r^2, H, W).
 
+    Raises RuntimeError where `downscale_factor` is not positive or does not divide the sizes.
+
     >>> import retrograd as rg
     >>> rg.nn.functional.pixel_unshuffle(rg.ones(1, 4, 4), 2).shape
     retrograd.Size([4, 2, 2])
@@ -132,8 +134,8 @@ def interpolate(
     "linear", "bilinear", "bicubic", "trilinear". With `align_corners` the centres of the corner
     pixels coincide, otherwise their outer corners. With `antialias` (images; "bilinear", "bicubic",
     and "lanczos", which needs it) the kernel is as wide as an output pixel where that covers more
-    than one input pixel. Raises ValueError and NotImplementedError for arguments that do not fit.
-    Source: PyTorch's `interpolate`.
+    than one input pixel. Raises ValueError and NotImplementedError for arguments that do not fit,
+    RuntimeError for an empty input or output ("area" allows both). Source: PyTorch's `interpolate`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.interpolate(rg.tensor([[[0.0, 4.0]]]), scale_factor=2, mode="linear")

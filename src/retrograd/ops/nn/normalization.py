@@ -199,8 +199,8 @@ def instance_norm(
     """Standardise each channel of each sample of `input`, (N, C, ...), then scale and shift it.
 
     Without `use_input_stats` the running statistics are used as in `batch_norm`; with it they move
-    towards the averages over the batch. Raises ValueError for one value per channel. Source:
-    PyTorch's `instance_norm`.
+    towards the averages over the batch. Raises ValueError for one value per channel, RuntimeError
+    where the running statistics to be used are missing. Source: PyTorch's `instance_norm`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.instance_norm(rg.tensor([[[1.0, 3.0], [5.0, 5.0]]]), eps=0.0625)

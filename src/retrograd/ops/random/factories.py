@@ -14,6 +14,7 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
+from ...kernels.allocation import copied
 from ...kernels.search import searched
 from ..creation.factories import leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
@@ -59,7 +60,7 @@ def declare_drawn(name: str, node_name: str) -> Any:
     """The op that puts `values`, which were drawn, in the place of `input`, with derivative 0."""
     return declare(
         f"{name}(input, values)",
-        lambda input, values: np.array(values),
+        lambda input, values: copied(values),
         input=lambda xp, g: xp.zeros_like(g),
         batch="leading",
         examples=[example("3x2, 3x2"), example(", ")],
@@ -72,7 +73,7 @@ _bernoulli = declare_drawn("drawn_bernoulli", "BernoulliBackward0")
 _poisson = declare_drawn("drawn_poisson", "PoissonBackward0")
 _normal = declare(
     "drawn_normals(mean, std, values)",
-    lambda mean, std, values: np.array(values),
+    lambda mean, std, values: copied(values),
     mean=lambda xp, g: xp.zeros_like(g),
     std=lambda xp, g: xp.zeros_like(g),
     batch="elementwise",
@@ -180,7 +181,8 @@ def randint(
 ) -> Tensor:
     """Integers from `low` (0) to `high`, exclusive: `randint([low,] high, size)`, int64 by default.
 
-    Raises RuntimeError for an empty range or one that the dtype cannot hold.
+    Raises RuntimeError for an empty range or one that the dtype cannot hold, TypeError for no or
+    more than two bounds and a `size` that is no sequence.
 
     >>> import retrograd as rg
     >>> rg.randint(3, 4, (2,))
@@ -221,6 +223,8 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:
     """The integers below `n` in random order, int64 by default.
+
+    Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
 
     >>> import retrograd as rg
     >>> sorted(rg.randperm(4).tolist())

@@ -13,7 +13,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, new_tensor
+from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
 from .generator import Generator, chosen
 
@@ -50,6 +51,7 @@ def fill(
     return write(self, f"{name}_", drawn, (), {})
 
 
+@public(methods="uniform_")
 def uniform_(
     self: Tensor,
     from_: float = 0.0,
@@ -84,6 +86,7 @@ def uniform_(
     return fill(self, "uniform", generator, make)
 
 
+@public(methods="normal_")
 def normal_(
     self: Tensor, mean: Any = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -105,6 +108,7 @@ def normal_(
     return fill(self, "normal", generator, make)
 
 
+@public(methods="bernoulli_")
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with probability `p` (a number, or a tensor that broadcasts), else zeros.
 
@@ -130,6 +134,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     return fill(self, "bernoulli", generator, make)
 
 
+@public(methods="exponential_")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with positive numbers of density lambd * exp(-lambd * x).
 
@@ -150,6 +155,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     )
 
 
+@public(methods="cauchy_")
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -168,6 +174,7 @@ def cauchy_(
     return fill(self, "cauchy", generator, make)
 
 
+@public(methods="geometric_")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials, of success probability `p`, up to the first success.
 
@@ -184,6 +191,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     )
 
 
+@public(methods="log_normal_")
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -205,6 +213,7 @@ def log_normal_(
     )
 
 
+@public(methods="random_")
 def random_(
     self: Tensor,
     from_: Any = None,
@@ -255,8 +264,3 @@ def _continuous(t: Tensor, name: str) -> None:
 def _no_more(renamed: dict[str, Any], name: str) -> None:
     if renamed:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(renamed))}'")
-
-
-for function in (uniform_, normal_, bernoulli_, exponential_, cauchy_, geometric_, log_normal_):
-    method(function)
-method(random_)

@@ -95,8 +95,8 @@ def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of the rows: covariances over standard deviations, in [-1, 1].
 
     Shapes as for `cov`; 0-d for a vector. A complex one has both parts in that range. NaN for rows
-    without variation. The derivative where a coefficient was cut is 0. Source: PyTorch's
-    `corrcoef`.
+    without variation. The derivative where a coefficient was cut is 0. Raises RuntimeError for more
+    than two dimensions. Source: PyTorch's `corrcoef`.
 
     >>> import retrograd as rg
     >>> rg.corrcoef(rg.tensor([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))

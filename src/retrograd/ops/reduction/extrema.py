@@ -15,6 +15,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.search import comparable, kth
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -113,11 +114,10 @@ def extremes(ufunc: Any, name: str) -> Any:
 def _median(x: Any) -> Any:
     flat = ordered(x, "median").reshape(-1)
     if flat.size == 0:
-        return np.array(np.nan if x.dtype.kind in "fV" else np.iinfo(x.dtype).min, x.dtype)
-    bad = np.isnan(flat)
-    if bad.any():
-        return flat[bad.argmax()]
-    return np.partition(flat, (flat.size - 1) // 2)[(flat.size - 1) // 2]
+        return full(x, (), np.nan if x.dtype.kind in "fV" else np.iinfo(x.dtype).min)
+    bad, middle = np.isnan(flat), (flat.size - 1) // 2
+    found, spoilt = np.partition(flat, middle)[middle], bad.any()
+    return found if surely(~spoilt) else np.where(spoilt, flat[bad.argmax()], found)
 
 
 def _nanmedian(x: Any) -> Any:
@@ -220,8 +220,8 @@ def commonest(x: Any, axis: int) -> Any:
     """Where the commonest element, the smallest of several, occurs last."""
     order = np.argsort(comparable(x), axis, kind="stable").swapaxes(0, axis)
     s = pick(x.swapaxes(0, axis), order, 0)
-    steps = np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1))
-    starts = np.zeros(s.shape, np.int64)
+    steps = table(s, np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1)))
+    starts = zeros(s, s.shape, np.int64)
     starts[1:] = np.where(s[1:] != s[:-1], steps[1:], 0)
     run = steps - np.maximum.accumulate(starts, 0)
     return pick(order, np.argmax(run, 0, keepdims=True), 0).swapaxes(0, axis)

@@ -84,8 +84,8 @@ def bucketize(
 ) -> Tensor:
     """The number of the bin between sorted `boundaries` (1-D) in which each value lies.
 
-    A value on a boundary belongs to the bin below, or with `right` above. Source: PyTorch's
-    `bucketize`.
+    A value on a boundary belongs to the bin below, or with `right` above. Raises RuntimeError for
+    boundaries that are not 1-D. Source: PyTorch's `bucketize`.
 
     >>> import retrograd as rg
     >>> rg.bucketize(rg.tensor([0.5, 2.0, 9.0]), rg.tensor([1.0, 2.0]))
@@ -196,7 +196,8 @@ def histogramdd(
 
     `input` has shape `(..., d)`: each last line is a point. `bins` is a number, or a list of `d`
     numbers or vectors of edges; `range` the list of `2 * d` limits. `weight` has the shape `(...)`.
-    All else as for `histogram`. Source: PyTorch's `histogramdd`.
+    All else as for `histogram`. Raises RuntimeError for fewer than two dimensions, another shape of
+    `weight` or another number of `bins`. Source: PyTorch's `histogramdd`.
 
     >>> import retrograd as rg
     >>> rg.histogramdd(rg.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2).hist

@@ -19,6 +19,7 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import full, table, zeros
 from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -78,7 +79,7 @@ BOTH_WAYS = [
 
 def _shift(input: Any, *, dim: int | None, by: int) -> Any:
     x = dim_first(input, dim)
-    out = np.zeros(x.shape, x.dtype)
+    out = zeros(x, x.shape)
     if by > 0:
         out[by:] = x[:-by]
     else:
@@ -99,8 +100,8 @@ shift = declare(
 
 def _linear_recurrence(input: Any, factor: Any, *, dim: int | None, reverse: bool) -> Any:
     dtype = np.result_type(input, factor)
-    out = np.array(dim_first(input, dim, reverse), dtype)
-    f = np.array(dim_first(factor, dim, reverse), dtype)
+    out = dim_first(input, dim, reverse).astype(dtype)
+    f = dim_first(factor, dim, reverse).astype(dtype)
     step = 1
     while step < len(
         out
@@ -133,7 +134,7 @@ linear_recurrence = declare(
 
 def _cumprod_before(input: Any, *, dim: int | None, reverse: bool) -> Any:
     x = dim_first(input, dim, reverse)
-    out = np.ones(x.shape, x.dtype)
+    out = full(x, x.shape, 1)
     np.multiply.accumulate(x[:-1], 0, out=out[1:])
     return dim_back(out, dim, input.shape, reverse)
 
@@ -199,7 +200,7 @@ def _logcumsumexp(input: Any, *, dim: int | None) -> Any:
     x = dim_first(input, dim)
     top = np.maximum.accumulate(x.real, 0)
     top = np.where(np.isfinite(top), top, top.dtype.type(0))
-    fade = np.ones(x.shape, x.dtype)
+    fade = full(x, x.shape, 1)
     fade[1:] = np.exp(top[:-1] - top[1:])
     out = np.log(_linear_recurrence(np.exp(x - top), fade, dim=0, reverse=False)) + top
     return dim_back(out.astype(x.dtype, copy=False), dim, input.shape)
@@ -274,7 +275,7 @@ def running(ufunc: Any, name: str) -> Any:
             raise RuntimeError(f"{name}(): complex numbers have no order")
         x = dim_first(input, dim)
         values = ufunc.accumulate(x, 0)
-        steps = np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1))
+        steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
         indices = np.maximum.accumulate(np.where(taken, steps, 0), 0)
         return dim_back(values, dim, input.shape), dim_back(indices, dim, input.shape)

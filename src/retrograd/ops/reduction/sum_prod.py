@@ -17,6 +17,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
+from ...kernels.allocation import empty
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
@@ -67,7 +68,7 @@ def _unreduce(input: Any, *, dim: Any, keepdim: bool, shape: Any) -> Any:
         input = input.reshape([1 if i in dim else n for i, n in enumerate(shape)])
     if math.prod(shape) >= SMALL:
         return np.broadcast_to(input, shape)
-    out = np.empty(shape, input.dtype)  # later arithmetic wants real strides
+    out = empty(input, shape)  # later arithmetic wants real strides
     out[...] = input
     return out
 
@@ -91,7 +92,7 @@ unreduce = declare(
 
 def _sum_all(x: Any) -> Any:
     if x.size < sums.LARGE and x.dtype.char in "fdFD":
-        return add_reduce(x, None, None, np.empty((), x.dtype))  # an array at once, not a scalar
+        return add_reduce(x, None, None, empty(x, ()))  # an array at once, not a scalar
     return add_up(x, None)
 
 
@@ -319,9 +320,15 @@ def truth(reduce: Any) -> Any:
 
 _any = declare("any(input, *, dim, keepdim)", truth(np.logical_or.reduce), examples=DIMS)
 _all = declare("all(input, *, dim, keepdim)", truth(np.logical_and.reduce), examples=DIMS)
+
+
+def _count_nonzeros(input: Any, *, dim: Any) -> Any:
+    return np.count_nonzero(input, dim) if input.ndim else (input != 0).astype(np.int64)
+
+
 _count_nonzero = declare(
     "count_nonzero(input, *, dim)",
-    lambda input, *, dim: np.count_nonzero(input, dim) if input.ndim else np.int64(bool(input)),
+    _count_nonzeros,
     examples=[example("3x4", dim=(0,)), example("", dim=())],
 )
 

@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dims
 from .sum_prod import DIMS, add_up, count, mean
@@ -25,7 +26,7 @@ __all__ = ["std", "std_mean", "var", "var_mean"]
 
 
 def _div_or_zero(x: Any, y: Any) -> Any:
-    out = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.result_type(x, y))
+    out = zeros(x, np.broadcast_shapes(x.shape, y.shape), np.result_type(x, y))
     return np.divide(x, y, out=out, where=y != 0)
 
 

@@ -17,6 +17,7 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
@@ -27,7 +28,7 @@ __all__ = ["dist", "norm", "renorm"]
 
 
 def _pow_or_zero(x: Any, *, exponent: float) -> Any:
-    out = np.zeros(x.shape, x.dtype)
+    out = zeros(x, x.shape)
     return np.power(x, x.dtype.type(exponent), out=out, where=x != 0)
 
 
@@ -209,7 +210,9 @@ def _nuclear(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 @public(methods="dist")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The `p`-norm of `input - other`, which broadcast; a 0-d tensor. Source: PyTorch's `dist`.
+    """The `p`-norm of `input - other`, which broadcast; a 0-d tensor.
+
+    Raises TypeError where `other` is no tensor. Source: PyTorch's `dist`.
 
     >>> import retrograd as rg
     >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))

@@ -16,7 +16,8 @@ from ...engine.inplace import turn
 from ...engine.registry import OPS, declare, example
 from ...engine.tensor import Tensor
 from ...engine.views import STEPS, live_views
-from ...kernels.memory import strided
+from ...kernels.allocation import table, zeros
+from ...kernels.memory import strided, windows
 from ..core import batching, batching_index
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim
@@ -32,7 +33,7 @@ def _slice(input: Any, *, index: tuple[Any, ...]) -> Any:
 
 
 def _unslice(input: Any, *, index: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
-    out = np.zeros(shape, input.dtype)
+    out = zeros(input, shape)
     out[(*index, ...)] = input
     return out
 
@@ -114,7 +115,7 @@ def _diagonal(input: Any, *, offset: int, dim1: int, dim2: int) -> Any:
 
 
 def _undiagonal(input: Any, *, offset: int, dim1: int, dim2: int, shape: tuple[int, ...]) -> Any:
-    out = np.zeros(shape, input.dtype)
+    out = zeros(input, shape)
     _diagonal(out, offset=offset, dim1=dim1, dim2=dim2)[...] = input
     return out
 
@@ -151,21 +152,13 @@ undiagonal = declare(
 
 
 def _unfold(input: Any, *, dim: int, size: int, step: int) -> Any:
-    axis = input.ndim and dim
     x = input if input.ndim else input.reshape(1)
-    count = (x.shape[axis] - size) // step + 1
-    shape = [*x.shape, size]
-    shape[axis] = count
-    stride = x.strides[axis]
-    strides = [*x.strides, stride]
-    strides[axis] = stride * step
-    if not input.ndim:
-        shape, strides = shape[1:], strides[1:]
-    return strided(x, shape, strides)
+    found = windows(x, (input.ndim and dim,), (size,), (step,), (1,))
+    return found if input.ndim else found[0]
 
 
 def _refold(input: Any, *, dim: int, size: int, step: int, shape: tuple[int, ...]) -> Any:
-    out = np.zeros(shape or (1,), input.dtype)
+    out = zeros(input, shape or (1,))
     parts = input if shape else input[None]
     count = parts.shape[dim]
     at: list[Any] = [slice(None)] * out.ndim
@@ -227,9 +220,9 @@ def _unstrided(
     offset: int,
     shape: tuple[int, ...],
 ) -> Any:
-    out = np.zeros(math.prod(shape), input.dtype)
+    out = zeros(input, math.prod(shape))
     places = _strided(np.arange(out.size), size=size, stride=stride, offset=offset)
-    np.add.at(out, places, input)
+    np.add.at(out, table(out, places), input)
     return out.reshape(shape)
 
 

@@ -339,7 +339,8 @@ def repeat_interleave(
     """Each entry along `dim` several times in a row; of the flattened tensor where `dim` is None.
 
     `repeats` is a number or a tensor of integers, one per entry. With one argument alone, entry i
-    of the result's indices occurs `input[i]` times. Source: PyTorch's `repeat_interleave`.
+    of the result's indices occurs `input[i]` times. Raises RuntimeError for negative `repeats`, and
+    unless there is one or one per entry. Source: PyTorch's `repeat_interleave`.
 
     >>> import retrograd as rg
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
@@ -369,7 +370,8 @@ def repeat_interleave(
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Views of the vectors `(N,)`, `(M,)`, ... along the axes of a grid `(N, M, ...)`.
 
-    `indexing` "xy" exchanges the first two axes. Source: PyTorch's `meshgrid`.
+    `indexing` "xy" exchanges the first two axes. Raises RuntimeError without tensors, for one of
+    two or more dimensions, and for another `indexing`. Source: PyTorch's `meshgrid`.
 
     >>> import retrograd as rg
     >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
@@ -400,7 +402,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of entries of the vectors: shape `(N * M * ..., number of vectors)`.
 
-    Source: PyTorch's `cartesian_prod`.
+    Raises RuntimeError for a tensor that is not 1-D. Source: PyTorch's `cartesian_prod`.
 
     >>> import retrograd as rg
     >>> rg.cartesian_prod(rg.tensor([1, 2]), rg.tensor([3, 4])).shape
@@ -439,7 +441,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere.
 
-    Vectors count as rows, 0-d tensors as `(1, 1)`. Source: PyTorch's `block_diag`.
+    Vectors count as rows, 0-d tensors as `(1, 1)`. Raises RuntimeError for more than two
+    dimensions, TypeError for what is no tensor. Source: PyTorch's `block_diag`.
 
     >>> import retrograd as rg
     >>> rg.block_diag(rg.tensor([[1, 2]]), rg.tensor(3))

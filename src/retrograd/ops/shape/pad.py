@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import full
 from ..core import batching
 from ..core.dims import integers
 from ..core.structure import piecewise
@@ -25,7 +24,7 @@ __all__ = ["constant_pad_nd"]
 
 def _pad(input: Any, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
     shape = tuple([n + low + high for n, (low, high) in zip(input.shape, widths, strict=True)])
-    out = np.full(shape, fill_value(value, input.dtype), input.dtype)
+    out = full(input, shape, fill_value(value, input.dtype))
     to, of = [], []
     for n, (low, high) in zip(input.shape, widths, strict=True):
         to.append(slice(max(low, 0), max(n + low + min(high, 0), low, 0)))
@@ -92,7 +91,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     `mode` says what the border holds: "constant" `value` (0), "reflect" the tensor mirrored at its
     first and last entry, "replicate" these entries, "circular" the tensor continued from its other
     end. All but "constant" pad the last 1 to 3 dimensions and leave one or two in front. Raises
-    RuntimeError for widths that do not fit, NotImplementedError for an unknown mode. Source:
+    RuntimeError for widths that do not fit, NotImplementedError for an unknown mode and other
+    numbers of dimensions, ValueError for a `value` in another mode than "constant". Source:
     PyTorch's `nn.functional.pad`.
 
     >>> import retrograd as rg

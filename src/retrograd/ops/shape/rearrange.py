@@ -10,7 +10,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.memory import copied, in_rows
+from ...kernels.allocation import copied
+from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
@@ -105,7 +106,9 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @public(methods="fliplr")
 def fliplr(input: Tensor) -> Tensor:
-    """`flip` along dimension 1. Source: PyTorch's `fliplr`.
+    """`flip` along dimension 1.
+
+    Raises RuntimeError for fewer than two dimensions. Source: PyTorch's `fliplr`.
 
     >>> import retrograd as rg
     >>> rg.fliplr(rg.tensor([[1, 2], [3, 4]]))
@@ -119,7 +122,9 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public(methods="flipud")
 def flipud(input: Tensor) -> Tensor:
-    """`flip` along dimension 0. Source: PyTorch's `flipud`.
+    """`flip` along dimension 0.
+
+    Raises RuntimeError for a 0-d tensor. Source: PyTorch's `flipud`.
 
     >>> import retrograd as rg
     >>> rg.flipud(rg.tensor([[1, 2], [3, 4]]))
@@ -161,7 +166,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotated by `k` right angles in the plane of `dims`, from the first towards the second.
 
-    Source: PyTorch's `rot90`.
+    Raises RuntimeError unless `dims` are two different dimensions. Source: PyTorch's `rot90`.
 
     >>> import retrograd as rg
     >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
@@ -255,7 +260,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """Matrices with the last dimension of `input` on a diagonal and zeros elsewhere.
 
     `dim1` and `dim2` are where the rows and columns lie in the result. Raises RuntimeError where
-    they are the same. Source: PyTorch's `diag_embed`.
+    they are the same, IndexError for a 0-d tensor. Source: PyTorch's `diag_embed`.
 
     >>> import retrograd as rg
     >>> rg.diag_embed(rg.tensor([1, 2]))

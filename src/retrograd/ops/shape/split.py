@@ -231,7 +231,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every entry along `dim`, without that dimension.
 
-    The views must not be written in place where a gradient is wanted. Source: `unbind`.
+    The views must not be written in place where a gradient is wanted. Raises IndexError for a 0-d
+    tensor. Source: `unbind`.
 
     >>> import retrograd as rg
     >>> rg.unbind(rg.tensor([[1, 2], [3, 4]]))

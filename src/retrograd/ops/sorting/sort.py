@@ -12,6 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import table
 from ...kernels.search import comparable, kth
 from ..core import return_types
 from ..core.arguments import public
@@ -59,13 +60,11 @@ def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     n = values.shape[dim]
     if 0 < k < n:  # only the k best need sorting
         parted = np.argpartition(comparable(values), n - k if largest else k - 1, dim)
-        best = parted.take(np.arange(n - k, n) if largest else np.arange(k), dim)
-        best.sort(dim)
+        part = slice(n - k, n) if largest else slice(k)
+        best = np.sort(parted[(*[slice(None)] * dim, part)], dim)
     else:
-        best = np.broadcast_to(
-            np.arange(n).reshape([-1] + [1] * (values.ndim - 1 - dim)), values.shape
-        )
-        best = best.take(np.arange(k), dim)
+        places = table(values, np.arange(k).reshape([-1] + [1] * (values.ndim - 1 - dim)))
+        best = np.broadcast_to(places, (*values.shape[:dim], k, *values.shape[dim + 1 :]))
     if sorted:
         order = ranked(np.take_along_axis(values, best, dim), dim, largest)
         best = np.take_along_axis(best, order, dim)

@@ -40,8 +40,8 @@ def _by_scipy(name: str, kernel: str, integers: bool = False) -> Any:
         if kind == "c" or (kind in "iub" and not integers):
             raise unsupported(name, x.dtype, "Convert the inputs to a real floating dtype first.")
         target = dtypes.default_numpy() if kind in "iub" else x.dtype
-        result = scipy_special(kernel)(np.asarray(x, np.float64), np.asarray(y, np.float64))
-        return np.asarray(result, target)
+        x, y = (each.astype(np.float64, copy=False) for each in (x, y))
+        return scipy_special(kernel)(x, y).astype(target)
 
     return forward
 

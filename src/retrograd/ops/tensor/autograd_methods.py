@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...engine.backward.hooks import RemovableHandle, hooks_of
 from ...engine.graph import LEAF
 from ...engine.tensor import Tensor, method, node_of, set_requires_grad
+from ..core.arguments import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ NO_GRADIENT = (
 )
 
 
+@public(methods="requires_grad_")
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set `requires_grad` in place and return the tensor.
 
@@ -30,6 +32,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
+@public(methods="register_hook")
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
     """Call `hook(grad)` when a gradient of this tensor is complete; what it returns replaces it.
 
@@ -48,6 +51,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     return hooks_of(node_of(self)).cotangent.add(hook)
 
 
+@public(methods="register_post_accumulate_grad_hook")
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
@@ -71,6 +75,7 @@ def register_post_accumulate_grad_hook(
     return hooks_of(self._node).accumulated.add(hook)
 
 
+@public(methods="retain_grad")
 def retain_grad(self: Tensor) -> None:
     """Let backward passes fill `.grad` of this tensor though it is no leaf; of a leaf, no change.
 
@@ -127,5 +132,3 @@ method(property(lambda self: _hook_table(self, "accumulated")), "_post_accumulat
 method(property(_grad_fn, None, _refuse), "_grad_fn")
 method(property(_nothing), "name")
 method(property(_volatile), "volatile")
-for function in (requires_grad_, register_hook, register_post_accumulate_grad_hook, retain_grad):
-    method(function)

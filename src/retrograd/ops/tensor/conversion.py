@@ -7,6 +7,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.tensor import Tensor, method
 from ...engine.tensor import device as Device
+from ..core.arguments import public
 from ..core.structure import cast, clone
 from ..creation import from_data
 from ..creation.memory_format import in_format
@@ -26,6 +27,7 @@ def convert(t: Tensor, target: Any, copy: bool = False) -> Tensor:
     return cast(t, dtype=target)
 
 
+@public(methods="to")
 def to(
     self: Tensor,
     *args: Any,
@@ -74,11 +76,13 @@ def to(
     return found if memory_format is None else in_format(found, memory_format, "to")
 
 
+@public(methods="type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype of `other`."""
     return convert(self, other.dtype.numpy)
 
 
+@public(methods="type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The tensor with another dtype, or, without one, the name of its type.
 
@@ -156,6 +160,7 @@ def short_form(name: str, target: dtypes.dtype) -> Any:
     return call
 
 
+@public(methods="bfloat16")
 def bfloat16(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor as bfloat16: `to(retrograd.bfloat16)`.
 
@@ -164,6 +169,7 @@ def bfloat16(self: Tensor, memory_format: Any = None) -> Tensor:
     return convert(self, dtypes.by_name("bfloat16").numpy)
 
 
+@public(methods="chalf")
 def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
     """Raises TypeError: no complex dtype of two half floats is supported. Use `cfloat`.
 
@@ -174,8 +180,3 @@ def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
 
 for name, target in SHORT.items():
     method(short_form(name, target))
-method(bfloat16)
-method(chalf)
-method(to)
-method(type_as)
-method(type_, "type")

@@ -88,11 +88,13 @@ def _place(t: Tensor, dim: int) -> int:
     return dim % t.ndim
 
 
+@public(methods="ndimension")
 def dim(self: Tensor) -> int:
     """The number of dimensions."""
     return self.ndim
 
 
+@public(methods="numel nelement")
 def numel(input: Tensor) -> int:
     """The number of elements.
 
@@ -414,8 +416,6 @@ METHODS: tuple[Any, ...] = (
 )
 for function in METHODS:
     method(function)
-method(dim, "ndimension")
-method(numel, "numel", "nelement")
 method(_never, "is_shared", "is_pinned", "is_neg", "is_conj", "is_coalesced")
 method(_array, "__array__")
 method(_float, "__float__")

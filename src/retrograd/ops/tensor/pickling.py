@@ -15,6 +15,7 @@ from ...engine.overriding import NO_SUBCLASSES
 from ...engine.subclasses import retyped
 from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, set_requires_grad
 from ...kernels.memory import memory, moved, root
+from ..core.arguments import public
 
 __all__: list[str] = []
 
@@ -108,6 +109,7 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
     return found if owner is array else moved(array, memory(found))
 
 
+@public(methods="as_subclass")
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """The same memory and history as a tensor of class `cls`.
 
@@ -144,4 +146,3 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 method(_reduce_ex, "__reduce_ex__")
 method(_copy, "__copy__")
 method(_deepcopy, "__deepcopy__")
-method(as_subclass)

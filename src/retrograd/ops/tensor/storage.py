@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor
 from ...kernels.memory import address, memory
+from ..core.arguments import public
 
 __all__ = ["is_storage"]
 
@@ -69,16 +70,14 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, Storage)
 
 
+@public(methods="storage")
 def storage(self: Tensor) -> Storage:
     """The memory that the tensor is a view of, by its elements. Source: `Tensor.storage`."""
     block, kind = memory(self._array), self._array.dtype
     return Storage(block[: block.size // kind.itemsize * kind.itemsize].view(kind))
 
 
+@public(methods="untyped_storage")
 def untyped_storage(self: Tensor) -> Storage:
     """The memory that the tensor is a view of, by bytes. Source: `Tensor.untyped_storage`."""
     return Storage(memory(self._array))
-
-
-for function in (storage, untyped_storage):
-    method(function)

@@ -45,6 +45,8 @@ __all__ = [
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`; one function, or one for each group.
 
+    Raises ValueError for another number of functions.
+
     >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
@@ -150,7 +152,10 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` during the first `total_iters` epochs, then the initial one."""
+    """The rate times `factor` during the first `total_iters` epochs, then the initial one.
+
+    Raises ValueError for a `factor` outside [0, 1].
+    """
 
     def __init__(
         self,
@@ -178,6 +183,8 @@ class ConstantLR(LRScheduler):
 
 class LinearLR(LRScheduler):
     """A factor that goes linearly from `start_factor` to `end_factor` in `total_iters` epochs.
+
+    Raises ValueError for a `start_factor` outside (0, 1] and an `end_factor` outside [0, 1].
 
     >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)

@@ -1,0 +1,65 @@
+"""`ByProbs`: what distributions share that are given by `probs` or by `logits`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine.tensor import Size, Tensor
+from .distribution import Distribution
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["ByProbs"]
+
+
+class ByProbs(Distribution):
+    """Probabilities, or their logits; the one that is not given is derived from the other."""
+
+    _is_binary = True
+
+    def _given(self, probs: Any, logits: Any) -> tuple[str, Any]:
+        """The name and the value of the one that is not None; else ValueError."""
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        return ("logits", logits) if probs is None else ("probs", probs)
+
+    def _by_odds(self, probs: Any, logits: Any, *others: Any) -> Any:
+        """Take one of the two, broadcast against the others, which are returned."""
+        name, value = self._given(probs, logits)
+        value, *others = broadcast_all(value, *others)
+        self._choose(name, value)
+        return others
+
+    def _choose(self, name: str, value: Tensor) -> None:
+        self._is_logits = name == "logits"
+        setattr(self, name, value)
+
+    def _by_weights(self, probs: Any, logits: Any) -> Size:
+        """Take weights of events along the last dimension, normalised; return their shape."""
+        name, value = self._given(probs, logits)
+        if value.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if probs is None:
+            value = value - value.logsumexp(-1, keepdim=True)
+        else:
+            value = value / value.sum(-1, keepdim=True)
+        self._choose(name, value)
+        return value.shape
+
+    @property
+    def _param(self) -> Tensor:
+        return self.logits if self._is_logits else self.probs
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of `probs` and of `logits`."""
+        return self._param.shape
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """Log-odds, or logarithms of probabilities of events."""
+        return probs_to_logits(self.probs, is_binary=self._is_binary)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """Probabilities."""
+        return logits_to_probs(self.logits, is_binary=self._is_binary)

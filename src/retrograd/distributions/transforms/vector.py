@@ -1,0 +1,239 @@
+"""Transforms of vectors and matrices: onto simplices, triangular and positive definite matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import dtypes, linalg, ops
+from ...engine.tensor import Size, Tensor
+from .. import constraints
+from ..utils import clamp_probs, softplus, tril_matrix_to_vec, vec_to_tril_matrix
+from .base import PlainTransform, Transform, check_dims
+
+__all__ = [
+    "CorrCholeskyTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "ReshapeTransform",
+    "SoftmaxTransform",
+    "StickBreakingTransform",
+]
+
+
+class SoftmaxTransform(PlainTransform):
+    """y = exp(x), normalised along the last dimension; not bijective: `inv` gives log y.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.SoftmaxTransform()(rg.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    domain, codomain = constraints.real_vector, constraints.simplex
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.softmax(-1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def forward_shape(self, shape: Any) -> Size:
+        """The same shape, of one dimension at least."""
+        return check_dims(shape, 1)
+
+    inverse_shape = forward_shape
+
+
+class StickBreakingTransform(PlainTransform):
+    """Points of a simplex, one component more than x has: each breaks its share off the rest.
+
+    The share of component i, of n, is the sigmoid of x_i - log(n - 1 - i): of x = 0 all are equal.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.StickBreakingTransform()(rg.zeros(3))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
+
+    domain, codomain = constraints.real_vector, constraints.simplex
+    bijective = True
+
+    def _left(self, x: Tensor) -> Tensor:
+        """The logarithm of the number of components after each."""
+        count = x.shape[-1]
+        return ops.arange(count, 0, -1, dtype=x.dtype).log()
+
+    def _call(self, x: Tensor) -> Tensor:
+        share = clamp_probs((x - self._left(x)).sigmoid())
+        one = ops.ones_like(share[..., :1])
+        rest = (1 - share).cumprod(-1)
+        return ops.cat([share, one], -1) * ops.cat([one, rest], -1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        rest = 1 - y[..., :-1].cumsum(-1)
+        rest = rest.clamp(min=dtypes.finfo(y.dtype).tiny)
+        return y[..., :-1].log() - rest.log() + self._left(rest)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The sum of log(share (1 - share) rest), which is log(y_i (1 - share))."""
+        return (y[..., :-1].log() - softplus(x - self._left(x))).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Size:
+        """One component more."""
+        shape = check_dims(shape, 1)
+        return Size((*shape[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Any) -> Size:
+        """One component less."""
+        shape = check_dims(shape, 1)
+        return Size((*shape[:-1], shape[-1] - 1))
+
+
+class CorrCholeskyTransform(PlainTransform):
+    """Vectors of n (n - 1) / 2 numbers as Cholesky factors of n x n correlation matrices.
+
+    The numbers fill what is below the diagonal, row by row. Their tanh are partial correlations: of
+    the squared length that is left of a row, 1 at its beginning, each takes its square.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.CorrCholeskyTransform()(rg.tensor([0.5]))
+    tensor([[1.0000, 0.0000],
+            [0.4621, 0.8868]])
+    """
+
+    domain, codomain = constraints.real_vector, constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Tensor) -> Tensor:
+        eps = dtypes.finfo(x.dtype).eps
+        r = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), diag=-1)
+        left = (1 - r * r).sqrt().cumprod(-1)
+        before = ops.cat([ops.ones_like(left[..., :1]), left[..., :-1]], -1)
+        return (r + ops.eye(r.shape[-1], dtype=x.dtype)) * before
+
+    def _before(self, y: Tensor) -> Tensor:
+        """The squared length that is left of a row before each component."""
+        left = 1 - (y * y).cumsum(-1)
+        before = ops.cat([ops.ones_like(left[..., :1]), left[..., :-1]], -1)
+        return tril_matrix_to_vec(before, diag=-1).clamp(min=dtypes.finfo(y.dtype).tiny)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (tril_matrix_to_vec(y, diag=-1) / self._before(y).sqrt()).atanh()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """That of tanh, and of the length that is left of the row."""
+        tanh = 2 * (math.log(2) - x - softplus(-2 * x))
+        return (tanh + 0.5 * self._before(y).log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Size:
+        """(..., n (n - 1) / 2) becomes (..., n, n); ValueError for another count."""
+        shape = check_dims(shape, 1)
+        n = (1 + math.isqrt(1 + 8 * shape[-1])) // 2
+        if n * (n - 1) // 2 != shape[-1]:
+            raise ValueError(
+                f"Input is not a flattened lower-diagonal number: {shape[-1]} is no n (n - 1) / 2"
+            )
+        return Size((*shape[:-1], n, n))
+
+    def inverse_shape(self, shape: Any) -> Size:
+        """(..., n, n) becomes (..., n (n - 1) / 2); ValueError unless square."""
+        shape = check_dims(shape, 2)
+        if shape[-2] != shape[-1]:
+            raise ValueError(f"Input is not square: {tuple(shape)}")
+        return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
+
+
+class LowerCholeskyTransform(PlainTransform):
+    """Lower triangular matrices of positive diagonal: the exponential of the diagonal of x.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.LowerCholeskyTransform()(rg.tensor([[0.0, 9.0], [2.0, 0.0]]))
+    tensor([[1., 0.],
+            [2., 1.]])
+    """
+
+    domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(PlainTransform):
+    """Positive definite matrices L L^T, for the L of `LowerCholeskyTransform`.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.PositiveDefiniteTransform()(rg.tensor([[0.0, 9.0], [2.0, 0.0]]))
+    tensor([[1., 2.],
+            [2., 5.]])
+    """
+
+    domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
+
+    def _call(self, x: Tensor) -> Tensor:
+        factor = LowerCholeskyTransform()(x)
+        return factor @ factor.mT
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return LowerCholeskyTransform().inv(linalg.cholesky(y))
+
+
+class ReshapeTransform(Transform):
+    """Events of shape `in_shape` as events of `out_shape`; ValueError if of another size.
+
+    >>> import retrograd as rg
+    >>> rg.distributions.ReshapeTransform((4,), (2, 2))(rg.zeros(3, 4)).shape
+    retrograd.Size([3, 2, 2])
+    """
+
+    bijective = True
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError(
+                "in_shape, out_shape have different numbers of elements: "
+                f"{tuple(in_shape)} and {tuple(out_shape)}"
+            )
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        """Real, of the dimensions of `in_shape`."""
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        """Real, of the dimensions of `out_shape`."""
+        return constraints.independent(constraints.real, len(self.out_shape))
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        same = self._cache_size == cache_size
+        return self if same else ReshapeTransform(self.in_shape, self.out_shape, cache_size)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """0."""
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def forward_shape(self, shape: Any) -> Size:
+        """`out_shape` in the place of `in_shape`, which must end the shape; else ValueError."""
+        return _replaced(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Size:
+        """`in_shape` in the place of `out_shape`, which must end the shape; else ValueError."""
+        return _replaced(shape, self.out_shape, self.in_shape)
+
+
+def _replaced(shape: Any, old: Size, new: Size) -> Size:
+    shape = check_dims(shape, len(old))
+    batch = len(shape) - len(old)
+    if shape[batch:] != old:
+        raise ValueError(f"Shape mismatch: expected {tuple(shape[batch:])} but got {old}")
+    return shape[:batch] + new

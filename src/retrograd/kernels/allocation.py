@@ -1,0 +1,72 @@
+"""New arrays, made where the arrays that they are computed from live.
+
+NOTE [The seam]
+1. Forwards, formulas and kernels know arrays by NumPy's protocols alone: `__array_ufunc__`,
+   `__array_function__` and ndarray's methods. So they run on whatever speaks these: an array on
+   another device, one that records what is done with it, a subclass of NumPy's.
+2. They never make a NumPy array or a Python number of data: no `np.asarray`, `np.array`, `tolist`,
+   `item`, `float`. Memory comes from the functions here, or from NumPy's that have `like` in their
+   name. Numbers may be NumPy's, and indices within `x[...]`; other constants come by `table`.
+3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
+4. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
+   lists the few that need more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["copied", "empty", "full", "numpys", "surely", "table", "zeros"]
+
+
+ndarray, new = np.ndarray, np.empty
+
+
+def numpys(x: Any) -> bool:
+    """Whether `x` is NumPy's own, whose memory and values Python may ask for."""
+    return isinstance(x, (ndarray, np.generic))
+
+
+def surely(condition: Any) -> bool:
+    """Whether a single truth value is known to be true; one that is not NumPy's is not known.
+
+    For shortcuts and checks that are right to be left out.
+    """
+    return numpys(condition) and bool(condition)
+
+
+def empty(like: Any, shape: Any, dtype: Any = None) -> Any:
+    """An uninitialised row-major array; its dtype is that of `like` where none is given."""
+    if like.__class__ is ndarray:  # the quickest way
+        return new(shape, like.dtype if dtype is None else dtype)
+    return np.empty_like(like, dtype, "C", True, shape)
+
+
+def zeros(like: Any, shape: Any, dtype: Any = None) -> Any:
+    """Zeros, for a NumPy array memory that the system gives as zeros: no pass over it."""
+    if like.__class__ is ndarray:
+        return np.zeros(shape, like.dtype if dtype is None else dtype)
+    return np.zeros_like(like, dtype, "C", True, shape)
+
+
+def copied(x: Any) -> Any:
+    """A copy in the same layout, in row-major order where `x` was expanded.
+
+    The order of elements that are one says nothing. Of a NumPy scalar it is an array.
+    """
+    expanded = numpys(x) and 0 in x.strides
+    out = np.empty_like(x, order="C" if expanded else "K")
+    out[...] = x
+    return out
+
+
+def table(like: Any, values: Any) -> Any:
+    """A table of NumPy's, such as `np.arange` gives, beside `like`; not to be written."""
+    return values if like.__class__ is ndarray else np.asarray(values, like=like)
+
+
+def full(like: Any, shape: Any, value: Any, dtype: Any = None) -> Any:
+    """An array of one value."""
+    return np.full_like(like, value, dtype, "C", True, shape)

@@ -1,0 +1,190 @@
+"""Tensors around arrays that are not NumPy's: a whole training step never makes one of NumPy's.
+
+NOTE [The seam] in `kernels.allocation` says what such an array has to have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd import optim
+from retrograd.autograd import grad
+from retrograd.engine.tensor import new_tensor
+from retrograd.optim import SGD
+
+from .recorder import Recorder, plain
+
+F = rg.nn.functional
+
+
+class Counted(np.ndarray):
+    """A NumPy array that counts those made from it."""
+
+    __array_priority__ = 1.0
+    made = 0
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return array.view(Counted)  # no scalar, of no dimensions either
+
+    def __array_function__(self, function, types, args, kwargs):
+        found = super().__array_function__(function, types, args, kwargs)
+        return found.view(Counted) if type(found) is np.ndarray else found  # as from `where`
+
+    def __array_finalize__(self, source):
+        Counted.made += 1
+
+
+def recorder(values):
+    return Recorder(np.array(values))
+
+
+def counted(values):
+    return np.array(values).view(Counted)
+
+
+def numpys(values):
+    return np.array(values)
+
+
+KINDS = [(recorder, Recorder), (counted, Counted)]
+every_kind = pytest.mark.parametrize(("make", "kind"), KINDS, ids=["recorder", "counted"])
+
+
+def values(array):
+    """As NumPy's own array."""
+    return np.asarray(plain(array)).view(np.ndarray)
+
+
+def trained(make, optimizer, steps=3):
+    """The parameters of a small network, their gradients and its losses after some steps."""
+    rng = np.random.default_rng(0)
+    x, y = (new_tensor(make(rng.standard_normal(shape))) for shape in ((8, 3), (8, 2)))
+    parameters = [new_tensor(make(rng.standard_normal(shape))) for shape in ((3, 5), (5,), (5, 2))]
+    for p in parameters:
+        p.requires_grad = True
+    w, b, v = parameters
+    step = optimizer(parameters)
+    losses = []
+    for _ in range(steps):
+        step.zero_grad()
+        hidden = F.relu(x @ w + b)
+        loss = ((F.gelu(hidden) @ v - y) ** 2).mean() + 0.1 * (w * w).sum()
+        loss.backward()
+        step.step()
+        losses.append(loss)
+    return parameters, [p.grad for p in parameters], losses, step
+
+
+def momentum(parameters):
+    return SGD(parameters, lr=0.1, momentum=0.9)
+
+
+def plain_sgd(parameters):
+    return SGD(parameters, lr=0.1)
+
+
+@every_kind
+@pytest.mark.parametrize("optimizer", [plain_sgd, momentum, optim.Adam])
+def test_training_gives_the_same_numbers_in_arrays_of_the_same_kind(make, kind, optimizer):
+    expected, found = trained(numpys, optimizer), trained(make, optimizer)
+    for a, b in zip(expected[:3], found[:3], strict=True):
+        for x, y in zip(a, b, strict=True):
+            assert type(y._array) is kind
+            np.testing.assert_allclose(values(y._array), x._array, rtol=1e-13)
+    for p in found[0]:
+        for name, state in found[3].state[p].items():
+            assert name == "step" or type(state._array) is kind
+
+
+RULES = ["Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "Muon", "NAdam",
+         "RAdam", "RMSprop", "Rprop", "SGD"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+@pytest.mark.parametrize("name", RULES)
+def test_every_rule_runs_on_recorders(name, dtype):
+    results = []
+    for make in (numpys, recorder):
+        rng = np.random.default_rng(0)
+        values = rng.standard_normal((4, 3)) + (1j if dtype is np.complex128 else 0)
+        w = new_tensor(make(values.astype(dtype)))
+        w.requires_grad = True
+        optimizer = getattr(optim, name)([w], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w.abs() ** 2).sum().backward()
+            optimizer.step()
+        results.append(w._array)
+    assert type(results[1]) is Recorder
+    np.testing.assert_array_equal(plain(results[1]), results[0])
+
+
+def test_the_arrays_that_a_step_makes_can_be_counted():
+    Counted.made = 0
+    trained(counted, plain_sgd, steps=1)
+    first = Counted.made
+    trained(counted, plain_sgd, steps=2)
+    assert 20 < first < Counted.made - first < 2 * first
+
+
+@every_kind
+def test_in_place_ops_and_views_write_the_memory_that_is_there(make, kind):
+    x = new_tensor(make([1.0, 2.0, 3.0]))
+    x.requires_grad = True
+    y = x * 2.0
+    memory = y._array
+    y[1:].mul_(x[1:])
+    y.add_(1.0)
+    y.sum().backward()
+    assert y._array is memory
+    np.testing.assert_array_equal(values(memory), [3.0, 9.0, 19.0])
+    assert type(x.grad._array) is kind
+    np.testing.assert_array_equal(values(x.grad._array), [2.0, 8.0, 12.0])
+
+
+@every_kind
+def test_gradients_add_up_where_an_output_is_used_twice(make, kind):
+    x = new_tensor(make([1.0, 2.0]))
+    x.requires_grad = True
+    for _ in range(2):
+        y = x * x
+        (y + y.exp()).sum().backward()
+    assert type(x.grad._array) is kind
+    x0 = np.array([1.0, 2.0])
+    np.testing.assert_allclose(values(x.grad._array), 4 * x0 * (1 + np.exp(x0**2)), rtol=1e-14)
+
+
+@every_kind
+def test_second_derivatives_and_outputs_without_gradient(make, kind):
+    x = new_tensor(make([[1.0, 3.0], [2.0, 0.5]]))
+    x.requires_grad = True
+    top, low = x.max(1).values, x.split(1)[1]
+    (first,) = grad((top**3).sum() + low.sum(), x, create_graph=True)
+    (second,) = grad(first.sum(), x)
+    assert type(first._array) is type(second._array) is kind
+    np.testing.assert_array_equal(values(first._array), [[0.0, 27.0], [13.0, 1.0]])
+    np.testing.assert_array_equal(values(second._array), [[0.0, 18.0], [12.0, 0.0]])
+
+
+@every_kind
+def test_hooks_see_such_arrays(make, kind):
+    seen = []
+    x = new_tensor(make([1.0, 2.0]))
+    x.requires_grad = True
+    x.register_hook(lambda g: seen.append(type(g._array)))
+    (x * 3.0).sum().backward()
+    assert seen == [kind]
+
+
+def test_training_on_a_gpu():
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        pytest.skip(f"no GPU: {error}")
+    expected, found = trained(numpys, plain_sgd), trained(cupy.asarray, plain_sgd)
+    for x, y in zip(expected[0] + expected[1], found[0] + found[1], strict=True):
+        assert isinstance(y._array, cupy.ndarray)
+        np.testing.assert_allclose(cupy.asnumpy(y._array), x._array, rtol=1e-10)

@@ -1,0 +1,135 @@
+"""Every forward and every formula runs on arrays that are known by NumPy's protocols alone.
+
+The rules are in NOTE [The seam] in `kernels.allocation`. Results are those on NumPy's arrays to the
+bit, but for 0-d complex numbers: those that formulas compute are NumPy's scalars, whose products
+and quotients are rounded in another order than its loops'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.engine.namespaces import arrays, reals
+from retrograd.engine.registry import OPS
+from retrograd.quiet import Quiet
+
+from .recorder import Recorder, Refused, plain
+from .samples import samples
+
+# The records whose forward, or whose formula, cannot run on such arrays, and why.
+BY_STRIDES = "the protocols know no strides of one's own choosing"
+LOOKS = "how many steps to take depends on the largest value"
+PIVOTS = "each pivot is chosen, and read, in Python"
+EXCEPTIONS = {
+    "as_strided": BY_STRIDES,
+    "unstrided": BY_STRIDES,
+    "matrix_exp": LOOKS,
+    "exp_slope": LOOKS,
+    "orthogonal": LOOKS,
+    "ldl_factor_ex": PIVOTS,
+    "ldl_solve": PIVOTS,
+    "spherical_j": "SciPy's function for orders from 1 on is no ufunc",
+}
+
+
+SAMPLES = [
+    sample
+    for sample in samples(differentiable=False)
+    if sample.op.name not in EXCEPTIONS
+    and not (sample.op.name == "view_dtype" and sample.complex)  # NumPy cannot, of a 0-d array
+]
+
+
+def owned(value):
+    """Copies of arrays, in tuples, too; anything else itself."""
+    if isinstance(value, tuple):
+        return tuple(owned(v) for v in value)
+    return np.array(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def recorders(value):
+    """Recorders of arrays, in tuples, too; anything else itself."""
+    if isinstance(value, tuple):
+        return tuple(recorders(v) for v in value)
+    return Recorder(np.array(value)) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def equal(found, expected):
+    """Assert that a recorder holds what was expected, to the bit."""
+    assert isinstance(found, Recorder), f"made a {type(found).__name__}, not where its inputs live"
+    found, expected = plain(found), np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if expected.ndim == 0 and expected.dtype.kind == "c":
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    else:
+        assert found.tobytes() == expected.tobytes()
+
+
+def forward(sample, inputs):
+    """The outputs of a sample's op on arrays of some kind."""
+    rg.manual_seed(0)
+    with Quiet():
+        found = sample.op.forward(*inputs, **sample.params)
+    return tuple(found) if sample.op.outputs != 1 else (found,)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=repr)
+def test_forwards_run_on_recorders(sample):
+    inputs = owned(tuple(sample.arrays))
+    expected = forward(sample, inputs)
+    found = forward(sample, recorders(inputs))
+    for a, b in zip(found, expected, strict=True):
+        equal(a, b)
+
+
+def values(sample):
+    """What the formulas of a sample's op may name, and a cotangent."""
+    op, inputs = sample.op, owned(tuple(sample.arrays))
+    outputs = tuple(np.asarray(out) for out in forward(sample, inputs))
+    rng = np.random.default_rng(0)
+    g = tuple(
+        rng.standard_normal(out.shape).astype(out.dtype) for out in outputs[: op.grad_outputs]
+    )
+    found = dict(sample.params)
+    if op.variadic:
+        found[f"{op.inputs[0]}_shape"] = tuple([a.shape for a in inputs])
+    else:
+        found |= dict(zip(op.inputs, inputs, strict=True))
+        found |= {f"{name}_shape": getattr(a, "shape", None)
+                  for name, a in zip(op.inputs, inputs, strict=True)}  # fmt: skip
+    if op.output_names[0].lstrip("*") == op.output_names[0]:
+        found |= dict(zip(op.output_names, outputs, strict=True))
+    return found, g if op.grad_outputs != 1 else g[0]
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.differentiable], ids=repr)
+def test_formulas_run_on_recorders(sample):
+    op = sample.op
+    named, g = values(sample)
+    wanted = {op.inputs[0 if op.variadic else i] for i in sample.differentiable}
+    for xp in (arrays,) if sample.complex else (arrays, reals):
+        for name in wanted:
+            formula, needs = op.vjps[name], [named[need] for need in op.needs[name]]
+            with Quiet():
+                expected = formula(xp, g, *needs)
+                found = formula(xp, recorders(g), *map(recorders, needs))
+            parts = zip(found, expected, strict=True) if op.variadic else [(found, expected)]
+            for a, b in parts:
+                equal(a, b)
+
+
+def test_hardly_any_record_is_an_exception():
+    assert EXCEPTIONS.keys() <= OPS.keys()
+    assert len(EXCEPTIONS) <= 0.05 * len(OPS)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [np.asarray, float, bool, list, lambda x: x.tolist(), lambda x: x.item(), lambda x: x.fill(1)],
+    ids=["asarray", "float", "bool", "list", "tolist", "item", "fill"],
+)
+def test_a_recorder_refuses_to_become_an_array_or_a_number(ask):
+    with pytest.raises((Refused, TypeError)):
+        ask(Recorder(np.array(1.0)))
