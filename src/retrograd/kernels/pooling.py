@@ -239,10 +239,10 @@ def divisors(
 
 def divided(x: Any, by: Any) -> Any:
     """`x / by` in the dtype of `x`; integers are cut off, not rounded."""
-    whole = x.dtype.kind in "iu"
+    padded = x.dtype.kind in "iu"
     if not isinstance(by, int):
-        by = table(x, by if whole else by.astype(x.real.dtype))
-    return np.trunc(np.true_divide(x, by)).astype(x.dtype) if whole else x / by
+        by = table(x, by if padded else by.astype(x.real.dtype))
+    return np.trunc(np.true_divide(x, by)).astype(x.dtype) if padded else x / by
 
 
 def avg_pool(

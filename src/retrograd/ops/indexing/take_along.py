@@ -35,9 +35,9 @@ def pick(array: Any, index: Any, dim: int) -> Any:
 
 def store(out: Any, index: Any, values: Any, dim: int) -> None:
     """Write `values` to the entries of `out` that `index` names along `dim`."""
-    whole, places = np.atleast_1d(out), np.atleast_1d(index)
+    target, places = np.atleast_1d(out), np.atleast_1d(index)
     others = mesh(places.shape)
-    whole[(*others[:dim], places, *others[dim + 1 :])] = values
+    target[(*others[:dim], places, *others[dim + 1 :])] = values
 
 
 def _take_along(input: Any, index: Any, *, dim: int) -> Any:

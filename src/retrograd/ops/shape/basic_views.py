@@ -152,8 +152,8 @@ undiagonal = declare(
 
 
 def _unfold(input: Any, *, dim: int, size: int, step: int) -> Any:
-    whole = input if input.ndim else input.reshape(1)
-    found = windows(whole, (input.ndim and dim,), (size,), (step,), (1,))
+    x = input if input.ndim else input.reshape(1)
+    found = windows(x, (input.ndim and dim,), (size,), (step,), (1,))
     return found if input.ndim else found[0]
 
 
