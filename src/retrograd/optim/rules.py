@@ -28,7 +28,7 @@ import numpy as np
 from .. import modes
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
-from ..engine.tensor import Tensor, new_tensor
+from ..engine.tensor import Tensor, is_array, new_tensor
 from ..engine.updates import all_plain, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
@@ -277,7 +277,7 @@ def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
 
 def spare(t: Any) -> Any:
     """Where the next result may go that replaces `t`: its memory, but None for what records."""
-    return t if t.__class__ is np.ndarray else None
+    return t if is_array(t) else None
 
 
 def evaluate(closure: Callable[[], Any]) -> Any:
