@@ -100,6 +100,7 @@ def test_training_gives_the_same_numbers_in_arrays_of_the_same_kind(make, kind, 
 
 RULES = ["Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "Muon", "NAdam",
          "RAdam", "RMSprop", "Rprop", "SGD"]  # fmt: skip
+MORE = {"AdamW": {"amsgrad": True}, "RMSprop": {"centered": True, "momentum": 0.9}}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
@@ -111,7 +112,7 @@ def test_every_rule_runs_on_recorders(name, dtype):
         values = rng.standard_normal((4, 3)) + (1j if dtype is np.complex128 else 0)
         w = new_tensor(make(values.astype(dtype)))
         w.requires_grad = True
-        optimizer = getattr(optim, name)([w], lr=0.1)
+        optimizer = getattr(optim, name)([w], lr=0.1, **MORE.get(name, {}))
         for _ in range(3):
             optimizer.zero_grad()
             (w.abs() ** 2).sum().backward()

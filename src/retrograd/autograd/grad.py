@@ -13,7 +13,7 @@ from ..engine.backward import traversal as engine
 from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
-from ..engine.tensor import Tensor, method, new_tensor, node_of
+from ..engine.tensor import Tensor, as_array, method, new_tensor, node_of
 from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from ..errors import SecondBackwardError
 from ..kernels.allocation import full, zeros
@@ -218,7 +218,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
     """A cotangent that was captured, as a tensor with memory of its own, apart from `others`."""
     if g is None or isinstance(g, Tensor):
         return g
-    g = np.asarray(g)
+    g = as_array(g)
     fresh = g.base is None and g.flags.writeable and g.flags.owndata
     return new_tensor(g if fresh and not _is_shared(g, others) else g.copy())
 

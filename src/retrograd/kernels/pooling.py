@@ -121,7 +121,7 @@ def max_pool(
 def chosen_place(x: Any, axis: int) -> Any:
     """Where the first maximum is, or the last NaN as in `max_pool`; keeps the axis, of size 1."""
     place, bad = x.argmax(axis, keepdims=True), np.isnan(x)
-    if not bad.any():
+    if surely(~bad.any()):
         return place
     last = x.shape[axis] - 1 - np.flip(bad, axis).argmax(axis, keepdims=True)
     return np.where(bad.any(axis, keepdims=True), last, place)
@@ -182,14 +182,15 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
     that has it, is the first of the bin; and so the last NaN.
     """
     size = x.shape[-len(out) :]
-    values, index, step = x, np.zeros((1,) * x.ndim, np.int64), 1
+    values, index, step = x, zeros(x, (1,) * x.ndim, np.int64), 1
     for axis in range(-1, -len(out) - 1, -1):
         start, stop = bins(size[axis], out[axis])
         widest = np.max(stop - start, initial=1)
         window = np.minimum(start[:, None] + np.arange(widest), stop[:, None] - 1)
         at = window.reshape(*window.shape, *(1,) * (-1 - axis))  # narrower: the last one repeats
-        index = np.broadcast_to(index, values.shape).take(window, axis) + at * step
-        values = values.take(window, axis)
+        near = table(x, window)
+        index = np.broadcast_to(index, values.shape).take(near, axis) + table(x, at * step)
+        values = values.take(near, axis)
         first = chosen_place(values, axis)
         values, index = (np.take_along_axis(a, first, axis).squeeze(axis) for a in (values, index))
         step *= size[axis]
@@ -315,8 +316,8 @@ def bins(n: int, count: int) -> tuple[Any, Any]:
 
 def sums_between(x: Any, start: Any, stop: Any) -> Any:
     """The sums over the last axis of `x` from each place in `start` to that in `stop`."""
-    ends = np.stack([start, stop], -1).reshape(-1)
-    wide = np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], -1)  # for ends behind all
+    ends = table(x, np.stack([start, stop], -1).reshape(-1))
+    wide = np.concatenate([x, zeros(x, (*x.shape[:-1], 1))], -1)  # for ends behind all
     return np.add.reduceat(wide, ends, -1)[..., ::2]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import real_of
 from ..engine.tensor import Tensor, new_tensor
+from ..kernels.allocation import zeros
 from .rules import Rule, scalar, settings
 
 __all__ = ["Adafactor"]
@@ -72,7 +73,7 @@ class Adafactor(Rule):
         if x.ndim > 1:
             shapes = {"row_var": (*x.shape[:-1], 1), "col_var": (*x.shape[:-2], 1, x.shape[-1])}
         real = real_of(x.dtype)
-        averages = {name: new_tensor(np.zeros(shape, real)) for name, shape in shapes.items()}
+        averages = {name: new_tensor(zeros(x, shape, real)) for name, shape in shapes.items()}
         return {"step": scalar(0), **averages}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
@@ -87,7 +88,7 @@ class Adafactor(Rule):
             return
         (take, most, keep), (eps1, eps2) = numbers, group["eps"]
         low = float(np.finfo(real_of(x.dtype)).eps) if eps1 is None else eps1
-        size = max(eps2, rms(x)) * most
+        size = np.fmax(rms(x), eps2) * most
         x *= keep
         squares = (g * g.conj()).real
         if x.ndim > 1:
@@ -99,7 +100,7 @@ class Adafactor(Rule):
             (v,) = state
             v += (squares - v) * take
         update = g / np.sqrt(np.maximum(v, low * low))
-        x -= update * (size / max(1.0, rms(update) / group["d"]))
+        x -= update * (size / np.fmax(rms(update) / group["d"], 1.0))
 
 
 def rms(x: Any) -> Any:

@@ -276,8 +276,8 @@ def as_tensors(dtype: np.dtype[Any], numbers: tuple[Any, ...]) -> list[Tensor]:
 
 
 def spare(t: Any) -> Any:
-    """Where the next result may go that replaces `t`: its memory, but None for what records."""
-    return t if t.__class__ is np.ndarray else None
+    """Where the next result may go that replaces `t`: its memory; None for a tensor or a scalar."""
+    return None if isinstance(t, (Tensor, np.generic)) else t
 
 
 def evaluate(closure: Callable[[], Any]) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels.allocation import copied
 from ..core.arguments import public
 from ..core.pointwise import binary, floating, only, promoted, unary, unsupported
 
@@ -109,11 +110,11 @@ def log1p_array(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.log1p(x)
     re, im = x.real, x.imag
-    out = np.array(x)
-    out.real += 1
-    out = np.asarray(np.log(out))
-    small = np.abs(x) < 0.5
-    out.real = np.where(small, np.log1p(re * (re + 2) + im * im) / 2, out.real)
+    out = copied(x)
+    size = out.real
+    np.add(size, 1, out=size)
+    np.log(out, out=out)
+    np.copyto(size, np.log1p(re * (re + 2) + im * im) / 2, where=np.abs(x) < 0.5)
     return out
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import empty
 from ..core import batching
 from ..reduction.vector_norm import norm_input, norm_of
 from .bilinear import check_dtypes
@@ -46,8 +47,8 @@ def differences(x1: Any, x2: Any, rows: slice) -> Any:
 
 def _cdist(x1: Any, x2: Any, *, p: float) -> Any:
     lead = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    dtype = np.result_type(x1, x2).type(0).real.dtype
-    out = np.empty((*lead, x1.shape[-2], x2.shape[-2]), dtype)
+    dtype = np.result_type(x1.dtype, x2.dtype).type(0).real.dtype
+    out = empty(x1, (*lead, x1.shape[-2], x2.shape[-2]), dtype)
     for rows in blocks(out, x1.shape[-1]):
         apart = differences(x1, x2, rows)
         if p == 0:  # how many differ; NaN stays

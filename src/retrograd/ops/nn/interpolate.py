@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import empty, table, zeros
 from .adaptive_pool import adaptive_avg_pool
 
 __all__ = [
@@ -253,18 +254,18 @@ def _banded(input: Any, *, dim: int, matrix: Any) -> Any:
     kind = input.dtype
     if kind.kind == "c":  # an infinite part would make NaN of the other one
         parts = [_banded(part, dim=dim, matrix=matrix) for part in (input.real, input.imag)]
-        out = np.empty(parts[0].shape, kind)
-        out.real, out.imag = parts
+        out = empty(input, parts[0].shape, kind)
+        out.real[...], out.imag[...] = parts
         return out
     wide = np.moveaxis(input if kind.itemsize > 2 else input.astype(np.float32), dim, 0)
-    out = np.zeros((len(matrix), *wide.shape[1:]), wide.dtype)
+    out = zeros(wide, (len(matrix), *wide.shape[1:]))
     present = matrix != 0
     first, count = present.argmax(1), matrix.shape[1] - present[:, ::-1].argmax(1)
     for step in range((count - first).max(initial=0)):
         tap = np.minimum(first + step, matrix.shape[1] - 1)
         rows = np.flatnonzero((first + step < count) & present[np.arange(len(tap)), tap])
-        weights = matrix[rows, tap[rows]].astype(wide.dtype)
-        out[rows] += wide[tap[rows]] * weights.reshape(-1, *[1] * (wide.ndim - 1))
+        weights = matrix[rows, tap[rows]].astype(wide.dtype).reshape(-1, *[1] * (wide.ndim - 1))
+        out[rows] += wide[tap[rows]] * table(wide, weights)
     return np.moveaxis(out, 0, dim).astype(kind, copy=False)
 
 
