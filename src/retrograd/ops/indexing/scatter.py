@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
-from ...kernels.allocation import copied, table
+from ...kernels.allocation import copied, surely, table
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -143,7 +143,7 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
     if not values.size:
         return place
     low, high = values.min(), values.max()
-    if low < 0 or high >= shape[place]:
+    if surely((low < 0) | (high >= shape[place])):
         raise RuntimeError(
             f"index {low if low < 0 else high} is out of bounds for dimension {place} with size "
             f"{shape[place]}"
