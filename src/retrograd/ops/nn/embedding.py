@@ -10,7 +10,7 @@ from ...engine.dispatch import LEGACY, MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from ...kernels import sums
-from ...kernels.allocation import surely, table, zeros
+from ...kernels.allocation import numpys, table, zeros
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -102,7 +102,7 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
         )
     indices = concrete(indices)
-    if indices.size and surely((indices.min() < 0) | (indices.max() >= rows)):
+    if numpys(indices) and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
         run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
         if name == "embedding_bag":
             raise RuntimeError(
