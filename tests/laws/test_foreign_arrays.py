@@ -100,6 +100,7 @@ def test_training_gives_the_same_numbers_in_arrays_of_the_same_kind(make, kind, 
 
 RULES = ["Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "Muon", "NAdam",
          "RAdam", "RMSprop", "Rprop", "SGD"]  # fmt: skip
+MORE = {"AdamW": {"amsgrad": True}, "RMSprop": {"centered": True, "momentum": 0.9}}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
@@ -111,7 +112,7 @@ def test_every_rule_runs_on_recorders(name, dtype):
         values = rng.standard_normal((4, 3)) + (1j if dtype is np.complex128 else 0)
         w = new_tensor(make(values.astype(dtype)))
         w.requires_grad = True
-        optimizer = getattr(optim, name)([w], lr=0.1)
+        optimizer = getattr(optim, name)([w], lr=0.1, **MORE.get(name, {}))
         for _ in range(3):
             optimizer.zero_grad()
             (w.abs() ** 2).sum().backward()
@@ -119,6 +120,37 @@ def test_every_rule_runs_on_recorders(name, dtype):
         results.append(w._array)
     assert type(results[1]) is Recorder
     np.testing.assert_array_equal(plain(results[1]), results[0])
+
+
+LARGE = {
+    "sum": lambda x: x.sum(0),
+    "var": lambda x: x.var(0),
+    "norm": lambda x: x.norm(3, 0),
+    "softmax": lambda x: x.softmax(0) * x,
+    "logsumexp": lambda x: x.logsumexp(0),
+    "cumsum": lambda x: x.cumsum(0),
+    "sort": lambda x: x.sort(0).values,
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True) * x,
+    "layer_norm": lambda x: F.layer_norm(x, (70,)) * x,
+    "cdist": lambda x: rg.cdist(x, x[:300]),
+    "conv2d": lambda x: F.conv2d(x.reshape(3, 7, 50, 200), x[:9].reshape(-1, 7, 3, 3)),
+    "max_pool2d": lambda x: F.max_pool2d(x.reshape(3, 7, 50, 200), 3),
+    "index_select": lambda x: x.index_select(0, (x[:2000, 0] > 0).long()),
+}
+
+
+@pytest.mark.parametrize("function", LARGE.values(), ids=LARGE)
+def test_large_arrays_which_take_other_ways_stay_in_their_kind(function):
+    values, results = np.random.default_rng(0).standard_normal((3000, 70), np.float32), []
+    for make in (numpys, recorder):
+        x = new_tensor(make(values))
+        x.requires_grad = True
+        y = function(x)
+        y.sum().backward()
+        results.append((y._array, x.grad._array))
+    for expected, found in zip(*results, strict=True):
+        assert type(found) is Recorder
+        np.testing.assert_array_equal(plain(found), expected)
 
 
 def test_the_arrays_that_a_step_makes_can_be_counted():

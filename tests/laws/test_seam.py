@@ -13,6 +13,7 @@ import pytest
 import retrograd as rg
 from retrograd.engine.namespaces import arrays, reals
 from retrograd.engine.registry import OPS
+from retrograd.kernels.search import first_largest, searched
 from retrograd.quiet import Quiet
 
 from .recorder import Recorder, Refused, plain
@@ -120,6 +121,22 @@ def test_formulas_run_on_recorders(sample):
             parts = zip(found, expected, strict=True) if op.variadic else [(found, expected)]
             for a, b in parts:
                 equal(a, b)
+
+
+@pytest.mark.parametrize("rows", ["3x5", "5"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_search_in_sorted_rows_runs_on_recorders(rows, side):
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.standard_normal([int(n) for n in rows.split("x")]))
+    values = rng.standard_normal((3, 4))
+    found = searched(*recorders((rows, values)), side)
+    equal(found, searched(rows, values, side))
+
+
+def test_the_largest_of_bags_are_found_on_recorders():
+    rows = np.random.default_rng(0).standard_normal((5, 3))
+    starts = np.array([0, 2])
+    equal(first_largest(recorders(rows), starts), first_largest(rows, starts))
 
 
 def test_hardly_any_record_is_an_exception():

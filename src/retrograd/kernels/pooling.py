@@ -188,8 +188,9 @@ def adaptive_max(x: Any, out: Sizes) -> tuple[Any, Any]:
         widest = np.max(stop - start, initial=1)
         window = table(x, np.minimum(start[:, None] + np.arange(widest), stop[:, None] - 1))
         at = window.reshape(*window.shape, *(1,) * (-1 - axis))  # narrower: the last one repeats
-        index = np.broadcast_to(index, values.shape).take(window, axis) + at * step
-        values = values.take(window, axis)
+        near = table(x, window)
+        index = np.broadcast_to(index, values.shape).take(near, axis) + table(x, at * step)
+        values = values.take(near, axis)
         first = chosen_place(values, axis)
         values, index = (np.take_along_axis(a, first, axis).squeeze(axis) for a in (values, index))
         step *= size[axis]

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .allocation import table, zeros
+
 __all__ = ["comparable", "first_largest", "kth", "searched"]
 
 
@@ -27,7 +29,7 @@ def searched(rows: Any, values: Any, side: Any) -> Any:
         return np.searchsorted(rows, values, side)
     n = rows.shape[-1]
     last = values != values  # noqa: PLR0124 (NaN)
-    place = np.zeros(values.shape, np.int64)
+    place = zeros(values, values.shape, np.int64)
     for bit in reversed(range(n.bit_length())):  # all rows at once, from the largest step down
         further = place + (1 << bit)
         seen = np.take_along_axis(rows, np.minimum(further, n) - 1, -1)
@@ -58,8 +60,9 @@ def first_largest(rows: Any, starts: Any) -> Any:
 
     Bag i is the rows from `starts[i]` to the next start; none is empty. NaN is largest.
     """
-    sizes = np.diff(starts, append=len(rows))
+    sizes = table(rows, np.diff(starts, append=len(rows)))
+    starts = table(rows, starts)
     best = np.repeat(np.maximum.reduceat(rows, starts, 0), sizes, 0)
     hit = (rows == best) | np.isnan(rows)
-    number = np.where(hit, np.arange(len(rows))[:, None], len(rows))
+    number = np.where(hit, table(rows, np.arange(len(rows))[:, None]), len(rows))
     return np.minimum.reduceat(number, starts, 0)

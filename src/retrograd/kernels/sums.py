@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, zeros
+from .allocation import empty, table, zeros
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
@@ -96,7 +96,7 @@ def folded(x: Any) -> Any:
         if m > 1 and x.strides[2] != x.itemsize:  # BLAS could not read it
             sums = add_reduce(blocks, 2)
         else:
-            sums = np.matmul(np.ones(ROWS, x.dtype), blocks)
+            sums = np.matmul(table(x, np.ones(ROWS, x.dtype)), blocks)
         out = folded(sums.astype(np.result_type(x.dtype, np.float64), copy=False))
     else:
         return add_reduce(x, 1)

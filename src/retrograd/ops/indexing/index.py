@@ -22,7 +22,7 @@ from ...engine.dispatch import MOST_DIMS, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
-from ...kernels.allocation import copied
+from ...kernels.allocation import copied, numpys
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -242,7 +242,7 @@ def check_vector(found: Any, name: str) -> None:
 def check_range(found: Any, dim: int, size: int, name: str) -> None:
     """Raise unless all indices lie in [0, size): these functions do not count from the end."""
     array = concrete(found._array)
-    if array.size and (array.min() < 0 or array.max() >= size):
+    if numpys(array) and array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         if name == "index_select":
             raise IndexError(f"index out of range in self: index {bad}, dimension size {size}")

@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
-from ...kernels.allocation import copied, table
+from ...kernels.allocation import copied, numpys, table
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -140,7 +140,7 @@ def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | No
             f"dimension {place} and to be no larger size than src {list(src.shape)}"
         )
     values = concrete(index._array)
-    if not values.size:
+    if not (numpys(values) and values.size):
         return place
     low, high = values.min(), values.max()
     if low < 0 or high >= shape[place]:

@@ -11,6 +11,7 @@ from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
 from ...kernels import sums
+from ...kernels.allocation import numpys, table, zeros
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -96,7 +97,7 @@ def _check_indices(indices: Any, name: str, rows: int) -> None:
             f"Long, Int; but got {legacy} instead (while checking arguments for {name})"
         )
     indices = concrete(indices)
-    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
+    if numpys(indices) and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
         run = f"indices run from {indices.min()} to {indices.max()}, and weight has {rows} rows"
         if name == "embedding_bag":
             raise RuntimeError(
@@ -262,12 +263,12 @@ def winners(rows: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
 
     `bag` ascends. Of equal values the first wins.
     """
-    winner = np.zeros((bags, rows.shape[1]), np.int64)
-    filled = np.zeros((bags, 1), np.bool_)
+    winner = zeros(rows, (bags, rows.shape[1]), np.int64)
+    filled = zeros(rows, (bags, 1), np.bool_)
     own = np.flatnonzero(counted)
     if own.size:
         found, starts = np.unique(bag[own], return_index=True)
-        winner[found] = own[first_largest(rows[own], starts)]
+        winner[found] = table(rows, own)[first_largest(rows[own], starts)]
         filled[found] = True
     return winner, filled
 
@@ -275,7 +276,7 @@ def winners(rows: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
 def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
     """The maximum over each bag, column by column; the first of equal values gets the gradient."""
     winner, filled = winners(rows._array, bag, counted, bags)
-    found = rows.gather(0, new_tensor(winner)) if filled.any() else rows.sum(0)
+    found = rows.gather(0, new_tensor(winner)) if counted.any() else rows.sum(0)
     return found.where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, as_array, new_tensor
 from ...kernels.search import searched
 from ..core import return_types
 from ..core.arguments import public, write_value
@@ -60,7 +60,7 @@ def searchsorted(
         )
     where: Any = "right" if right or side == "right" else "left"
     dtype = np.int32 if out_int32 else np.int64
-    return new_tensor(np.asarray(searched(sequence, values, where), dtype))
+    return new_tensor(as_array(searched(sequence, values, where)).astype(dtype, copy=False))
 
 
 def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
