@@ -54,7 +54,7 @@ REAL_ONLY = {
     "its inputs are the parts of a complex number": "complex polar view_as_complex join_parts",
     "of real numbers by its definition": (
         "hypot atan2 deg2rad rad2deg fft_r2c frexp times_power_of_two binary_cross_entropy "
-        "binary_cross_entropy_with_logits cross_entropy cross_entropy_slope"
+        "binary_cross_entropy_with_logits cross_entropy cross_entropy_derivative"
     ),
     "its kernel is real": "erfinv ndtri igamma igammac zeta bessel_ie logaddexp2 pow_or_zero",
 }
@@ -291,12 +291,12 @@ def kinks() -> dict[str, list[str]]:
     for line in (HERE / "kinks.md").read_text().splitlines():
         columns = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(columns) == 4 and columns[0].startswith("`"):
-            label, point, slope, _ = columns
+            label, point, derivative, _ = columns
             of = f" in {label.split(' in ')[1]}" if " in " in label else ""
             for name in re.findall(r"`(x \*\* \w+|\w+(?:\(dim\))?)[^`]*`", label):
                 place = "pow" if "*" in name else name.replace("(dim)", "_dim")
                 at = f"{label} at {point}" if "*" in name else point + of
-                found.setdefault(place, []).append(f"{at}: {slope}")
+                found.setdefault(place, []).append(f"{at}: {derivative}")
     return found
 
 
@@ -336,8 +336,8 @@ def signature(op: Op) -> str:
 
 def derivative(op: Op) -> str:
     """The formulas of a record."""
-    if op.slope is not None:
-        return f"`g * conj(s)`, s = {formula(op.slope)}"
+    if op.derivative is not None:
+        return f"`g * conj(s)`, s = {formula(op.derivative)}"
     shown = [f"{name}: {formula(f)}" for name, f in op.vjps.items()]
     rest = [name for name in op.inputs if name not in op.vjps]
     shown += [f"{', '.join(rest)}: none"] if rest else []
@@ -368,8 +368,8 @@ def forward_of(op: Op) -> str:
     """By which of the four ways forward mode goes: engine/transforms/forward.py."""
     if op.tangent is not None:
         return "own formula"
-    if op.slope is not None:
-        return "slope"
+    if op.derivative is not None:
+        return "derivative"
     if op.linear and smooth(op).startswith("none: "):
         return "linearity"
     return f"linearity ({cell(op.linear)}), transposition" if op.linear else "transposition"
@@ -504,7 +504,7 @@ def tables(families: dict[str, list[list[str]]]) -> list[str]:
 
 def family(op: Op) -> str:
     """The file in which a record is declared, by that of its formulas."""
-    sources = [op.slope, *op.vjps.values(), op.forward]
+    sources = [op.derivative, *op.vjps.values(), op.forward]
     codes = [f.__code__ for f in sources if hasattr(f, "__code__")]
     files = [Path(code.co_filename) for code in codes if "engine" not in code.co_filename]
     places = (f"{path.parent.name}/{path.stem}" for path in files if "retrograd" in path.parts)

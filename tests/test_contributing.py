@@ -193,8 +193,8 @@ def test_an_optimizer_s_step_can_be_differentiated(averaged):
     y = x.clone()
     y.grad = rg.tensor([2.0], dtype=rg.float64)
     averaged([y], lr=lr, differentiable=True).step()
-    (slope,) = rg.autograd.grad(y.sum(), lr)
-    np.testing.assert_allclose(slope.item(), -2.0)
+    (derivative,) = rg.autograd.grad(y.sum(), lr)
+    np.testing.assert_allclose(derivative.item(), -2.0)
 
 
 def test_an_optimizer_goes_on_from_its_state(averaged):
@@ -226,7 +226,7 @@ def test_a_kernel_is_the_forward_of_a_record(log1mexp):
     op = declare(
         "log1mexp(input)",
         log1mexp,
-        slope=lambda xp, input, out: -xp.exp(input - out),
+        derivative=lambda xp, input, out: -xp.exp(input - out),
         elementwise=True,
         examples=[example("3")],
         domain=(-3.0, -0.1),

@@ -178,18 +178,18 @@ def test_complex_to_real_formula(f, reference):
 
 
 @pytest.mark.parametrize(
-    ("f", "slope"),
+    ("f", "derivative"),
     [
         (lambda x: torch.complex(x, x * x), lambda x: 1 + 2j * x),
         (lambda x: (1j * x).exp(), lambda x: 1j * np.exp(1j * x)),
         (lambda x: torch.polar(x, x), lambda x: (1 + 1j * x) * np.exp(1j * x)),
     ],
 )
-def test_real_to_complex_formula(f, slope):
+def test_real_to_complex_formula(f, derivative):
     x0, g = 0.6, 0.3 + 1.1j
     x = torch.tensor(x0, dtype=torch.float64, requires_grad=True)
     f(x).backward(torch.tensor(g, dtype=torch.complex128))
-    ds_dz_conj = slope(x0) / 2  # for real x, ∂s/∂z* is half the ordinary derivative
+    ds_dz_conj = derivative(x0) / 2  # for real x, ∂s/∂z* is half the ordinary derivative
     assert x.grad.item() == pytest.approx(2 * (np.conj(g) * ds_dz_conj).real, rel=1e-12)
 
 

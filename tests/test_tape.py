@@ -97,9 +97,9 @@ def test_nested_tapes_give_higher_derivatives():
         with rg.GradientTape() as inner:
             inner.watch(x)
             y = x**3
-        slope = inner.gradient(y, x)
-    assert slope.item() == 27.0
-    assert outer.gradient(slope, x).item() == 18.0
+        derivative = inner.gradient(y, x)
+    assert derivative.item() == 27.0
+    assert outer.gradient(derivative, x).item() == 18.0
 
 
 def test_three_nested_tapes():
@@ -117,8 +117,8 @@ def test_a_persistent_tape_differentiates_its_own_gradients():
     with rg.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = x**3
-        slope = tape.gradient(y, x)
-    assert tape.gradient(slope, x).item() == 18.0
+        derivative = tape.gradient(y, x)
+    assert tape.gradient(derivative, x).item() == 18.0
 
 
 def test_a_persistent_tape_gives_several_gradients():
@@ -386,8 +386,8 @@ def test_a_gradient_inside_ends_the_recording_of_a_tape_that_is_not_persistent()
     with rg.GradientTape() as tape:
         tape.watch(x)
         y = x * x
-        slope = tape.gradient(y, x)
-        assert not slope.requires_grad
+        derivative = tape.gradient(y, x)
+        assert not derivative.requires_grad
         assert not (x * x).requires_grad
 
 
@@ -484,8 +484,8 @@ def test_a_hessian_is_a_jacobian_of_a_gradient():
         with rg.GradientTape() as inner:
             inner.watch(x)
             y = x[0] ** 2 * x[1]
-        slope = inner.gradient(y, x)
-    assert outer.jacobian(slope, x).tolist() == [[4.0, 2.0], [2.0, 0.0]]
+        derivative = inner.gradient(y, x)
+    assert outer.jacobian(derivative, x).tolist() == [[4.0, 2.0], [2.0, 0.0]]
 
 
 def test_a_hessian_is_a_gradient_of_a_jacobian():
@@ -590,9 +590,9 @@ def test_a_custom_gradient_has_derivatives_of_its_own():
         with rg.GradientTape() as inner:
             inner.watch(x)
             y = cube(x)
-        slope = inner.gradient(y, x)
-    assert slope.item() == 20.0
-    assert outer.gradient(slope, x).item() == 20.0
+        derivative = inner.gradient(y, x)
+    assert derivative.item() == 20.0
+    assert outer.gradient(derivative, x).item() == 20.0
 
 
 def test_a_custom_gradient_of_several_arguments_and_results():
@@ -769,9 +769,9 @@ def test_forward_over_reverse_is_a_product_with_the_hessian():
     with rg.ForwardAccumulator(x, v) as forward, rg.GradientTape() as tape:
         tape.watch(x)
         y = x[0] ** 2 * x[1].exp()
-        slope = tape.gradient(y, x)
+        derivative = tape.gradient(y, x)
     e = np.exp(2.0)
-    close(forward.jvp(slope), [2 * e - 2 * e, 2 * e - e])
+    close(forward.jvp(derivative), [2 * e - 2 * e, 2 * e - e])
 
 
 def test_reverse_over_forward_is_a_product_with_the_hessian():
@@ -790,8 +790,12 @@ def test_nested_accumulators_give_second_derivatives():
     with rg.ForwardAccumulator(x, rg.tensor(1.0)) as outer:
         with rg.ForwardAccumulator(x, rg.tensor(1.0)) as inner:
             y = x**3
-        slope = inner.jvp(y)
-    assert (slope.item(), outer.jvp(y).item(), outer.jvp(slope).item()) == (12.0, 12.0, 12.0)
+        derivative = inner.jvp(y)
+    assert (derivative.item(), outer.jvp(y).item(), outer.jvp(derivative).item()) == (
+        12.0,
+        12.0,
+        12.0,
+    )
 
 
 def test_results_without_tangent_have_none_or_zeros():

@@ -309,9 +309,9 @@ def test_functions_are_recorded():
             inner.watch(x)
             a, b = Doubled.apply(x)
             y = a * b
-        slope = inner.gradient(y, x)
-    assert slope.item() == 54.0
-    assert outer.gradient(slope, x).item() == 36.0
+        derivative = inner.gradient(y, x)
+    assert derivative.item() == 54.0
+    assert outer.gradient(derivative, x).item() == 36.0
 
 
 def test_variables_used_by_a_function_are_watched():
@@ -484,7 +484,7 @@ def test_accumulators_of_several_threads_share_a_primal():
 # -- transforms ------------------------------------------------------------------------------------
 
 
-def slope(x):
+def derivative(x):
     """The gradient of a sum of cubes, by a tape."""
     with rg.GradientTape() as tape:
         tape.watch(x)
@@ -494,10 +494,10 @@ def slope(x):
 
 def test_a_tape_inside_of_a_transform():
     x = rg.tensor([1.0, 2.0])
-    assert rg.func.jacrev(slope)(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
-    assert rg.func.jacfwd(slope)(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
-    assert rg.func.grad(lambda x: slope(x).sum())(x).tolist() == [6.0, 12.0]
-    assert rg.vmap(slope)(rg.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [[3, 12], [27, 48]]
+    assert rg.func.jacrev(derivative)(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert rg.func.jacfwd(derivative)(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert rg.func.grad(lambda x: derivative(x).sum())(x).tolist() == [6.0, 12.0]
+    assert rg.vmap(derivative)(rg.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [[3, 12], [27, 48]]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`absorb_zeros`: a cotangent of 0 stays 0 where a slope is infinite or NaN."""
+"""`absorb_zeros`: a cotangent of 0 stays 0 where a derivative is infinite or NaN."""
 
 import math
 
@@ -32,10 +32,10 @@ def test_it_decorates_and_ends_with_its_block():
     x = rg.tensor([0.0], requires_grad=True)
 
     @rg.autograd.absorb_zeros()
-    def slope():
+    def derivative():
         return rg.autograd.grad(safe_root(x).sum(), x)[0].item()
 
-    assert slope() == 0.0
+    assert derivative() == 0.0
     assert math.isnan(rg.autograd.grad(safe_root(x).sum(), x)[0].item())
 
 

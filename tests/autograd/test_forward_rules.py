@@ -210,8 +210,8 @@ def test_saved_values_keep_their_tangents_beside_what_hooks_make_of_them(functio
             hooks = rg.autograd.graph.saved_tensors_hooks(*pair) if hooked else rg.enable_grad()
             with hooks:
                 y = function(fw.make_dual(x, t)).sum()
-            (slope,) = rg.autograd.grad(y, x, create_graph=True)
-            found.append(fw.unpack_dual(slope).tangent.tolist())
+            (derivative,) = rg.autograd.grad(y, x, create_graph=True)
+            found.append(fw.unpack_dual(derivative).tangent.tolist())
     assert found[0] == found[1]
     assert found[0][0] > 0.0 == found[0][1]
 

@@ -25,7 +25,7 @@ def broken(monkeypatch):
     """`sin`, whose formula fails as NumPy does."""
     op = OPS["sin"]
     monkeypatch.setattr(op, "formulas", (fail,))
-    monkeypatch.setattr(op, "slope", fail)
+    monkeypatch.setattr(op, "derivative", fail)
 
 
 def note_of(program, kind=ValueError, text="could not be broadcast"):

@@ -19,7 +19,7 @@ def only_formulas(monkeypatch):
     """Forget the shortcuts of a record, so that only its vjp formulas are left."""
 
     def forget(name):
-        for shortcut, nothing in (("slope", None), ("linear", ""), ("tangent", None)):
+        for shortcut, nothing in (("derivative", None), ("linear", ""), ("tangent", None)):
             monkeypatch.setattr(OPS[name], shortcut, nothing)
 
     return forget

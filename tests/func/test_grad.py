@@ -42,9 +42,9 @@ def test_the_same_tensor_as_argument_and_from_outside_is_two_variables():
 
 def test_gradient_reaches_tensors_that_the_function_closes_over():
     w = rg.tensor(3.0, requires_grad=True)
-    slope = grad(lambda x: w * x**2)(rg.tensor(5.0))
-    slope.backward()
-    assert (slope.item(), w.grad.item()) == (30.0, 10.0)
+    derivative = grad(lambda x: w * x**2)(rg.tensor(5.0))
+    derivative.backward()
+    assert (derivative.item(), w.grad.item()) == (30.0, 10.0)
 
 
 def test_gradient_reaches_an_argument_that_requires_grad():

@@ -127,7 +127,7 @@ def point(seed):
     return np.random.default_rng(seed).uniform(-1, 1, 4)
 
 
-def slopes(program, x):
+def derivatives(program, x):
     """The derivative by complex steps."""
     rows = (x + STEP * 1j * row for row in np.eye(4))
     return np.array([program(rg.tensor(row)).item().imag / STEP for row in rows])
@@ -135,7 +135,9 @@ def slopes(program, x):
 
 def curvature(program, x, step=1e-5):
     rows = np.eye(4) * step
-    return np.array([(slopes(program, x + r) - slopes(program, x - r)) / (2 * step) for r in rows])
+    return np.array(
+        [(derivatives(program, x + r) - derivatives(program, x - r)) / (2 * step) for r in rows]
+    )
 
 
 def directions(x):
@@ -214,7 +216,7 @@ def compared(program, x, transforms, expected, **tolerances):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_transform_of_a_program_that_writes_is_its_derivative(seed):
     program, x = Program(seed), point(seed)
-    expected = slopes(program, x)
+    expected = derivatives(program, x)
     compared(program, x, FIRST, expected, rtol=1e-9, atol=1e-11)
     if seed % 4 == 0:
         scale = 1 + np.abs(expected).max()

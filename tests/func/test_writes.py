@@ -87,7 +87,7 @@ PROGRAMS = [doubled, sine, one_set, by_its_neighbour, through_views, overwritten
             renewed, twice_a_view]  # fmt: skip
 
 
-def slopes(function, x, step=1e-5):
+def derivatives(function, x, step=1e-5):
     """Central differences of a function of one line of numbers."""
     found = []
     for place in range(len(x)):
@@ -107,11 +107,11 @@ def pushed(function):
 
 
 def linearized(function):
-    def all_slopes(x):
+    def all_derivatives(x):
         push = linearize(function, x)[1]
         return rg.stack([push(row) for row in unit(x)])
 
-    return all_slopes
+    return all_derivatives
 
 
 def unit(x):
@@ -143,7 +143,7 @@ FIRST = {
     ],  # randomness under vmap is asked for explicitly
 )
 def test_a_function_that_writes_has_the_slopes_of_its_differences(program, transform):
-    expected = slopes(program, X)
+    expected = derivatives(program, X)
     np.testing.assert_allclose(FIRST[transform](program)(values()), expected, rtol=1e-7, atol=1e-7)
 
 
@@ -216,11 +216,11 @@ def test_every_argument_of_several_in_containers_is_written():
     def fresh():
         return {"w": values(1.0, 2.0), "b": [rg.tensor(4.0, dtype=rg.float64)]}
 
-    found, slope = grad(step, (0, 1))(fresh(), rg.tensor(3.0, dtype=rg.float64))
+    found, derivative = grad(step, (0, 1))(fresh(), rg.tensor(3.0, dtype=rg.float64))
     # (3 (w0 + w1) + (3 w1)²) (r + 1) at w = (1, 2), r = 3
     assert found["w"].tolist() == [12.0, 12.0 + 4 * 36.0]
     assert found["b"][0].item() == 0.0
-    assert slope.item() == 9.0 + 36.0 + 4 * (3.0 + 24.0)
+    assert derivative.item() == 9.0 + 36.0 + 4 * (3.0 + 24.0)
 
 
 def test_the_caller_sees_what_was_written():
@@ -257,7 +257,9 @@ def test_other_arguments_are_written_and_have_no_history_left():
 def test_a_written_argument_keeps_the_history_that_somebody_can_use():
     w = rg.tensor([1.0, 2.0], requires_grad=True)
     x = w * 3
-    found = grad(lambda x: (x.mul_(w).clone() ** 2).sum())(x)  # x ↦ (w x)², slope 2 w² x = 6 w³
+    found = grad(lambda x: (x.mul_(w).clone() ** 2).sum())(
+        x
+    )  # x ↦ (w x)², derivative 2 w² x = 6 w³
     assert found.tolist() == [6.0, 48.0]
     (x.sum() + found.sum()).backward()  # x is 3 w² now
     assert w.grad.tolist() == [6.0 + 18.0, 12.0 + 72.0]
@@ -265,8 +267,8 @@ def test_a_written_argument_keeps_the_history_that_somebody_can_use():
 
 def test_an_outer_derivative_sees_what_an_inner_one_wrote():
     def outer(x):
-        slope = grad(lambda y: y.mul_(y.clone()).sum())(x)  # 2 x; then x is x²
-        return (slope * x).sum()  # 2 x³
+        derivative = grad(lambda y: y.mul_(y.clone()).sum())(x)  # 2 x; then x is x²
+        return (derivative * x).sum()  # 2 x³
 
     for transform in (grad, pushed, jacfwd, linearized):
         np.testing.assert_allclose(transform(outer)(values()), 6 * np.array(X) ** 2, rtol=1e-14)

@@ -278,15 +278,15 @@ def test_gradients_flow_through_a_program_of_numpy():
         ahead, behind = X.copy(), X.copy()
         ahead[place] += step
         behind[place] -= step
-        slope = (program(ahead) - program(behind)) / (2 * step)
-        assert abs(x.grad[place].item() - slope) < 1e-7
+        derivative = (program(ahead) - program(behind)) / (2 * step)
+        assert abs(x.grad[place].item() - derivative) < 1e-7
 
 
 def test_second_derivatives_are_recorded_too():
     x = rg.tensor(2.0, requires_grad=True)
-    (slope,) = rg.autograd.grad(np.power(x, 3), x, create_graph=True)
-    (curvature,) = rg.autograd.grad(slope, x)
-    assert (slope.item(), curvature.item()) == (12.0, 12.0)
+    (derivative,) = rg.autograd.grad(np.power(x, 3), x, create_graph=True)
+    (curvature,) = rg.autograd.grad(derivative, x)
+    assert (derivative.item(), curvature.item()) == (12.0, 12.0)
 
 
 def test_a_power_at_zero_has_a_finite_gradient():

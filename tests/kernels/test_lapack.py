@@ -74,7 +74,7 @@ def test_exponentials_are_scipys(kind, size):
 @pytest.mark.parametrize("kind", [np.float64, np.complex128])
 def test_slopes_of_the_exponential_are_scipys(kind):
     x, move = values(kind, 4, 4), values(kind, 4, 4) * 1e5
-    found = matrix_functions.exp_slope(x, move)
+    found = matrix_functions.exp_derivative(x, move)
     close(found, scipy_linalg.expm_frechet(x, move, compute_expm=False), 1000)
 
 
@@ -85,5 +85,5 @@ def test_both_ways_to_the_adjugate_agree(kind, n):
     wanted = np.linalg.det(x)[:, None, None] * np.linalg.inv(x)
     close(matrix_functions.singular_adjugate(x), wanted, 1e4)
     close(matrix_functions.adjugate(x), wanted, 1e4)
-    slope = matrix_functions.adjugate_slope(x, move)
-    close(matrix_functions.singular_slope(x, move), slope, 1e4)
+    derivative = matrix_functions.adjugate_derivative(x, move)
+    close(matrix_functions.singular_derivative(x, move), derivative, 1e4)

@@ -21,7 +21,7 @@ from .samples import sample
 # other inputs themselves.
 INNER = (
     "drawn_",
-    "adjugate_slope",
+    "adjugate_derivative",
     "binary_cross_entropy",
     "clamp_tensors",
     "conv",

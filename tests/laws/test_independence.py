@@ -19,10 +19,10 @@ STEP = 1e-3
 
 # In these the zero is a number that is computed with, as it is in PyTorch.
 EXCEPTIONS = {
-    **dict.fromkeys(["remainder", "fmod"], "the slope is a quotient, which may round to 0"),
-    **dict.fromkeys(["igamma", "igammac", "orthogonal"], "the slope is a number, which may be 0"),
-    **dict.fromkeys(["softmax", "log_softmax"], "the slope of a single element is g - g"),
-    **dict.fromkeys(["adjugate", "adjugate_slope", "cholesky_ex", "lu_factor_ex", "qr"],
+    **dict.fromkeys(["remainder", "fmod"], "the derivative is a quotient, which may round to 0"),
+    **dict.fromkeys(["igamma", "igammac", "orthogonal"], "the derivative is a number, maybe 0"),
+    **dict.fromkeys(["softmax", "log_softmax"], "the derivative of a single element is g - g"),
+    **dict.fromkeys(["adjugate", "adjugate_derivative", "cholesky_ex", "lu_factor_ex", "qr"],
                     "formulas of matrix products, in which zeros are numbers"),
     **dict.fromkeys(["conv", "conv_weight"], "padding is zeros that are multiplied"),
     "fft_c2r": "a complex product with the imaginary part 0",

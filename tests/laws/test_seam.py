@@ -27,7 +27,7 @@ EXCEPTIONS = {
     "as_strided": BY_STRIDES,
     "unstrided": BY_STRIDES,
     "matrix_exp": LOOKS,
-    "exp_slope": LOOKS,
+    "exp_derivative": LOOKS,
     "orthogonal": LOOKS,
     "ldl_factor_ex": PIVOTS,
     "ldl_solve": PIVOTS,

@@ -163,9 +163,9 @@ def test_functions_of_rows_treat_a_large_array_as_many_small_ones(name, layout):
     function, shape = ROWWISE[name]
     small = np.sin(np.arange(np.prod(shape))).reshape(shape)
     times = LARGEST // small.size + 1
-    value, cotangent, slope = pulled(function, small)
+    value, cotangent, derivative = pulled(function, small)
     found = pulled(function, layout(repeated(small, times)), repeated(cotangent, times))
-    alike([found[0], found[2]], [repeated(value, times), repeated(slope, times)])
+    alike([found[0], found[2]], [repeated(value, times), repeated(derivative, times)])
 
 
 SHARED = {
@@ -185,16 +185,16 @@ def test_what_many_rows_share_gets_the_sum_of_their_gradients(name):
     small = np.sin(np.arange(np.prod(shape))).reshape(shape)
     weight = np.cos(np.arange(np.prod(other))).reshape(other)
     times = LARGEST // small.size + 1
-    _, cotangent, slope = pulled(lambda w: function(new_tensor(small), w), weight)
+    _, cotangent, derivative = pulled(lambda w: function(new_tensor(small), w), weight)
     large, wide = repeated(small, times), repeated(cotangent, times)
     found = pulled(lambda w: function(new_tensor(large), w), weight, wide)
-    alike([found[2]], [slope * times])
+    alike([found[2]], [derivative * times])
 
 
 @pytest.mark.parametrize("block", [3, rules.BLOCK])
 @pytest.mark.parametrize("rule", [rg.optim.SGD, rg.optim.Adam, rg.optim.AdamW, rg.optim.RMSprop])
 def test_optimizers_treat_a_large_parameter_as_many_small_ones(rule, block, monkeypatch):
-    start, slope = np.linspace(-1, 1, 7), np.linspace(1, 2, 7)
+    start, derivative = np.linspace(-1, 1, 7), np.linspace(1, 2, 7)
     times = 3 if block == 3 else block // 7 + 1
 
     def stepped(array, gradient):
@@ -205,6 +205,6 @@ def test_optimizers_treat_a_large_parameter_as_many_small_ones(rule, block, monk
             optimizer.step()
         return x.detach()._array
 
-    expected = np.tile(stepped(start.copy(), slope), times)
+    expected = np.tile(stepped(start.copy(), derivative), times)
     monkeypatch.setattr(rules, "BLOCK", block)
-    alike([stepped(np.tile(start, times), np.tile(slope, times))], [expected])
+    alike([stepped(np.tile(start, times), np.tile(derivative, times))], [expected])

@@ -65,8 +65,8 @@ def test_nested_tapes_give_the_second_derivative(case):
         with rg.GradientTape() as inner:
             inner.watch(sources)
             targets = case.call(constants)
-        slopes = inner.gradient(targets, sources, cotangents, unconnected_gradients="zero")
-    for a, b in zip(outer.gradient(slopes, sources), expected, strict=True):
+        derivatives = inner.gradient(targets, sources, cotangents, unconnected_gradients="zero")
+    for a, b in zip(outer.gradient(derivatives, sources), expected, strict=True):
         found, known = (0.0 if g is None else g._array for g in (a, b))
         np.testing.assert_allclose(found, known, rtol=1e-12, atol=1e-12)
 

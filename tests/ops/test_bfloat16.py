@@ -66,7 +66,7 @@ def test_numbers_are_rounded_to_eight_bits():
     [rg.exp, rg.sin, rg.sqrt, rg.sigmoid, rg.erf, rg.digamma, rg.abs, rg.relu, rg.sum, rg.mean,
      lambda x: x @ x, lambda x: x.softmax(0), lambda x: x**2, lambda x: x / 3, rg.amax],
 )  # fmt: skip
-def test_functions_keep_the_dtype_and_nearly_the_values_and_slopes(function):
+def test_functions_keep_the_dtype_and_nearly_the_values_and_derivatives(function):
     narrow, wide = leaf(0.5, 1.25, 2.0), rg.tensor([0.5, 1.25, 2.0], requires_grad=True)
     found, expected = function(narrow), function(wide)
     assert found.dtype is rg.bfloat16

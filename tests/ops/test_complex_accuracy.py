@@ -260,13 +260,13 @@ NEAR_SPECIAL_POINTS = [  # function, point, value, derivative
 ]
 
 
-@pytest.mark.parametrize(("name", "point", "value", "slope"), NEAR_SPECIAL_POINTS)
-def test_no_digits_are_lost_near_special_points(name, point, value, slope):
+@pytest.mark.parametrize(("name", "point", "value", "derivative"), NEAR_SPECIAL_POINTS)
+def test_no_digits_are_lost_near_special_points(name, point, value, derivative):
     z = rg.tensor(point, dtype=rg.complex128, requires_grad=True)
     out = getattr(rg, name)(z)
     (g,) = rg.autograd.grad(out, z, rg.ones_like(out))
     assert abs(out.item() - value) <= 4 * 2**-52 * abs(value)
-    assert abs(g.item().conjugate() - slope) <= 4 * 2**-52 * abs(slope)
+    assert abs(g.item().conjugate() - derivative) <= 4 * 2**-52 * abs(derivative)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,8 @@ def test_single_precision_loses_none_either(name, point):
 
 def test_real_functions_lose_no_digits_there_either():
     x = rg.tensor(1.0 - 2.0**-30, dtype=rg.float64, requires_grad=True)
-    (slope,) = rg.autograd.grad(x.asin(), x)
-    assert slope.item() == pytest.approx(23170.475011315586, rel=4e-16)
+    (derivative,) = rg.autograd.grad(x.asin(), x)
+    assert derivative.item() == pytest.approx(23170.475011315586, rel=4e-16)
     near = rg.tensor([3.0 + 2.0**-40, 1e15, 2.5], dtype=rg.float64)
     expected = [-3.031649005908842e-13, 0.0, 0.12732395447351627]
     assert rg.sinc(near).tolist() == pytest.approx(expected, rel=1e-15, abs=0.0)

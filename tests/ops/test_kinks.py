@@ -172,12 +172,14 @@ def test_modulus_and_angle_are_exact_at_every_scale(scale, turn):
         "angle": (turn, 1, 1j * unit / scale),
         "sgn": (unit, g, (g - unit * (g * np.conj(unit)).real) / scale),
     }
-    for name, (value, cotangent, slope) in expected.items():
+    for name, (value, cotangent, derivative) in expected.items():
         z = rg.tensor(scale * unit, dtype=rg.complex128, requires_grad=True)
         out = getattr(rg, name)(z)
         (first,) = grad(out, z, rg.tensor(cotangent, dtype=out.dtype))
         np.testing.assert_allclose(out.item(), value, rtol=1e-14, atol=1e-16)
-        np.testing.assert_allclose(first.item(), slope, rtol=1e-13, atol=1e-15 * abs(slope))
+        np.testing.assert_allclose(
+            first.item(), derivative, rtol=1e-13, atol=1e-15 * abs(derivative)
+        )
 
 
 @pytest.mark.parametrize("scale", [s for s in SCALES if 1e-150 < s < 1e150])

@@ -16,7 +16,7 @@ TINY = float(np.finfo(np.float64).tiny)
 F = rg.nn.functional
 
 
-def slopes(function, points):
+def derivatives(function, points):
     """The values and gradients of an elementwise function at some points."""
     x = rg.tensor(points, dtype=rg.float64, requires_grad=True)
     y = function(x)
@@ -25,22 +25,22 @@ def slopes(function, points):
 
 def test_bessel_i1_has_slope_one_half_next_to_zero():
     pytest.importorskip("scipy")
-    assert slopes(rg.special.i1, [TINY, -TINY, 0.0])[1] == [0.5, 0.5, 0.5]
+    assert derivatives(rg.special.i1, [TINY, -TINY, 0.0])[1] == [0.5, 0.5, 0.5]
 
 
 def test_bessel_i1e_has_slope_zero_at_infinity_and_one_half_next_to_zero():
     pytest.importorskip("scipy")
-    assert slopes(rg.special.i1e, [INF, -INF, TINY])[1] == [0.0, 0.0, 0.5]
+    assert derivatives(rg.special.i1e, [INF, -INF, TINY])[1] == [0.0, 0.0, 0.5]
 
 
 def test_the_slope_of_bessel_i1e_far_out_is_a_difference_of_small_numbers():
     pytest.importorskip("scipy")
-    np.testing.assert_allclose(slopes(rg.special.i1e, [1e10, -1e300])[1], 0.0, atol=1e-14)
+    np.testing.assert_allclose(derivatives(rg.special.i1e, [1e10, -1e300])[1], 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("function", [F.hardtanh, F.relu6, F.hardsigmoid])
 def test_a_clipped_line_has_slope_zero_at_nan(function):
-    assert slopes(function, [NAN])[1] == [0.0]
+    assert derivatives(function, [NAN])[1] == [0.0]
 
 
 def test_a_binary_cross_entropy_of_an_infinite_logit_that_is_wrong_is_infinite():

@@ -1,4 +1,4 @@
-"""A backward mode in which zero stays zero, whatever slope it meets."""
+"""A backward mode in which zero stays zero, whatever derivative it meets."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["absorb_zeros"]
 class absorb_zeros(Mode):  # noqa: N801 (beside PyTorch's modes)
     """A context, or decorator, in which backward passes take 0 times infinity or NaN to be 0.
 
-    A branch that `where` did not select gets a cotangent of 0; where its slope is infinite or NaN
-    (the root, the logarithm or the quotient at 0), the chain rule multiplies 0 by that and gives
-    NaN, as in PyTorch. In this mode an elementwise operation contributes 0 at every element whose
-    cotangent is 0, so such branches are left out. It applies to the calling thread's backward
+    A branch that `where` did not select gets a cotangent of 0; where its derivative is infinite or
+    NaN (the root, the logarithm or the quotient at 0), the chain rule multiplies 0 by that and
+    gives NaN, as in PyTorch. In this mode an elementwise operation contributes 0 at every element
+    whose cotangent is 0, so such branches are left out. It applies to the calling thread's backward
     passes, to every order, and costs a comparison and a selection per operation. PyTorch has no
     such mode; the usual way around is a second `where` inside the function.
 

@@ -72,7 +72,7 @@ class _Sample(Function):
 
 
 class _Gamma(_Sample):
-    kernel = staticmethod(implicit.gamma_slope)
+    kernel = staticmethod(implicit.gamma_derivative)
 
     @staticmethod
     def draw(generator: Any, a: Any, dtype: Any) -> Any:
@@ -82,7 +82,7 @@ class _Gamma(_Sample):
 class _VonMises(_Sample):
     """Angles about 0, by the method of D. J. Best and N. I. Fisher, 1979, which NumPy has."""
 
-    kernel = staticmethod(implicit.von_mises_slope)
+    kernel = staticmethod(implicit.von_mises_derivative)
 
     @staticmethod
     def draw(generator: Any, k: Any, dtype: Any) -> Any:
@@ -104,7 +104,7 @@ class _Dirichlet(_Sample):
     @staticmethod
     def kernel(a: Any, x: Any) -> Any:
         """How x_j moves with its concentration, over 1 - x_j."""
-        return implicit.beta_slope(a, a.sum(-1, keepdims=True) - a, x) / (1 - x)
+        return implicit.beta_derivative(a, a.sum(-1, keepdims=True) - a, x) / (1 - x)
 
     @classmethod
     def backward(cls, ctx: Any, g: Tensor) -> Any:

@@ -1,6 +1,6 @@
 """Op records: one declaration gives an operation its forward, derivatives, callers and tests.
 
-    exp = declare("exp(input)", np.exp, slope=lambda xp, out: out, ...)
+    exp = declare("exp(input)", np.exp, derivative=lambda xp, out: out, ...)
 
 `registry.declare` makes a record and enters it. Here is what one is: data, and what follows.
 
@@ -15,12 +15,12 @@ NOTE [The record]
    parameters, `<input>_shape`. Names used = values saved, and only if that input needs a gradient.
    The formula of a `*tensors` input returns a sequence. For an op with several differentiable
    outputs, `g` is a tuple with zeros where nothing arrived.
-4. `slope` (elementwise, one input, holomorphic or real) gives the formula `g * conj(slope)`.
-5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
-   with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
-6. What no formula may mention: broadcasting and real-versus-complex. `fitting.fit` undoes both.
-   `exact` says that formulas give their inputs' shapes as they are: with equal dtypes, nothing is
-   left to fit (an elementwise op with one input is always exact).
+4. `derivative` (elementwise, one input, holomorphic or real) gives the formula `g *
+conj(derivative)`. 5. `linear` says which inputs the op is linear in: "input, values" jointly,
+   "input | other" each with the rest held fixed. `tangent` is an explicit forward-mode formula
+where speed asks for one. 6. What no formula may mention: broadcasting and real-versus-complex.
+   `fitting.fit` undoes both. `exact` says that formulas give their inputs' shapes as they are:
+   with equal dtypes, nothing is left to fit (an elementwise op with one input is always exact).
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
 8. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
@@ -101,7 +101,7 @@ class Op(Kind):
         forward: Callable[..., Any],
         formulas: Mapping[str, Callable[..., Any]],
         *,
-        slope: Callable[..., Any] | None = None,
+        derivative: Callable[..., Any] | None = None,
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
@@ -127,7 +127,7 @@ class Op(Kind):
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
         self.forward = bind(forward)
-        self.slope, self.linear, self.tangent = slope, linear, tangent
+        self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
         self.promote = promote
@@ -136,8 +136,8 @@ class Op(Kind):
         self.inplace = elementwise if inplace is None else inplace
         self.number_first = number_first
         self.doc, self.members = doc, members
-        if slope is not None:
-            formulas = {self.inputs[0]: slope_formula(slope)}
+        if derivative is not None:
+            formulas = {self.inputs[0]: derivative_formula(derivative)}
         unknown = set(formulas) - set(self.inputs)
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
@@ -336,15 +336,15 @@ def parameters_of(function: Any) -> list[str]:
     return list(names)
 
 
-def slope_formula(slope: Callable[..., Any]) -> Callable[..., Any]:
-    """The vjp `g * conj(slope)` of an elementwise op, needing what the slope needs."""
-    names = parameters_of(slope)[1:]
+def derivative_formula(derivative: Callable[..., Any]) -> Callable[..., Any]:
+    """The vjp `g * conj(derivative)` of an elementwise op, needing what the derivative needs."""
+    names = parameters_of(derivative)[1:]
 
     def of_one(xp: Any, g: Any, value: Any) -> Any:
-        return g * xp.conj(slope(xp, value))
+        return g * xp.conj(derivative(xp, value))
 
     def of_several(xp: Any, g: Any, *values: Any) -> Any:
-        return g * xp.conj(slope(xp, *values))
+        return g * xp.conj(derivative(xp, *values))
 
     formula: Callable[..., Any] = of_one if len(names) == 1 else of_several
     formula.parameters = ["xp", "g", *names]  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ import numpy as np
 from .. import linalg, ops
 from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
-from ..ops.reduction.finite_difference import gradient as slopes
+from ..ops.reduction.finite_difference import gradient as derivatives
 from . import array_api as api
 from .array_api.arguments import flat, pair
 
@@ -207,7 +207,7 @@ def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
 def gradient(f: Tensor, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences: an array for one axis, a tuple for several."""
     spacing = varargs[0] if len(varargs) == 1 else (varargs or None)
-    found = slopes(f, spacing=spacing, dim=axis, edge_order=edge_order)
+    found = derivatives(f, spacing=spacing, dim=axis, edge_order=edge_order)
     return found[0] if len(found) == 1 else found
 
 

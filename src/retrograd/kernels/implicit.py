@@ -8,8 +8,8 @@ NOTE [Implicit derivatives]
 The derivative of the share is the integral of (d log f/da) f up to x, and minus that from x on.
 (1) The side is chosen where d log f/da does not change its sign: nothing cancels.
 (2) Measured in log(t / x), or in the logarithm of what is left of 1, the integrand is a smooth
-    factor times exp(E) for a concave E of slope <= 0: beyond some `reach`, where E < -DEPTH, it
-    does not count, and the Gauss-Legendre rule on what is before is exact to some 13 digits.
+    factor times exp(E) for a concave E of derivative <= 0: beyond some `reach`, where E < -DEPTH,
+    it does not count, and the Gauss-Legendre rule on what is before is exact to some 13 digits.
 (3) Where a parameter is so small that the integrand has a long flat part, x^a times a power series
     of few terms is the share; its terms have one sign.
 Source: M. Figurnov, S. Mohamed, A. Mnih, "Implicit reparameterization gradients", NeurIPS 2018.
@@ -28,7 +28,7 @@ from .special import polygamma
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["beta_slope", "gamma_slope", "von_mises_slope"]
+__all__ = ["beta_derivative", "gamma_derivative", "von_mises_derivative"]
 
 DEPTH = 40.0  # exp(-40) of the largest value does not count
 NODES = 56
@@ -74,7 +74,7 @@ def _flat(*arrays: Any) -> tuple[Any, ...]:
 # -- the gamma distribution ------------------------------------------------------------------------
 
 
-def gamma_slope(concentration: Any, value: Any) -> Any:
+def gamma_derivative(concentration: Any, value: Any) -> Any:
     """dx/da for a sample x >= 0 of the standard gamma distribution of concentration a > 0."""
     a, x, shape = _flat(concentration, value)
     cases = [(x <= 1, _gamma_series), (x < a, _gamma_below), (x >= a, _gamma_above)]
@@ -83,13 +83,13 @@ def gamma_slope(concentration: Any, value: Any) -> Any:
 
 def _gamma_series(a: Any, x: Any) -> Any:
     """F = x^a exp(-x) / gamma(a + 1) times the sum of x^k / ((a + 1) ... (a + k))."""
-    term, total, slope, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
+    term, total, derivative, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
     for k in range(1, 20):
         term = term * x / (a + k)
         harmonic = harmonic + 1 / (a + k)
-        total, slope = total + term, slope + term * harmonic
+        total, derivative = total + term, derivative + term * harmonic
     logarithm = np.log(np.maximum(x, np.finfo(float).tiny))
-    return x / a * (total * (polygamma(0, a + 1) - logarithm) + slope)
+    return x / a * (total * (polygamma(0, a + 1) - logarithm) + derivative)
 
 
 def _gamma_below(a: Any, x: Any) -> Any:
@@ -107,7 +107,7 @@ def _gamma_above(a: Any, x: Any) -> Any:
 # -- the beta distribution -------------------------------------------------------------------------
 
 
-def beta_slope(concentration1: Any, concentration0: Any, value: Any) -> Any:
+def beta_derivative(concentration1: Any, concentration0: Any, value: Any) -> Any:
     """dx/da for a sample 0 <= x <= 1 of the beta distribution of concentrations a, b > 0."""
     a, b, x, shape = _flat(concentration1, concentration0, value)
     x = np.clip(x, np.finfo(float).tiny, 1 - np.finfo(value.dtype).epsneg)
@@ -122,25 +122,25 @@ def beta_slope(concentration1: Any, concentration0: Any, value: Any) -> Any:
 
 def _beta_left(a: Any, b: Any, x: Any) -> Any:
     """F = x^a (1 - x)^b / (a B(a, b)) times the sum of x^k (a + b)_k / (a + 1)_k."""
-    term, total, slope, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
+    term, total, derivative, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
     for k in range(TERMS):
         term = term * x * ((a + b + k) / (a + 1 + k))
         harmonic = harmonic + (1 - b) / ((a + b + k) * (a + 1 + k))
-        total, slope = total + term, slope + term * harmonic
+        total, derivative = total + term, derivative + term * harmonic
     centre = polygamma(0, a + 1) - polygamma(0, a + b) - np.log(x)
-    return x * (1 - x) / a * (total * centre - slope)
+    return x * (1 - x) / a * (total * centre - derivative)
 
 
 def _beta_right(a: Any, b: Any, x: Any) -> Any:
     """The same series for the share above x, by its second concentration."""
     y = 1 - x
-    term, total, slope, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
+    term, total, derivative, harmonic = np.ones_like(x), np.ones_like(x), 0.0, 0.0
     for k in range(TERMS):
         term = term * y * ((a + b + k) / (b + 1 + k))
         harmonic = harmonic + 1 / (a + b + k)
-        total, slope = total + term, slope + term * harmonic
+        total, derivative = total + term, derivative + term * harmonic
     centre = np.log(x) + polygamma(0, a + b) - polygamma(0, a)
-    return x * y / b * (total * centre + slope)
+    return x * y / b * (total * centre + derivative)
 
 
 def _beta_exponent(a: Any, b: Any, x: Any) -> tuple[Callable[[Any], Any], Any]:
@@ -153,8 +153,8 @@ def _beta_exponent(a: Any, b: Any, x: Any) -> tuple[Callable[[Any], Any], Any]:
     reach = np.zeros_like(x)
     for _ in range(40):
         fallen = ratio * np.exp(-reach)
-        slope = (b - 1) * fallen / (1 + ratio - fallen) - a
-        reach = reach - (exponent(reach) + DEPTH) / slope
+        derivative = (b - 1) * fallen / (1 + ratio - fallen) - a
+        reach = reach - (exponent(reach) + DEPTH) / derivative
     return exponent, reach
 
 
@@ -177,14 +177,14 @@ def _beta_above(a: Any, b: Any, x: Any) -> Any:
 # -- the von Mises distribution --------------------------------------------------------------------
 
 
-def von_mises_slope(concentration: Any, value: Any) -> Any:
+def von_mises_derivative(concentration: Any, value: Any) -> Any:
     """dx/dk for a sample -pi <= x <= pi of the von Mises distribution of concentration k > 0."""
     k, x, shape = _flat(concentration, value)
     mean = bessel_ie(1, k) / bessel_ie(0, k)
     size = np.abs(x)
     cases = [(np.cos(size) >= mean, _mises_inside), (np.cos(size) < mean, _mises_outside)]
-    slope = _by_case(cases, np.dtype(np.float64), k, size, mean)
-    return (np.copysign(slope, -x)).astype(value.dtype).reshape(shape)
+    derivative = _by_case(cases, np.dtype(np.float64), k, size, mean)
+    return (np.copysign(derivative, -x)).astype(value.dtype).reshape(shape)
 
 
 def _mises_inside(k: Any, x: Any, mean: Any) -> Any:

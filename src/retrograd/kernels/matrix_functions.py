@@ -1,12 +1,12 @@
-"""Functions of square matrices that NumPy lacks: the adjugate, the exponential, their slopes.
+"""Functions of square matrices that NumPy lacks: the adjugate, the exponential, their derivatives.
 
 Nothing here knows of tensors. Arrays are stacks `(..., n, n)`, float32, float64 or their complex
 kin, and keep their dtype.
 
 Sources: N. J. Higham, "The scaling and squaring method for the matrix exponential revisited",
 SIAM J. Matrix Anal. Appl. 26 (2005), and his "Functions of Matrices" (2008), theorem 3.6, for the
-slope of the exponential; G. W. Stewart, "On the adjugate matrix", Linear Algebra Appl. 283 (1998).
-"""
+derivative of the exponential; G. W. Stewart, "On the adjugate matrix", Linear Algebra Appl. 283
+(1998)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..quiet import Quiet
 from .allocation import surely, table, zeros
 from .lapack import inv
 
-__all__ = ["adjugate", "adjugate_slope", "exp", "exp_slope"]
+__all__ = ["adjugate", "adjugate_derivative", "exp", "exp_derivative"]
 
 # Of the Padé approximant of degree 13 to exp, and the norm up to which it is exact to 2**-53.
 PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
@@ -94,17 +94,17 @@ def pairs(s: Any) -> Any:
     return upper + upper.swapaxes(-1, -2)
 
 
-def adjugate_slope(x: Any, move: Any) -> Any:
+def adjugate_derivative(x: Any, move: Any) -> Any:
     """The derivative of the adjugate at `x` along `move`."""
     inverse, good = inverses(x)
     turned = inverse @ move
     out = np.linalg.det(x)[..., None, None] * (matrix_trace(turned) * inverse - turned @ inverse)
     if not surely(np.all(good)):
-        out[~good] = singular_slope(x[~good], move[~good])
+        out[~good] = singular_derivative(x[~good], move[~good])
     return out
 
 
-def singular_slope(x: Any, move: Any) -> Any:
+def singular_derivative(x: Any, move: Any) -> Any:
     """The same by singular values, in whose basis `x` is diagonal."""
     u, s, vh, phase = factors(x)
     inside = adjoint(u) @ move @ adjoint(vh)
@@ -149,7 +149,7 @@ def approximant(x: Any) -> Any:
     return np.linalg.solve(even - odd, even + odd)
 
 
-def exp_slope(x: Any, move: Any) -> Any:
+def exp_derivative(x: Any, move: Any) -> Any:
     """The derivative of the exponential at `x` along `move`: a block of a larger exponential.
 
     It is linear in `move`, which is scaled to the size of `x`: else a large one would cost digits.

@@ -87,8 +87,8 @@ def _ndtri_tail(p: Any) -> Any:
     wanted = np.log(p)
     x = -np.sqrt(-2.0 * wanted)
     for _ in range(6):
-        slope = math.sqrt(2 / math.pi) / _erfcx_block(-x * ROOT_HALF)
-        x = x - (log_ndtr(x) - wanted) / slope
+        derivative = math.sqrt(2 / math.pi) / _erfcx_block(-x * ROOT_HALF)
+        x = x - (log_ndtr(x) - wanted) / derivative
     return x
 
 

@@ -37,8 +37,8 @@ class ForwardAccumulator:
     ...     with rg.GradientTape() as tape:
     ...         tape.watch(x)
     ...         y = (x**3).sum()
-    ...     slope = tape.gradient(y, x)
-    >>> forward.jvp(slope)
+    ...     derivative = tape.gradient(y, x)
+    >>> forward.jvp(derivative)
     tensor([6., 0.])
     """
 

@@ -73,8 +73,8 @@ class GradientTape:
     ...     with rg.GradientTape() as inner:
     ...         inner.watch(x)
     ...         y = x**3
-    ...     slope = inner.gradient(y, x)
-    >>> outer.gradient(slope, x)
+    ...     derivative = inner.gradient(y, x)
+    >>> outer.gradient(derivative, x)
     tensor(18.)
     """
 

@@ -11,7 +11,7 @@ from retrograd.ops.activation import piecewise as F
 INF, NAN = math.inf, math.nan
 POINTS = [-1.5, 0.375, 0.75]
 
-# (value, slope) at POINTS, from PyTorch 2.13 (hardsigmoid: exactly; PyTorch rounds to float32).
+# (value, derivative) at POINTS, from PyTorch 2.13 (hardsigmoid exactly; PyTorch's is rounded).
 SLOPES = {
     "relu": [(0.0, 0.0), (0.375, 1.0), (0.75, 1.0)],
     "relu6": [(0.0, 0.0), (0.375, 1.0), (0.75, 1.0)],
@@ -75,7 +75,7 @@ def leaf(*values, dtype=rg.float64):
     return rg.tensor(list(values), dtype=dtype, requires_grad=True)
 
 
-def slopes(function, x):
+def derivatives(function, x):
     return rg.autograd.grad(function(x).sum(), x)[0].tolist()
 
 
@@ -121,7 +121,9 @@ def test_gelu_by_tanh_equals_reference():
     ],
 )
 def test_slopes_at_kinks(function, points, expected):
-    np.testing.assert_allclose(slopes(function, leaf(*map(float, points))), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        derivatives(function, leaf(*map(float, points))), expected, rtol=1e-14
+    )
 
 
 def test_relu_passes_no_infinite_cotangent_where_it_is_flat():
@@ -159,8 +161,8 @@ def test_piecewise_functions_act_on_both_parts_of_a_complex_number(name):
     np.testing.assert_array_equal(y.real.tolist(), function(re).tolist())
     np.testing.assert_array_equal(y.imag.tolist(), function(im).tolist())
     (grad,) = rg.autograd.grad((y.real + 2 * y.imag).sum(), z)
-    np.testing.assert_array_equal(grad.real.tolist(), slopes(function, re))
-    np.testing.assert_array_equal(grad.imag.tolist(), [2 * s for s in slopes(function, im)])
+    np.testing.assert_array_equal(grad.real.tolist(), derivatives(function, re))
+    np.testing.assert_array_equal(grad.imag.tolist(), [2 * s for s in derivatives(function, im)])
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "silu", "mish", "gelu", "softplus", "logsigmoid"])
@@ -222,7 +224,7 @@ def test_errors(make, message):
 def test_glu_gates_the_first_half_with_the_second():
     x = leaf(0.0, -1.0)
     assert F.glu(x).tolist() == [0.0]
-    np.testing.assert_allclose(slopes(F.glu, x), [0.2689414213699951, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(derivatives(F.glu, x), [0.2689414213699951, 0.0], rtol=1e-15)
     with pytest.raises(IndexError, match="Dimension out of range"):
         F.glu(x, 1)
 
@@ -274,6 +276,6 @@ def test_relu_is_a_method_and_a_function_of_the_package():
 
 def test_second_derivative_of_relu_is_zero():
     x = rg.tensor([-1.0, 2.0], requires_grad=True)
-    (slope,) = rg.autograd.grad(F.relu(x).sum(), x, create_graph=True)
-    (second,) = rg.autograd.grad(slope.sum(), x)
+    (derivative,) = rg.autograd.grad(F.relu(x).sum(), x, create_graph=True)
+    (second,) = rg.autograd.grad(derivative.sum(), x)
     assert second.tolist() == [0.0, 0.0]

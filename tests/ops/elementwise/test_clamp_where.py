@@ -70,8 +70,8 @@ def test_clamp_by_tensors_sends_the_slope_to_what_was_chosen():
 def test_clamp_second_derivative_is_zero():
     x = leaf(-2, 1, 0.5)
     g = rg.ones(3, dtype=rg.float64, requires_grad=True)
-    (slope,) = rg.autograd.grad(x.clamp(-1, 1), x, g, create_graph=True)
-    assert gradients(slope, x, g) == [[0, 0, 0], [0, 1, 1]]
+    (derivative,) = rg.autograd.grad(x.clamp(-1, 1), x, g, create_graph=True)
+    assert gradients(derivative, x, g) == [[0, 0, 0], [0, 1, 1]]
 
 
 @pytest.mark.parametrize(

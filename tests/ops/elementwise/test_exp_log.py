@@ -10,8 +10,8 @@ from retrograd.engine.registry import OPS
 
 INF, NAN = math.inf, math.nan
 
-# (value, gradient for cotangent 1) at 0.375, then at 0.375 + 0.25i, from PyTorch 2.13; the slope of
-# digamma from SciPy, since PyTorch's has ten correct digits only.
+# (value, gradient for cotangent 1) at 0.375, then at 0.375 + 0.25i, from PyTorch 2.13; the
+# derivative of digamma from SciPy, since PyTorch's has ten correct digits only.
 SMOOTH = {
     "exp": (
         (1.4549914146182013, 1.4549914146182013),
@@ -128,7 +128,7 @@ def leaf(*values, dtype=rg.float64):
 
 
 def two_derivatives(function, x):
-    """Values, slopes and second slopes of a function of one tensor."""
+    """Values, derivatives and second derivatives of a function of one tensor."""
     y = function(x)
     (first,) = rg.autograd.grad(y.sum(), x, create_graph=True)
     second = (
@@ -148,7 +148,7 @@ def same(found, expected, rtol=1e-14):
 def test_value_and_gradient_equal_reference(name, place):
     if SMOOTH[name][place] is None:
         pytest.skip("real only in PyTorch")
-    value, slope = SMOOTH[name][place]
+    value, derivative = SMOOTH[name][place]
     x = rg.tensor(
         [0.375 + 0.25j] if place else [0.375],
         dtype=rg.complex128 if place else rg.float64,
@@ -157,7 +157,7 @@ def test_value_and_gradient_equal_reference(name, place):
     y = getattr(rg, name)(x)
     same(y.tolist(), [value], rtol=2e-14)
     (grad,) = rg.autograd.grad(y, x, rg.ones_like(y))
-    same(grad.tolist(), [slope], rtol=2e-14)
+    same(grad.tolist(), [derivative], rtol=2e-14)
 
 
 def test_acosh_has_the_right_branch_where_the_real_part_is_negative():
@@ -165,10 +165,10 @@ def test_acosh_has_the_right_branch_where_the_real_part_is_negative():
     y = rg.acosh(z)
     (grad,) = rg.autograd.grad(y, z, rg.ones_like(y))
     step = 1e-6
-    slope = (np.arccosh(z.detach()._array + step) - np.arccosh(z.detach()._array - step)) / (
+    derivative = (np.arccosh(z.detach()._array + step) - np.arccosh(z.detach()._array - step)) / (
         2 * step
     )
-    same(grad._array, np.conj(slope), rtol=1e-9)
+    same(grad._array, np.conj(derivative), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_hypot_at_the_origin_has_the_subgradient_of_least_norm():
     same(grads[1].tolist(), [0.0, 0.8])
 
 
-def test_logaddexp_of_equal_infinities_shares_the_slope():
+def test_logaddexp_of_equal_infinities_shares_the_derivative():
     x, y = leaf(-INF, INF, -INF, 0.0), leaf(-INF, INF, 0.0, 0.0)
     out = rg.logaddexp(x, y)
     same(out.tolist(), [-INF, INF, 0.0, math.log(2)])

@@ -1,4 +1,4 @@
-"""`pow` in its three forms: values, slopes where a factor is infinite, dtypes, what nodes show."""
+"""`pow` in its three forms: values, derivatives at infinite factors, dtypes, what nodes show."""
 
 import math
 
@@ -47,12 +47,12 @@ def test_powers_by_numbers_to_second_order(exponent, values, first, second):
     y = x.pow(exponent)
     check(y.tolist(), values)
     g = rg.ones(3, dtype=rg.float64, requires_grad=True)
-    (slope,) = rg.autograd.grad(y, x, g, create_graph=True)
-    check(slope.tolist(), first)
-    assert slope.requires_grad == (exponent != 0)
+    (derivative,) = rg.autograd.grad(y, x, g, create_graph=True)
+    check(derivative.tolist(), first)
+    assert derivative.requires_grad == (exponent != 0)
     if exponent == 0:
         return
-    (curve,) = rg.autograd.grad(slope.sum(), x, materialize_grads=True)
+    (curve,) = rg.autograd.grad(derivative.sum(), x, materialize_grads=True)
     check(curve.tolist(), second)
 
 
@@ -83,18 +83,18 @@ def test_mixed_derivative_at_exponent_zero_is_not_lost():
 
 
 @pytest.mark.parametrize(
-    ("base", "values", "slopes"),
+    ("base", "values", "derivatives"),
     [
         (0, [1, 0, INF], [0, 0, -INF]),
         (2, [1, 2, 0.5], [math.log(2), 2 * math.log(2), math.log(2) / 2]),
         (-2.0, [1, -2, -0.5], [NAN, NAN, NAN]),
     ],
 )
-def test_powers_of_numbers(base, values, slopes):
+def test_powers_of_numbers(base, values, derivatives):
     y = leaf(0.0, 1.0, -1.0)
     out = base**y
     check(out.tolist(), values)
-    check(rg.autograd.grad(out.sum(), y)[0].tolist(), slopes)
+    check(rg.autograd.grad(out.sum(), y)[0].tolist(), derivatives)
 
 
 def test_complex_power_of_a_real_tensor_has_a_real_gradient():

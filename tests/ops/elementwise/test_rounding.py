@@ -1,4 +1,4 @@
-"""Rounding, remainders and signs: values, slopes, dtypes, division by zero."""
+"""Rounding, remainders and signs: values, derivatives, dtypes, division by zero."""
 
 import math
 
@@ -19,7 +19,7 @@ def gradients(out, *inputs):
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "slope"),
+    ("name", "values", "derivative"),
     [
         ("floor", [1, -3, 2], 0),
         ("ceil", [2, -2, 2], 0),
@@ -29,11 +29,11 @@ def gradients(out, *inputs):
         ("sign", [1, -1, 1], 0),
     ],
 )
-def test_rounding_values_and_slopes(name, values, slope):
+def test_rounding_values_and_derivatives(name, values, derivative):
     x = leaf(1.5, -2.5, 2)
     out = getattr(rg, name)(x)
     assert out.tolist() == values
-    assert gradients(out, x) == [[slope] * 3]
+    assert gradients(out, x) == [[derivative] * 3]
 
 
 def test_rounding_keeps_integers_and_refuses_bools_and_complex():
@@ -113,9 +113,9 @@ def test_copysign_slopes_at_zero_to_second_order():
     x = leaf(1, 0, -2)
     out = rg.copysign(x, rg.tensor([-1.0, -1.0, -0.0], dtype=rg.float64))
     assert [math.copysign(1, v) for v in out.tolist()] == [-1, -1, -1]
-    (slope,) = rg.autograd.grad(out.sum(), x, create_graph=True)
-    assert slope.tolist() == [-1, 0, 1]
-    assert gradients(slope, x) == [[0, 0, 0]]
+    (derivative,) = rg.autograd.grad(out.sum(), x, create_graph=True)
+    assert derivative.tolist() == [-1, 0, 1]
+    assert gradients(derivative, x) == [[0, 0, 0]]
     assert rg.copysign(rg.tensor([1]), -1).dtype is rg.float32
 
 

@@ -1,4 +1,4 @@
-"""Determinants, above all of singular matrices: there the slope is the matrix of cofactors."""
+"""Determinants, above all of singular matrices: there the derivative is the matrix of cofactors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_singular_matrices_of_a_stack_leave_the_others_alone():
     ]
 
 
-def test_the_logarithm_of_a_singular_matrix_has_no_finite_slope():
+def test_the_logarithm_of_a_singular_matrix_has_no_finite_derivative():
     x = rg.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     sign, logarithm = rg.linalg.slogdet(x)
     assert (sign.item(), logarithm.item()) == (0.0, -np.inf)

@@ -27,7 +27,7 @@ def close(found, expected, tolerance=1e-9):
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=tolerance, atol=tolerance)
 
 
-def assert_slope(function, array, move):
+def assert_derivative(function, array, move):
     """The gradient of a real function along a direction is its central difference."""
     x = rg.tensor(array, requires_grad=True)
     found = grad(function(x), x)[0].numpy()
@@ -72,9 +72,9 @@ def test_single_precision_stays():
 def test_gradients_of_what_has_no_phase(complex):
     w = rg.tensor(values(3, 3, seed=1))
     a, move = hermitian(3, 3, complex=complex), hermitian(3, 3, complex=complex, seed=2)
-    assert_slope(lambda x: (rg.linalg.eigh(x).eigenvectors.abs() ** 2 * w).sum(), a, move)
+    assert_derivative(lambda x: (rg.linalg.eigh(x).eigenvectors.abs() ** 2 * w).sum(), a, move)
     a, move = values(3, 3, complex=complex), values(3, 3, complex=complex, seed=2)
-    assert_slope(lambda x: (rg.linalg.eig(x).eigenvectors.abs() ** 2 * w).sum(), a, move)
+    assert_derivative(lambda x: (rg.linalg.eig(x).eigenvectors.abs() ** 2 * w).sum(), a, move)
 
 
 PHASE = "specified up to multiplication by e.{i phi}. The specified loss function depends on this"

@@ -65,8 +65,8 @@ def test_a_hermitian_matrix_is_read_in_one_triangle_and_gets_a_hermitian_gradien
     x = rg.tensor(np.tril(a), requires_grad=True)
     found = rg.linalg.pinv(x, hermitian=True)
     close(found, np.linalg.inv(a))
-    (slope,) = grad(found.real.sum(), x)
-    close(slope, slope.mH.numpy())
+    (derivative,) = grad(found.real.sum(), x)
+    close(derivative, derivative.mH.numpy())
 
 
 @KINDS

@@ -46,8 +46,8 @@ def test_gradients_of_both_orders_equal_differences():
     x, _, g = first(LOGITS, create_graph=True)
     (second,) = grad((g * rg.tensor(direction)).sum(), x)
     ends = [first(LOGITS + step), first(LOGITS - step)]
-    slope = (ends[0][1] - ends[1][1]).item() / 2e-5
-    assert slope == pytest.approx((g.detach().numpy() * direction).sum(), rel=1e-8)
+    derivative = (ends[0][1] - ends[1][1]).item() / 2e-5
+    assert derivative == pytest.approx((g.detach().numpy() * direction).sum(), rel=1e-8)
     bend = (ends[0][2] - ends[1][2]).numpy() / 2e-5
     np.testing.assert_allclose(second.numpy(), bend, rtol=0, atol=1e-9)
 

@@ -190,8 +190,10 @@ def test_products_cost_digits_and_are_taken_where_asked_or_for_many_points(count
 
 def test_the_derivative_of_a_distance_by_products_is_zero_where_points_coincide():
     x = rg.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
-    (slope,) = rg.autograd.grad(rg.cdist(x, x.detach(), compute_mode=PRODUCT).diagonal().sum(), x)
-    assert rg.equal(slope, rg.zeros(2, 2))
+    (derivative,) = rg.autograd.grad(
+        rg.cdist(x, x.detach(), compute_mode=PRODUCT).diagonal().sum(), x
+    )
+    assert rg.equal(derivative, rg.zeros(2, 2))
 
 
 def test_missing_numbers_make_the_count_of_differences_nan():

@@ -197,8 +197,8 @@ def test_correlations_of_equal_rows_are_one():
 
 def test_gradient_is_exact_for_parabolas_at_any_positions():
     at = leaf([0.0, 0.5, 2.0, 3.0])
-    (slope,) = rg.gradient(at**2, spacing=(at.detach(),), edge_order=2)
-    np.testing.assert_allclose(slope.detach()._array, 2 * at.detach()._array, atol=1e-12)
+    (derivative,) = rg.gradient(at**2, spacing=(at.detach(),), edge_order=2)
+    np.testing.assert_allclose(derivative.detach()._array, 2 * at.detach()._array, atol=1e-12)
 
 
 def test_what_a_mask_drops_may_be_nan_and_gets_no_cotangent():

@@ -87,7 +87,7 @@ def test_every_name_of_special_is_there_and_documented():
 
 
 @pytest.mark.parametrize(
-    ("name", "slope"),
+    ("name", "derivative"),
     [
         ("bessel_j0", lambda x: -scipy_special.j1(x)),
         ("bessel_j1", lambda x: scipy_special.jvp(1, x)),
@@ -102,10 +102,10 @@ def test_every_name_of_special_is_there_and_documented():
         ("spherical_bessel_j0", lambda x: -scipy_special.spherical_jn(1, x)),
     ],
 )
-def test_slopes_of_bessel_functions_equal_scipy(name, slope):
+def test_slopes_of_bessel_functions_equal_scipy(name, derivative):
     x = leaf(0.25, 1.0, 3.5, 12.0)
     (first,) = grad(getattr(rg.special, name)(x).sum(), x)
-    close(first.tolist(), slope(x.detach().numpy()).tolist())
+    close(first.tolist(), derivative(x.detach().numpy()).tolist())
 
 
 def test_bessel_functions_have_derivatives_of_high_order_at_zero():
@@ -122,10 +122,10 @@ def test_bessel_functions_solve_their_equation():
         y = rg.special.bessel_j0(x)
         (first,) = grad(y.sum(), x, rg.ones((), dtype=x.dtype), create_graph=True)
         (second,) = grad(first.sum(), x, rg.ones((), dtype=x.dtype))
-        slope, curve = first.detach().numpy().conj(), second.numpy().conj()
+        derivative, curve = first.detach().numpy().conj(), second.numpy().conj()
         point, value = x.detach().numpy(), y.detach().numpy()
         np.testing.assert_allclose(
-            point**2 * curve + point * slope + point**2 * value, 0, atol=1e-12
+            point**2 * curve + point * derivative + point**2 * value, 0, atol=1e-12
         )
 
 
@@ -195,7 +195,7 @@ def test_polynomials_broadcast_promote_and_truncate_the_degree():
         ("spherical_bessel_j0", None),
     ],
 )
-def test_complex_values_and_slopes(name, reference):
+def test_complex_values_and_derivatives(name, reference):
     points = np.array([0.4 + 0.3j, 1.25 - 0.75j, -0.6 + 2.0j, -3.5 + 0.4j])
     own = {
         "logit": lambda z: np.log(z / (1 - z)),
@@ -210,8 +210,8 @@ def test_complex_values_and_slopes(name, reference):
     np.testing.assert_allclose(y.detach().numpy(), function(points), rtol=1e-12)
     (found,) = grad(y, z, rg.ones_like(y))
     step = 1e-6
-    slope = (function(points + step) - function(points - step)) / (2 * step)
-    np.testing.assert_allclose(found.numpy(), slope.conj(), rtol=1e-7, atol=1e-9)
+    derivative = (function(points + step) - function(points - step)) / (2 * step)
+    np.testing.assert_allclose(found.numpy(), derivative.conj(), rtol=1e-7, atol=1e-9)
     assert rg.autograd.gradgradcheck(getattr(rg.special, name), (z,))
 
 

@@ -16,7 +16,7 @@ is a view that has no part in its base's. At its level, either is the root of th
 NOTE [Four ways] In this order, whichever the record offers:
 1. `tangent`: an explicit formula, `tangent(xp, t, ...)`, whose further names are as in `op`; `t` is
    the input's tangent, or a tuple for an op with several differentiable inputs (zeros filled in);
-2. `slope`: t times the slope;
+2. `derivative`: t times the derivative;
 3. `linear`: the op itself, with the tangents of one group of inputs in their places;
 4. transposition. The vjp u ↦ v of an op is linear (over the reals) in the cotangent u, and its
    transpose is the jvp; so the formulas run on a u that requires grad, and a backward pass through
@@ -220,7 +220,7 @@ def jvp(
     several = op.outputs != 1
     values = environment(op, inputs, outputs, params)
     outputs = outputs[: len(outputs) - len(op.nondiff)]
-    if known and (op.tangent is not None or op.slope is not None):
+    if known and (op.tangent is not None or op.derivative is not None):
         found = [fitted(by_formula(op, inputs, given, values), outputs[0])]
     else:
         groups = linear_groups(op, inputs)
@@ -279,16 +279,16 @@ def environment(
 def by_formula(
     op: Op, inputs: Sequence[Any], tangents: Sequence[Any], known: Mapping[str, Any]
 ) -> Any:
-    """The tangent from the record's `tangent` or `slope`."""
+    """The tangent from the record's `tangent` or `derivative`."""
     places = [i for i in range(len(inputs)) if is_differentiable(op, i)]
     filled = _filled(inputs, tangents, places)
     t: Any = filled[0] if len(filled) == 1 else tuple(filled)
     if op.tangent is not None:
         names = parameters_of(op.tangent)[2:]
         return op.tangent(recorded, t, *[known[name] for name in names])
-    assert op.slope is not None
-    names = parameters_of(op.slope)[1:]
-    return t * op.slope(recorded, *[known[name] for name in names])
+    assert op.derivative is not None
+    names = parameters_of(op.derivative)[1:]
+    return t * op.derivative(recorded, *[known[name] for name in names])
 
 
 def linear_groups(op: Op, inputs: Sequence[Any]) -> list[list[int]]:

@@ -138,7 +138,7 @@ _relu = declare(
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(0, x), elementwise, on each part of a complex number; slope 0 at 0.
+    """max(0, x), elementwise, on each part of a complex number; derivative 0 at 0.
 
     Raises RuntimeError for bool tensors. Source: PyTorch's `relu`.
 
@@ -170,7 +170,7 @@ _hardtanh = activation(
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Each element bounded by `min_val` and `max_val`; slope 0 at and beyond the bounds.
+    """Each element bounded by `min_val` and `max_val`; derivative 0 at and beyond the bounds.
 
     Raises ValueError where `min_val` exceeds `max_val`. Source: PyTorch's `hardtanh`.
 
@@ -184,7 +184,7 @@ def hardtanh(
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(0, x), 6), elementwise; slope 0 at 0 and 6. Source: PyTorch's `relu6`.
+    """min(max(0, x), 6), elementwise; derivative 0 at 0 and 6. Source: PyTorch's `relu6`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.relu6(rg.tensor([-2.0, 3.0, 7.0]))
@@ -330,7 +330,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where positive, else alpha (exp(x / alpha) - 1): `elu` with a continuous slope.
+    """x where positive, else alpha (exp(x / alpha) - 1): `elu` with a continuous derivative.
 
     Raises RuntimeError for alpha 0. Source: PyTorch's `celu`.
 

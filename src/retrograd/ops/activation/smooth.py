@@ -57,7 +57,7 @@ sigmoid = unary(
     floating(_sigmoid),
     "1 / (1 + exp(-x)); holomorphic for complex input.",
     ("[0.0, 2.0]", "[0.5000, 0.8808]"),
-    slope=lambda xp, out: out * (1.0 - out),
+    derivative=lambda xp, out: out * (1.0 - out),
 )
 
 
@@ -73,7 +73,7 @@ _logsigmoid = activation(
     "log_sigmoid(input)",
     lambda x: -_softplus_array(-x),
     "fc",
-    slope=lambda xp, input: xp.sigmoid(-input),
+    derivative=lambda xp, input: xp.sigmoid(-input),
 )
 
 
@@ -87,12 +87,12 @@ def logsigmoid(input: Tensor) -> Tensor:
     return _logsigmoid(input)
 
 
-def _silu_slope(xp: Any, input: Any) -> Any:
+def _silu_derivative(xp: Any, input: Any) -> Any:
     s = xp.sigmoid(input)
     return s * (1.0 + input * (1.0 - s))
 
 
-_silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", slope=_silu_slope)
+_silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", derivative=_silu_derivative)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -105,13 +105,13 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place(_silu)(input) if inplace else _silu(input)
 
 
-def _mish_slope(xp: Any, input: Any) -> Any:
+def _mish_derivative(xp: Any, input: Any) -> Any:
     t = xp.tanh(xp.softplus(input, beta=1.0, threshold=20.0))
     return t + input * (1.0 - t * t) * xp.sigmoid(input)
 
 
 _mish = activation(
-    "mish(input)", lambda x: x * np.tanh(_softplus_array(x)), "fc", slope=_mish_slope
+    "mish(input)", lambda x: x * np.tanh(_softplus_array(x)), "fc", derivative=_mish_derivative
 )
 
 
@@ -125,7 +125,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place(_mish)(input) if inplace else _mish(input)
 
 
-def _gelu_slope(xp: Any, input: Any) -> Any:
+def _gelu_derivative(xp: Any, input: Any) -> Any:
     density = xp.exp(input * input * -0.5) * (0.5 * ROOT_2_OVER_PI)
     return xp.erfc(input * -ROOT_HALF) * 0.5 + input * density
 
@@ -134,7 +134,7 @@ def _gelu_tanh_array(x: Any) -> Any:
     return 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x))))
 
 
-def _gelu_tanh_slope(xp: Any, input: Any) -> Any:
+def _gelu_tanh_derivative(xp: Any, input: Any) -> Any:
     square = input * input
     t = xp.tanh(input * (square * GELU_CUBIC + 1.0) * ROOT_2_OVER_PI)
     inner = (square * (3.0 * GELU_CUBIC) + 1.0) * ROOT_2_OVER_PI
@@ -145,11 +145,15 @@ _gelu = activation(
     "gelu(input)",
     lambda x: 0.5 * x * kernels.erfc(x * -ROOT_HALF),
     "fc",
-    slope=_gelu_slope,
+    derivative=_gelu_derivative,
 )
 
 _gelu_tanh = activation(
-    "gelu_tanh(input)", _gelu_tanh_array, "fc", slope=_gelu_tanh_slope, node_name="GeluBackward0"
+    "gelu_tanh(input)",
+    _gelu_tanh_array,
+    "fc",
+    derivative=_gelu_tanh_derivative,
+    node_name="GeluBackward0",
 )
 
 

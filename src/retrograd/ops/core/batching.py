@@ -23,7 +23,7 @@ __all__ = [
     "channel_sum",
     "conv",
     "cross_entropy",
-    "cross_entropy_slope",
+    "cross_entropy_derivative",
     "dot_to",
     "expanded",
     "folded",
@@ -277,7 +277,7 @@ def cross_entropy(
     return xp.sum_dim(loss, dim=(1,), keepdim=False) * scale
 
 
-def cross_entropy_slope(
+def cross_entropy_derivative(
     xp: Any, size: int, inputs: Any, batched: Any, /, *, scale: float, rows: Any
 ) -> Any:
     """Probabilities less the hot ones, for each example."""

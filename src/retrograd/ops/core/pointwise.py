@@ -161,7 +161,7 @@ def binary(
     return made
 
 
-def zero_slope(xp: Any, g: Any) -> Any:
+def zero_derivative(xp: Any, g: Any) -> Any:
     """The formula of a piecewise constant function."""
     return xp.zeros_like(g)
 

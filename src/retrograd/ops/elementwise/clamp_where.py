@@ -1,10 +1,10 @@
 """Choosing between values: larger and smaller, bounds, `where`, replacing NaN and infinities.
 
-NOTE [Slopes where two values tie]
-1. `maximum` and `minimum` of equal elements share the slope evenly, the subgradient of least norm;
-   where an element is NaN both get all of it.
+NOTE [Derivatives where two values tie]
+1. `maximum` and `minimum` share the derivative evenly at equal elements, the subgradient of least
+   norm; where an element is NaN both get all of it.
 2. `fmax` and `fmin` of equal elements give all of it to `input`.
-3. `clamp` at a bound passes the slope to `input`.
+3. `clamp` at a bound passes the derivative to `input`.
 These are PyTorch's choices; 2 and 3 are subgradients too, though not the shortest.
 """
 
@@ -82,7 +82,7 @@ def _ordered(name: str, function: Any) -> Any:
 maximum = binary(
     "maximum",
     _ordered("maximum", np.maximum),
-    "The larger of two elements, NaN if either is; equal ones share the slope evenly.",
+    "The larger of two elements, NaN if either is; equal ones share the derivative evenly.",
     ("[1.0, 5.0]", "[3.0, 2.0]", "[3., 5.]"),
     input=lambda xp, g, input, other: xp.larger_share(g, input, other),
     other=lambda xp, g, input, other: xp.larger_share(g, other, input),
@@ -93,7 +93,7 @@ maximum = binary(
 minimum = binary(
     "minimum",
     _ordered("minimum", np.minimum),
-    "The smaller of two elements, NaN if either is; equal ones share the slope evenly.",
+    "The smaller of two elements, NaN if either is; equal ones share the derivative evenly.",
     ("[1.0, 5.0]", "[3.0, 2.0]", "[1., 2.]"),
     input=lambda xp, g, input, other: xp.larger_share(g, other, input),
     other=lambda xp, g, input, other: xp.larger_share(g, input, other),
@@ -104,7 +104,7 @@ minimum = binary(
 fmax = binary(
     "fmax",
     _ordered("fmax", np.fmax),
-    "The larger of two elements, the other one if one is NaN; the slope goes to one of them.",
+    "The larger of two elements, the other one if one is NaN; the derivative goes to one of them.",
     ("[1.0, float('nan')]", "[3.0, 2.0]", "[3., 2.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, ~((input >= other) | xp.isnan(other))),
     other=lambda xp, g, input, other: xp.zero_where(g, (input >= other) | xp.isnan(other)),
@@ -115,7 +115,7 @@ fmax = binary(
 fmin = binary(
     "fmin",
     _ordered("fmin", np.fmin),
-    "The smaller of two elements, the other one if one is NaN; the slope goes to one of them.",
+    "The smaller of two elements, the other one if one is NaN; the derivative goes to one of them.",
     ("[1.0, float('nan')]", "[3.0, 2.0]", "[1., 2.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, ~((input <= other) | xp.isnan(other))),
     other=lambda xp, g, input, other: xp.zero_where(g, (input <= other) | xp.isnan(other)),
@@ -200,10 +200,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Each element, but not below `min` nor above `max`; the upper bound wins if they cross.
 
     The bounds are numbers or tensors, broadcast with `input`; one may be left out. A complex tensor
-    is bounded in its real and in its imaginary part. The slope at a bound goes to `input`. Raises
-    RuntimeError without any bound and for a complex number as a bound, TypeError for a bound that
-    is neither number nor tensor, NotImplementedError for complex tensors with a tensor as a bound.
-    Source: PyTorch's `clamp`.
+    is bounded in its real and in its imaginary part. The derivative at a bound goes to `input`.
+    Raises RuntimeError without any bound and for a complex number as a bound, TypeError for a
+    bound that is neither number nor tensor, NotImplementedError for complex tensors with a tensor
+    as a bound. Source: PyTorch's `clamp`.
 
     >>> import retrograd as rg
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
@@ -271,11 +271,11 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`, elementwise.
 
-    All three broadcast; `input` and `other` are tensors or numbers, promoted together. The slope of
-    an element goes to the one chosen, and exactly 0 to the other, even where that one is NaN. With
-    the condition alone: the indices of its true elements, one tensor per dimension. Raises
-    RuntimeError for a condition that is neither bool nor uint8, TypeError for one that is no tensor
-    and for `out` with the condition alone. Source: PyTorch's `where`.
+    All three broadcast; `input` and `other` are tensors or numbers, promoted together. The
+    derivative of an element goes to the one chosen, and exactly 0 to the other, even where that
+    one is NaN. With the condition alone: the indices of its true elements, one tensor per
+    dimension. Raises RuntimeError for a condition that is neither bool nor uint8, TypeError for
+    one that is no tensor and for `out` with the condition alone. Source: PyTorch's `where`.
 
     >>> import retrograd as rg
     >>> rg.where(rg.tensor([True, False]), rg.tensor([1.0, 2.0]), 0.0)
@@ -328,7 +328,7 @@ def nan_to_num(
 ) -> Tensor:
     """NaN, inf and -inf replaced by numbers: 0 and the largest finite ones, unless given.
 
-    In a complex tensor, in each part. The slope is 0 where an element was replaced. Source:
+    In a complex tensor, in each part. The derivative is 0 where an element was replaced. Source:
     PyTorch's `nan_to_num`.
 
     >>> import retrograd as rg

@@ -295,7 +295,7 @@ def _abs_array(x: Any) -> Any:
 abs = absolute = unary(
     "abs",
     _abs_array,
-    "|x|, real also for complex input, from the smallest numbers to the largest; slope 0 at 0.",
+    "|x|, real also for complex input, over the whole range of numbers; derivative 0 at 0.",
     ("[3 + 4j, -2 + 0j]", "[5., 2.]"),
     ["absolute"],
     input=lambda xp, g, input: g * xp.sgn(input),
@@ -320,7 +320,7 @@ def _angle_input(xp: Any, g: Any, input: Any) -> Any:
 angle = unary(
     "angle",
     floating(_angle_array),
-    "The angle in radians from -pi to pi; slope 0 for real input and at 0.",
+    "The angle in radians from -pi to pi; derivative 0 for real input and at 0.",
     ("[1j, -1 + 0j]", "[1.5708, 3.1416]"),
     input=_angle_input,
     inplace=False,

@@ -43,7 +43,7 @@ exp = unary(
     floating(np.exp),
     "e to the power of each element.",
     ("[0.0, 1.0]", "[1.0000, 2.7183]"),
-    slope=lambda xp, out: out,
+    derivative=lambda xp, out: out,
 )
 
 
@@ -56,7 +56,7 @@ exp2 = unary(
     floating(_exp2),
     "2 to the power of each element.",
     ("[0.0, 3.0]", "[1., 8.]"),
-    slope=lambda xp, out: out * LN2,
+    derivative=lambda xp, out: out * LN2,
 )
 
 expm1 = unary(
@@ -64,13 +64,13 @@ expm1 = unary(
     floating(np.expm1),
     "exp(x) - 1, exact for small x.",
     ("[0.0, 1.0]", "[0.0000, 1.7183]"),
-    slope=lambda xp, out: out + 1.0,
+    derivative=lambda xp, out: out + 1.0,
 )
 
 log = unary(
     "log",
     floating(np.log),
-    "Natural logarithm; -inf at 0 with slope inf, NaN for negative real elements.",
+    "Natural logarithm; -inf at 0 with derivative inf, NaN for negative real elements.",
     ("[1.0, 10.0]", "[0.0000, 2.3026]"),
     input=lambda xp, g, input: g / xp.conj(input),
     domain=(0.5, 3.0),
@@ -130,7 +130,7 @@ log1p = unary(
 sqrt = unary(
     "sqrt",
     floating(np.sqrt),
-    "Square root; slope inf at 0, NaN for negative real elements.",
+    "Square root; derivative inf at 0, NaN for negative real elements.",
     ("[4.0, 2.0]", "[2.0000, 1.4142]"),
     input=lambda xp, g, out: g / (xp.conj(out) * 2.0),
     domain=(0.25, 3.0),
@@ -146,7 +146,7 @@ rsqrt = unary(
     floating(_rsqrt),
     "1 / sqrt(x); inf at 0.",
     ("[4.0, 0.25]", "[0.5000, 2.0000]"),
-    slope=lambda xp, out: out * out * out * -0.5,
+    derivative=lambda xp, out: out * out * out * -0.5,
     domain=(0.25, 3.0),
 )
 
@@ -155,7 +155,7 @@ reciprocal = unary(
     floating(np.reciprocal),
     "1 / x; inf at 0.",
     ("[4.0, 0.5]", "[0.2500, 2.0000]"),
-    slope=lambda xp, out: -(out * out),
+    derivative=lambda xp, out: -(out * out),
     domain=(0.5, 3.0),
 )
 
@@ -177,7 +177,7 @@ def _share_of_sum(xp: Any, g: Any, input: Any, other: Any) -> Any:
 logaddexp = binary(
     "logaddexp",
     only("logaddexp", "fc", _logaddexp),
-    "log(exp(input) + exp(other)) without overflow; equal infinities share the slope evenly.",
+    "log(exp(input) + exp(other)) without overflow; equal infinities share the derivative evenly.",
     ("[0.0, 1.0]", "[0.0, 1.0]", "[0.6931, 1.6931]"),
     input=_share_of_sum,
     other=lambda xp, g, input, other: _share_of_sum(xp, g, other, input),

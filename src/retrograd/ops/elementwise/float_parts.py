@@ -12,7 +12,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core import return_types
 from ..core.arguments import public
-from ..core.pointwise import binary, only, zero_slope
+from ..core.pointwise import binary, only, zero_derivative
 from .arithmetic import mul
 from .complex import real
 from .power import pow
@@ -42,10 +42,10 @@ lcm = binary(
 nextafter = binary(
     "nextafter",
     only("nextafter", "f", np.nextafter),
-    "The number next to `input` towards `other`: slope 1 in `input`, 0 where they are equal.",
+    "The number next to `input` towards `other`: derivative 1 in `input`, 0 where they are equal.",
     ("[1.0, 1.0]", "[1.0, 1.0]", "[1., 1.]"),
     input=lambda xp, g, input, other: xp.zero_where(g, input == other),
-    other=zero_slope,
+    other=zero_derivative,
     complex=False,
     domain=(0.5, 2.0),
 )

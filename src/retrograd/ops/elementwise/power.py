@@ -75,22 +75,22 @@ def _pow_number(input: Any, *, exponent: Any) -> Any:
     return _power(x, e)
 
 
-def _pow_slope(input: Any, *, exponent: Any, order: int) -> Any:
+def _pow_derivative(input: Any, *, exponent: Any, order: int) -> Any:
     factor = math.prod(exponent - k for k in range(order))
     left = exponent - order
     return factor * (input if left == 1 else _pow_number(input, exponent=left))
 
 
-def _next_slope(xp: Any, g: Any, input: Any, exponent: Any, order: int = 0) -> Any:
+def _next_derivative(xp: Any, g: Any, input: Any, exponent: Any, order: int = 0) -> Any:
     if exponent == order:
         return xp.zeros_like(input)
-    return g * xp.conj(xp.pow_slope(input, exponent=exponent, order=order + 1))
+    return g * xp.conj(xp.pow_derivative(input, exponent=exponent, order=order + 1))
 
 
 declare(
-    "pow_slope(input, *, exponent, order)",
-    _pow_slope,
-    input=_next_slope,
+    "pow_derivative(input, *, exponent, order)",
+    _pow_derivative,
+    input=_next_derivative,
     elementwise=True,
     inplace=False,
     examples=[
@@ -106,7 +106,7 @@ declare(
 
 
 def _pow_number_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
-    return _next_slope(xp, g, input, exponent)
+    return _next_derivative(xp, g, input, exponent)
 
 
 _pow = declare(
@@ -205,9 +205,9 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`, elementwise; one of the two may be a number.
 
     Both broadcast and promote. Raises RuntimeError for an integer tensor and a negative integer
-    number, NotImplementedError for bool tensors, TypeError without a tensor. 0 ** y has slope 0 in
-    y for y >= 0, and x ** 0 has slope 0 in x everywhere; a negative real base gives NaN for a
-    fractional exponent. Source: PyTorch's `pow`.
+    number, NotImplementedError for bool tensors, TypeError without a tensor. 0 ** y has derivative
+    0 in y for y >= 0, and x ** 0 has derivative 0 in x everywhere; a negative real base gives NaN
+    for a fractional exponent. Source: PyTorch's `pow`.
 
     >>> import retrograd as rg
     >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)

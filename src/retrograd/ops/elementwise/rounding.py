@@ -1,7 +1,7 @@
 """Rounding, signs and remainders: functions that are piecewise constant or linear, real only.
 
-The slope of a rounding function is 0 everywhere, at its jumps too, as in PyTorch. Integer tensors
-are their own rounding.
+The derivative of a rounding function is 0 everywhere, at its jumps too, as in PyTorch. Integer
+tensors are their own rounding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...engine.dispatch import operand
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, binary, floating, only, unary, unsupported, zero_slope
+from ..core.pointwise import SINGLE, binary, floating, only, unary, unsupported, zero_derivative
 from ..tensor.operators import attach_in_place, attach_operator, attach_reflected
 from .arithmetic import div
 
@@ -49,7 +49,7 @@ floor = unary(
     _rounding("floor", np.floor),
     "The largest integer not above each element.",
     ("[1.5, -1.5]", "[ 1., -2.]"),
-    input=zero_slope,
+    input=zero_derivative,
     complex=False,
 )
 
@@ -58,7 +58,7 @@ ceil = unary(
     _rounding("ceil", np.ceil),
     "The smallest integer not below each element.",
     ("[1.5, -1.5]", "[ 2., -1.]"),
-    input=zero_slope,
+    input=zero_derivative,
     complex=False,
 )
 
@@ -68,14 +68,14 @@ trunc = fix = unary(
     "The integer part of each element.",
     ("[1.5, -1.5]", "[ 1., -1.]"),
     ["fix"],
-    input=zero_slope,
+    input=zero_derivative,
     complex=False,
 )
 
 frac = unary(
     "frac",
     only("frac", "f", lambda x: x - np.trunc(x)),
-    "The fractional part of each element, with its sign; slope 1.",
+    "The fractional part of each element, with its sign; derivative 1.",
     ("[1.5, -2.25]", "[ 0.5000, -0.2500]"),
     input=lambda xp, g: g,
     complex=False,
@@ -85,7 +85,7 @@ frac = unary(
 _round = declare(
     "round(input)",
     _rounding("round", np.rint),
-    input=zero_slope,
+    input=zero_derivative,
     elementwise=True,
     complex=False,
     inplace=False,
@@ -96,7 +96,7 @@ _round = declare(
 _round_decimals = declare(
     "round_decimals(input, *, decimals)",
     only("round", "f", lambda input, *, decimals: np.round(input, decimals)),
-    input=zero_slope,
+    input=zero_derivative,
     elementwise=True,
     complex=False,
     inplace=False,
@@ -108,7 +108,7 @@ _round_decimals = declare(
 
 @public(out=True, methods="round round_")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest multiple of 10 ** -decimals; ties go to the even one. Slope 0.
+    """The nearest multiple of 10 ** -decimals; ties go to the even one. Derivative 0.
 
     Raises NotImplementedError for complex and bool tensors, and for integers where `decimals` is
     not 0. Source: PyTorch's `round`.
@@ -129,9 +129,9 @@ def sign_array(x: Any) -> Any:
 sign = unary(
     "sign",
     only("sign", "fiub", sign_array, NO_SIGN),
-    "1, 0 or -1, as each element is positive, 0 or negative; slope 0, at 0 too.",
+    "1, 0 or -1, as each element is positive, 0 or negative; derivative 0, at 0 too.",
     ("[2.0, 0.0, -3.0]", "[ 1.,  0., -1.]"),
-    input=zero_slope,
+    input=zero_derivative,
     complex=False,
     domain=(0.5, 2.0),
 )
@@ -153,10 +153,10 @@ def _heaviside(x: Any, values: Any) -> Any:
 heaviside = binary(
     "heaviside",
     only("heaviside", "fiub", _heaviside, "Complex numbers have no order."),
-    "0 for negative elements, 1 for positive ones, `values` at 0; slope 0 in `input`.",
+    "0 for negative elements, 1 for positive ones, `values` at 0; derivative 0 in `input`.",
     ("[-1.0, 0.0, 2.0]", "[0.5, 0.5, 0.5]", "[0.0000, 0.5000, 1.0000]"),
     second="values",
-    input=zero_slope,
+    input=zero_derivative,
     values=lambda xp, g, input: xp.zero_where(g, input != 0),
     complex=False,
     domain=(0.5, 2.0),
@@ -166,10 +166,10 @@ heaviside = binary(
 copysign = binary(
     "copysign",
     floating(only("copysign", "f", np.copysign)),
-    "The magnitude of `input` with the sign of `other`; slope 0 in `input` at 0.",
+    "The magnitude of `input` with the sign of `other`; derivative 0 in `input` at 0.",
     ("[1.0, 2.0]", "[-1.0, 0.0]", "[-1.,  2.]"),
     input=lambda xp, g, input, out: g * (xp.sgn(input) * xp.sgn(out)),
-    other=zero_slope,
+    other=zero_derivative,
     complex=False,
     domain=(0.5, 2.0),
 )
@@ -214,7 +214,7 @@ fmod = binary(
 
 @public(out=True, methods="floor_divide floor_divide_")
 def floor_divide(input: Tensor, other: Any) -> Tensor:
-    """The quotient rounded down, elementwise, as Python's `//`; slope 0.
+    """The quotient rounded down, elementwise, as Python's `//`; derivative 0.
 
     Raises RuntimeError for integers divided by 0, NotImplementedError for complex tensors. Source:
     PyTorch's `floor_divide`.

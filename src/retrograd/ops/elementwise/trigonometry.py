@@ -46,7 +46,7 @@ sin = unary(
     floating(np.sin),
     "Sine.",
     ("[0.0, 1.0]", "[0.0000, 0.8415]"),
-    slope=lambda xp, input: xp.cos(input),
+    derivative=lambda xp, input: xp.cos(input),
 )
 
 cos = unary(
@@ -54,7 +54,7 @@ cos = unary(
     floating(np.cos),
     "Cosine.",
     ("[0.0, 1.0]", "[1.0000, 0.5403]"),
-    slope=lambda xp, input: -xp.sin(input),
+    derivative=lambda xp, input: -xp.sin(input),
 )
 
 tan = unary(
@@ -62,21 +62,21 @@ tan = unary(
     floating(np.tan),
     "Tangent.",
     ("[0.0, 1.0]", "[0.0000, 1.5574]"),
-    slope=lambda xp, out: out * out + 1.0,
+    derivative=lambda xp, out: out * out + 1.0,
     domain=(-1.2, 1.2),
 )
 
 
-def _asin_slope(x: Any) -> Any:
+def _asin_derivative(x: Any) -> Any:
     if x.dtype.kind == "c":  # the product of its factors may overflow, that of their roots does not
         return 1.0 / (np.sqrt(1.0 - x) * np.sqrt(1.0 + x))
     return 1.0 / np.sqrt((1.0 - x) * (1.0 + x))
 
 
 declare(
-    "asin_slope(input)",
-    floating(_asin_slope),
-    slope=lambda xp, input, out: input * out * out * out,
+    "asin_derivative(input)",
+    floating(_asin_derivative),
+    derivative=lambda xp, input, out: input * out * out * out,
     elementwise=True,
     inplace=False,
     examples=SINGLE,
@@ -87,20 +87,20 @@ declare(
 asin = arcsin = unary(
     "asin",
     floating(np.arcsin),
-    "Inverse sine; slope inf at 1 and -1, NaN beyond for real input.",
+    "Inverse sine; derivative inf at 1 and -1, NaN beyond for real input.",
     ("[0.0, 1.0]", "[0.0000, 1.5708]"),
     ["arcsin"],
-    slope=lambda xp, input: xp.asin_slope(input),
+    derivative=lambda xp, input: xp.asin_derivative(input),
     domain=(-0.8, 0.8),
 )
 
 acos = arccos = unary(
     "acos",
     floating(np.arccos),
-    "Inverse cosine; slope -inf at 1 and -1, NaN beyond for real input.",
+    "Inverse cosine; derivative -inf at 1 and -1, NaN beyond for real input.",
     ("[0.0, 1.0]", "[1.5708, 0.0000]"),
     ["arccos"],
-    slope=lambda xp, input: -xp.asin_slope(input),
+    derivative=lambda xp, input: -xp.asin_derivative(input),
     domain=(-0.8, 0.8),
 )
 
@@ -127,7 +127,7 @@ sinh = unary(
     floating(np.sinh),
     "Hyperbolic sine.",
     ("[0.0, 1.0]", "[0.0000, 1.1752]"),
-    slope=lambda xp, input: xp.cosh(input),
+    derivative=lambda xp, input: xp.cosh(input),
 )
 
 cosh = unary(
@@ -135,7 +135,7 @@ cosh = unary(
     floating(np.cosh),
     "Hyperbolic cosine.",
     ("[0.0, 1.0]", "[1.0000, 1.5431]"),
-    slope=lambda xp, input: xp.sinh(input),
+    derivative=lambda xp, input: xp.sinh(input),
 )
 
 tanh = unary(
@@ -143,14 +143,14 @@ tanh = unary(
     floating(np.tanh),
     "Hyperbolic tangent.",
     ("[0.0, 1.0]", "[0.0000, 0.7616]"),
-    slope=lambda xp, out: 1.0 - out * out,
+    derivative=lambda xp, out: 1.0 - out * out,
     domain=(-1.2, 1.2),
 )
 
 
-def _asinh_slope(xp: Any, input: Any) -> Any:
+def _asinh_derivative(xp: Any, input: Any) -> Any:
     if holds_complex(input):
-        return xp.asin_slope(input * 1j)
+        return xp.asin_derivative(input * 1j)
     return xp.rsqrt(input * input + 1.0)
 
 
@@ -160,18 +160,18 @@ asinh = arcsinh = unary(
     "Inverse hyperbolic sine.",
     ("[0.0, 1.0]", "[0.0000, 0.8814]"),
     ["arcsinh"],
-    slope=_asinh_slope,
+    derivative=_asinh_derivative,
     domain=(-0.8, 0.8),
 )
 
 acosh = arccosh = unary(
     "acosh",
     floating(np.arccosh),
-    "Inverse hyperbolic cosine; slope inf at 1, NaN below for real input.",
+    "Inverse hyperbolic cosine; derivative inf at 1, NaN below for real input.",
     ("[1.0, 2.0]", "[0.0000, 1.3170]"),
     ["arccosh"],
     # Two roots: that of the product has the wrong sign where the real part is negative.
-    slope=lambda xp, input: xp.rsqrt(input - 1.0) * xp.rsqrt(input + 1.0),
+    derivative=lambda xp, input: xp.rsqrt(input - 1.0) * xp.rsqrt(input + 1.0),
     domain=(1.5, 3.0),
 )
 
@@ -193,7 +193,7 @@ def _hypot_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
 hypot = binary(
     "hypot",
     only("hypot", "f", np.hypot),
-    "sqrt(input^2 + other^2) without overflow; slope 0 at (0, 0), the subgradient of least norm.",
+    "sqrt(input^2 + other^2) without overflow; at (0, 0) the subgradient of least norm, 0.",
     ("[3.0, 0.0]", "[4.0, 1.0]", "[5., 1.]"),
     input=_hypot_input,
     other=lambda xp, g, other, out: _hypot_input(xp, g, other, out),
@@ -212,7 +212,7 @@ def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
 atan2 = arctan2 = binary(
     "atan2",
     floating(only("atan2", "f", np.arctan2)),
-    "The angle of the point (other, input), in radians from -pi to pi; slope 0 at (0, 0).",
+    "The angle of the point (other, input), in radians from -pi to pi; derivative 0 at (0, 0).",
     ("[1.0, 0.0]", "[1.0, -1.0]", "[0.7854, 3.1416]"),
     ["arctan2"],
     input=_atan2_input,

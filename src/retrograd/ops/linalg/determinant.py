@@ -1,10 +1,10 @@
-"""Determinants: of matrices, with sign and logarithm; the adjugate, which is their slope.
+"""Determinants: of matrices, with sign and logarithm; the adjugate, which is their derivative.
 
 NOTE [Singular matrices]
 The determinant is a polynomial, so it has derivatives where it is 0: d det = tr(adj(A) dA), with
-the adjugate. That and its own slope are computed without dividing by the determinant. The third
-derivative is not: it needs an invertible matrix. The logarithm has no derivative there: infinite
-or NaN entries say so.
+the adjugate. That and its own derivative are computed without dividing by the determinant. The
+third derivative is not: it needs an invertible matrix. The logarithm has no derivative there:
+infinite or NaN entries say so.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def matrix_trace(xp: Any, x: Any) -> Any:
     return scalar(xp, xp.sum_dim(diagonal_of(xp, x), dim=(x.ndim - 2,), keepdim=False))
 
 
-def third_slope(xp: Any, g: Any, input: Any, direction: Any) -> Any:
-    """The cotangent of A in its adjugate's slope along M, from det A and X = inv(A)."""
+def third_derivative(xp: Any, g: Any, input: Any, direction: Any) -> Any:
+    """The cotangent of A in its adjugate's derivative along M, from det A and X = inv(A)."""
     x, n = xp.inv_ex(input)[0], xp.adjoint(g)
     m = direction
     mx, nx = m @ x, n @ x
@@ -61,17 +61,17 @@ def third_slope(xp: Any, g: Any, input: Any, direction: Any) -> Any:
 declare(
     "adjugate(input)",
     matrix_functions.adjugate,
-    input=lambda xp, g, input: xp.adjoint(xp.adjugate_slope(input, xp.adjoint(g))),
+    input=lambda xp, g, input: xp.adjoint(xp.adjugate_derivative(input, xp.adjoint(g))),
     batch="leading",
     examples=SQUARES,
     doc="""The transposed cofactors: `det(A) * inv(A)`, for singular matrices as well.""",
 )
 
 declare(
-    "adjugate_slope(input, direction)",
-    matrix_functions.adjugate_slope,
-    input=third_slope,
-    direction=lambda xp, g, input: xp.adjoint(xp.adjugate_slope(input, xp.adjoint(g))),
+    "adjugate_derivative(input, direction)",
+    matrix_functions.adjugate_derivative,
+    input=third_derivative,
+    direction=lambda xp, g, input: xp.adjoint(xp.adjugate_derivative(input, xp.adjoint(g))),
     linear="direction",
     batch="leading",
     examples=[

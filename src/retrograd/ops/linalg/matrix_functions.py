@@ -51,18 +51,18 @@ declare(
 )
 
 
-def exp_slope_input(xp: Any, g: Any, input: Any, direction: Any) -> Any:
+def exp_derivative_input(xp: Any, g: Any, input: Any, direction: Any) -> Any:
     """The second derivative, a block of the first of a matrix of twice the size."""
     pair = xp.twice(xp.adjoint(input), xp.adjoint(direction))
-    slope = xp.exp_slope(pair, xp.twice(g, xp.zeros_like(g)))
-    return quarter(xp, slope, False, True)
+    derivative = xp.exp_derivative(pair, xp.twice(g, xp.zeros_like(g)))
+    return quarter(xp, derivative, False, True)
 
 
 declare(
-    "exp_slope(input, direction)",
-    matrix_functions.exp_slope,
-    input=exp_slope_input,
-    direction=lambda xp, g, input: xp.exp_slope(xp.adjoint(input), g),
+    "exp_derivative(input, direction)",
+    matrix_functions.exp_derivative,
+    input=exp_derivative_input,
+    direction=lambda xp, g, input: xp.exp_derivative(xp.adjoint(input), g),
     linear="direction",
     batch="leading",
     examples=[example("3x3, 3x3"), example("2x2x2, 2x2x2"), example("0x0, 0x0")],
@@ -72,7 +72,7 @@ declare(
 _matrix_exp = declare(
     "matrix_exp(input)",
     matrix_functions.exp,
-    input=lambda xp, g, input: xp.exp_slope(xp.adjoint(input), g),
+    input=lambda xp, g, input: xp.exp_derivative(xp.adjoint(input), g),
     batch="leading",
     examples=[example("3x3"), example("2x2x2"), example("0x0"), example("0x2x2")],
     node_name="LinalgMatrixExpBackward0",

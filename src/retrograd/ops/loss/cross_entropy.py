@@ -22,7 +22,7 @@ total_of: Any = np.add.reduce
 
 
 class Rows:
-    """What the loss and its slope both need of the logits: the rows' maxima and sums of exps.
+    """What the loss and its derivative both need of the logits: the rows' maxima and sums of exps.
 
     `places` are the flat indices of the target classes. The forward fills it in.
     """
@@ -58,7 +58,7 @@ def _cross_entropy_forward(
     return total_of(loss) * scale
 
 
-def _cross_entropy_slope(
+def _cross_entropy_derivative(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
     rows = rows or Rows().fill(input, target)
@@ -72,16 +72,16 @@ def _cross_entropy_slope(
     return out
 
 
-def slope_cotangent(
+def derivative_cotangent(
     xp: Any, g: Any, cotangent: Any, input: Any, target: Any, share: Any, scale: float, rows: Any
 ) -> Any:
-    """g times the slope; an ignored sample has none."""
+    """g times the derivative; an ignored sample has none."""
     one = xp.zeros_like(cotangent) + 1.0
-    slope = xp.cross_entropy_slope(one, input, target, share, scale=scale, rows=rows)
-    return g * slope if share is None else xp.zero_where(g, share == 0) * slope
+    derivative = xp.cross_entropy_derivative(one, input, target, share, scale=scale, rows=rows)
+    return g * derivative if share is None else xp.zero_where(g, share == 0) * derivative
 
 
-def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
+def derivative_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: float) -> Any:
     """The Hessian of the loss, times g: p (g - sum(p g)) for each sample, with its share."""
     p = xp.softmax(input, dim=(1,))
     inward = p * g
@@ -93,7 +93,7 @@ def slope_input(xp: Any, g: Any, cotangent: Any, input: Any, share: Any, scale: 
 fused_cross_entropy = declare(
     "cross_entropy(input, target, share, *, scale, rows)",
     _cross_entropy_forward,
-    input=lambda xp, g, input, target, share, scale, rows: xp.cross_entropy_slope(
+    input=lambda xp, g, input, target, share, scale, rows: xp.cross_entropy_derivative(
         g, input, target, share, scale=scale, rows=rows
     ),
     complex=False,
@@ -111,12 +111,12 @@ fused_cross_entropy = declare(
 )
 
 declare(
-    "cross_entropy_slope(cotangent, input, target, share, *, scale, rows)",
-    _cross_entropy_slope,
-    cotangent=slope_cotangent,
-    input=slope_input,
+    "cross_entropy_derivative(cotangent, input, target, share, *, scale, rows)",
+    _cross_entropy_derivative,
+    cotangent=derivative_cotangent,
+    input=derivative_input,
     complex=False,
-    batch=batching.cross_entropy_slope,
+    batch=batching.cross_entropy_derivative,
     examples=[
         example(", 3x4, 3:int<4, none", scale=0.5, rows=None),
         example(", 3x4, 3:int<4, 3x1", scale=1.0, rows=None),

@@ -202,7 +202,7 @@ def _reflected(x: Any, n: int, align: bool) -> Any:
     start, span = (0.0, n - 1) if align else (-0.5, n)
     if span == 0:
         return x * 0
-    along = where(x < start, start - x, x - start)  # not abs, whose slope at 0 is 0
+    along = where(x < start, start - x, x - start)  # not abs, whose derivative at 0 is 0
     flips = (along / span).floor()
     rest = along.fmod(span)
     return where(flips % 2 == 0, rest, span - rest) + start

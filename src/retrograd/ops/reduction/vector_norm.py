@@ -35,7 +35,7 @@ def _pow_or_zero(x: Any, *, exponent: float) -> Any:
 pow_or_zero = declare(
     "pow_or_zero(input, *, exponent)",
     _pow_or_zero,
-    slope=lambda xp, input, exponent: exponent * xp.pow_or_zero(input, exponent=exponent - 1),
+    derivative=lambda xp, input, exponent: exponent * xp.pow_or_zero(input, exponent=exponent - 1),
     elementwise=True,
     inplace=False,
     complex=False,

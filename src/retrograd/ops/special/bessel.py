@@ -36,39 +36,39 @@ def _family(name: str, kernel: Any, formula: Any, **options: Any) -> Any:
     )
 
 
-def _slope_of_j(xp: Any, g: Any, input: Any, order: int) -> Any:
+def _derivative_of_j(xp: Any, g: Any, input: Any, order: int) -> Any:
     return g * xp.conj(_difference(xp.bessel_j, input, order))
 
 
-def _slope_of_y(xp: Any, g: Any, input: Any, order: int) -> Any:
+def _derivative_of_y(xp: Any, g: Any, input: Any, order: int) -> Any:
     return g * xp.conj(_difference(xp.bessel_y, input, order))
 
 
-def _slope_of_i(xp: Any, g: Any, input: Any, order: int) -> Any:
+def _derivative_of_i(xp: Any, g: Any, input: Any, order: int) -> Any:
     return g * xp.conj(_mean(xp.bessel_i, input, order))
 
 
-def _slope_of_ie(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
+def _derivative_of_ie(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
     return g * (_mean(xp.bessel_ie, input, order) - xp.sgn(input) * out)
 
 
-def _slope_of_k(xp: Any, g: Any, input: Any, order: int) -> Any:
+def _derivative_of_k(xp: Any, g: Any, input: Any, order: int) -> Any:
     return g * xp.conj(-_mean(xp.bessel_k, input, order))
 
 
-def _slope_of_ke(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
+def _derivative_of_ke(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
     return g * xp.conj(out - _mean(xp.bessel_ke, input, order))
 
 
-def _slope_of_spherical(xp: Any, g: Any, input: Any, order: int) -> Any:
+def _derivative_of_spherical(xp: Any, g: Any, input: Any, order: int) -> Any:
     """j_n' = (n j_(n-1) - (n+1) j_(n+1)) / (2n + 1), without a division by x."""
-    slope = xp.spherical_j(input, order=order + 1) * (-(order + 1) / (2 * order + 1))
+    derivative = xp.spherical_j(input, order=order + 1) * (-(order + 1) / (2 * order + 1))
     if order:
-        slope = slope + xp.spherical_j(input, order=order - 1) * (order / (2 * order + 1))
-    return g * xp.conj(slope)
+        derivative = derivative + xp.spherical_j(input, order=order - 1) * (order / (2 * order + 1))
+    return g * xp.conj(derivative)
 
 
-def _slope_of_airy(xp: Any, g: Any, input: Any, order: int) -> Any:
+def _derivative_of_airy(xp: Any, g: Any, input: Any, order: int) -> Any:
     """Ai' for order 0; for order 1, Ai'' = x Ai."""
     return g * xp.conj(xp.airy(input, order=1) if order == 0 else input * xp.airy(input, order=0))
 
@@ -81,19 +81,19 @@ def _mean(function: Any, input: Any, order: int) -> Any:
     return (function(input, order=order - 1) + function(input, order=order + 1)) * 0.5
 
 
-_j = _family("bessel_j", kernels.bessel_j, _slope_of_j)
-_y = _family("bessel_y", kernels.bessel_y, _slope_of_y)
-_i = _family("bessel_i", kernels.bessel_i, _slope_of_i)
-_k = _family("bessel_k", kernels.bessel_k, _slope_of_k)
-_ke = _family("bessel_ke", kernels.bessel_ke, _slope_of_ke)
-_spherical = _family("spherical_j", kernels.spherical_j, _slope_of_spherical)
-_airy = _family("airy", kernels.airy, _slope_of_airy, examples=ORDERS[:2])
+_j = _family("bessel_j", kernels.bessel_j, _derivative_of_j)
+_y = _family("bessel_y", kernels.bessel_y, _derivative_of_y)
+_i = _family("bessel_i", kernels.bessel_i, _derivative_of_i)
+_k = _family("bessel_k", kernels.bessel_k, _derivative_of_k)
+_ke = _family("bessel_ke", kernels.bessel_ke, _derivative_of_ke)
+_spherical = _family("spherical_j", kernels.spherical_j, _derivative_of_spherical)
+_airy = _family("airy", kernels.airy, _derivative_of_airy, examples=ORDERS[:2])
 
 NOT_ANALYTIC = "exp(-|x|) is not analytic: write i0(x) * exp(-x), which is."
 _ie = _family(
     "bessel_ie",
     lambda order, x: only("i0e", "f", lambda x: kernels.bessel_ie(order, x), NOT_ANALYTIC)(x),
-    _slope_of_ie,
+    _derivative_of_ie,
     complex=False,
 )
 

@@ -26,7 +26,7 @@ def _zero_product(x: Any, y: Any, log: Any) -> Any:
 
 
 def _outside(x: Any, y: Any, edge: float) -> Any:
-    """Where x is 0 and log(y - edge) is not finite: there the slope in x counts as 0."""
+    """Where x is 0 and log(y - edge) is not finite: there the derivative in x counts as 0."""
     return (x == 0) & (y.real <= edge) & (y.imag == 0)
 
 
@@ -71,8 +71,8 @@ def xlogy(input: Any, other: Any) -> Tensor:
     """input * log(other), elementwise, and 0 where `input` is 0 (unless `other` is NaN).
 
     One of the two may be a number; they broadcast, real or complex. Where `input` is 0 and `other`
-    is not positive the slope in `input` is 0; the slope in `other` is input / other everywhere.
-    Source: PyTorch's `xlogy`.
+    is not positive the derivative in `input` is 0; the derivative in `other` is input / other
+    everywhere. Source: PyTorch's `xlogy`.
 
     >>> import retrograd as rg
     >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 3.0]))
@@ -102,9 +102,9 @@ def _entr(x: Any) -> Any:
 entr = special(
     "entr",
     _entr,
-    "-x log(x), 0 at 0 with slope inf, -inf for negative real elements with slope NaN.",
+    "-x log(x), 0 at 0 with derivative inf, -inf for negative real elements with derivative NaN.",
     ("[0.0, 0.5, 1.0]", "[0.0000, 0.3466, -0.0000]"),
-    slope=lambda xp, input: -1.0 - xp.log(input),
+    derivative=lambda xp, input: -1.0 - xp.log(input),
     domain=(0.5, 3.0),
 )
 
@@ -116,10 +116,10 @@ def _logit_array(x: Any) -> Any:
     return np.where(near, centre, np.log(x / (1.0 - x))).astype(x.dtype)
 
 
-def _logit_slope(xp: Any, input: Any, out: Any) -> Any:
-    """1 / (x (1 - x)) as a sum, whose own slope is infinite at 0 and 1; NaN where the value is."""
-    slope = 1.0 / input + 1.0 / (1.0 - input)
-    return xp.where(xp.isnan(out), xp.zeros_like(slope) + math.nan, slope)
+def _logit_derivative(xp: Any, input: Any, out: Any) -> Any:
+    """1 / (x (1 - x)) as a sum, with infinite derivatives at 0 and 1; NaN where the value is."""
+    derivative = 1.0 / input + 1.0 / (1.0 - input)
+    return xp.where(xp.isnan(out), xp.zeros_like(derivative) + math.nan, derivative)
 
 
 _logit = unary(
@@ -127,7 +127,7 @@ _logit = unary(
     floating(_logit_array),
     "The inverse of `sigmoid`.",
     ("[0.5, 0.25]", "[ 0.0000, -1.0986]"),
-    slope=_logit_slope,
+    derivative=_logit_derivative,
     inplace=False,
     domain=(0.1, 0.9),
 )
@@ -137,8 +137,9 @@ _logit = unary(
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of `sigmoid`, elementwise, real or complex.
 
-    With `eps` the elements are clamped to [eps, 1 - eps] first, with slope 0 outside; without,
-    values and slopes are infinite at 0 and 1, and NaN outside [0, 1]. Source: PyTorch's `logit`.
+    With `eps` the elements are clamped to [eps, 1 - eps] first, with derivative 0 outside; without,
+    values and derivatives are infinite at 0 and 1, and NaN outside [0, 1]. Source: PyTorch's
+    `logit`.
 
     >>> import retrograd as rg
     >>> rg.logit(rg.tensor([0.5, 0.25, 1.0]), eps=0.1)

@@ -38,7 +38,7 @@ erf = unary(
     floating(kernels.erf),
     "The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
     ("[0.0, 1.0]", "[0.0000, 0.8427]"),
-    slope=lambda xp, input: xp.exp(-(input * input)) * (2.0 / math.sqrt(math.pi)),
+    derivative=lambda xp, input: xp.exp(-(input * input)) * (2.0 / math.sqrt(math.pi)),
 )
 
 erfc = unary(
@@ -46,15 +46,15 @@ erfc = unary(
     floating(kernels.erfc),
     "1 - erf(x), without cancellation for large x.",
     ("[0.0, 1.0]", "[1.0000, 0.1573]"),
-    slope=lambda xp, input: xp.exp(-(input * input)) * (-2.0 / math.sqrt(math.pi)),
+    derivative=lambda xp, input: xp.exp(-(input * input)) * (-2.0 / math.sqrt(math.pi)),
 )
 
 erfinv = unary(
     "erfinv",
     floating(only("erfinv", "f", kernels.erfinv)),
-    "The inverse of `erf`; infinite with slope inf at 1 and -1, NaN beyond.",
+    "The inverse of `erf`; infinite with derivative inf at 1 and -1, NaN beyond.",
     ("[0.0, 0.5]", "[0.0000, 0.4769]"),
-    slope=lambda xp, out: xp.exp(out * out) * (math.sqrt(math.pi) / 2.0),
+    derivative=lambda xp, out: xp.exp(out * out) * (math.sqrt(math.pi) / 2.0),
     complex=False,
     domain=(-0.8, 0.8),
 )
@@ -64,7 +64,7 @@ erfcx = special(
     normal.erfcx,
     "exp(x^2) erfc(x), which does not underflow for large x; real or complex.",
     ("[0.0, 100.0]", "[1.0000, 0.0056]"),
-    slope=lambda xp, input, out: input * out * 2.0 - 2.0 / math.sqrt(math.pi),
+    derivative=lambda xp, input, out: input * out * 2.0 - 2.0 / math.sqrt(math.pi),
 )
 
 # -- the normal distribution -------------------------------------------------------------------
@@ -74,11 +74,11 @@ ndtr = special(
     normal.ndtr,
     "The share of the standard normal distribution below x; real or complex.",
     ("[0.0, 1.0]", "[0.5000, 0.8413]"),
-    slope=lambda xp, input: xp.exp(input * input * -0.5) * (1.0 / ROOT_2PI),
+    derivative=lambda xp, input: xp.exp(input * input * -0.5) * (1.0 / ROOT_2PI),
 )
 
 
-def _log_ndtr_slope(xp: Any, input: Any) -> Any:
+def _log_ndtr_derivative(xp: Any, input: Any) -> Any:
     """Density over share; of the two forms each is finite, to every order, on one side only."""
     right = xp.real(input) > 0
     low, high = xp.zero_where(input, right), xp.zero_where(input, ~right)
@@ -92,15 +92,15 @@ log_ndtr = special(
     normal.log_ndtr,
     "The logarithm of `ndtr`, exact far to the left; real or complex.",
     ("[0.0, -100.0]", "[-6.9315e-01, -5.0055e+03]"),
-    slope=_log_ndtr_slope,
+    derivative=_log_ndtr_derivative,
 )
 
 ndtri = special(
     "ndtri",
     only("ndtri", "f", normal.ndtri),
-    "The inverse of `ndtr`; infinite with slope inf at 0 and 1, NaN outside.",
+    "The inverse of `ndtr`; infinite with derivative inf at 0 and 1, NaN outside.",
     ("[0.5, 0.8413]", "[0.0000, 0.9998]"),
-    slope=lambda xp, out: xp.exp(out * out * 0.5) * ROOT_2PI,
+    derivative=lambda xp, out: xp.exp(out * out * 0.5) * ROOT_2PI,
     complex=False,
     domain=(0.1, 0.9),
 )
@@ -112,7 +112,7 @@ lgamma = unary(
     floating(kernels.lgamma),
     "log |gamma(x)|, for complex input log gamma(x) (by SciPy); inf at 0, -1, -2, ...",
     ("[1.0, 5.0]", "[0.0000, 3.1781]"),
-    slope=lambda xp, input: xp.digamma(input),
+    derivative=lambda xp, input: xp.digamma(input),
     domain=(0.5, 4.0),
 )
 
@@ -121,7 +121,7 @@ digamma = unary(
     floating(lambda x: kernels.polygamma(0, x)),
     "The derivative of `lgamma`, real or complex; NaN at -1, -2, ..., infinite at 0.",
     ("[1.0, 2.0]", "[-0.5772,  0.4228]"),
-    slope=lambda xp, input: xp.polygamma(input, n=1),
+    derivative=lambda xp, input: xp.polygamma(input, n=1),
     domain=(0.5, 4.0),
 )
 
