@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
-from ...kernels.allocation import copied, numpys, table
+from ...kernels.allocation import copied, numpys, surely, table
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -172,7 +172,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def from_front(indices: Tensor, size: int) -> Tensor:
     """Indices counted from the front; those that are out of bounds stay as they are."""
     array = indices._array
-    if isinstance(array, Interpreted) or not (array < 0).any():
+    if isinstance(array, Interpreted) or surely(~(array < 0).any()):
         return indices
     return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import empty
 from ..core import batching
 from ..reduction.vector_norm import norm_input, norm_of
@@ -213,4 +213,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     n = input.shape[0]
     first, second = np.triu_indices(n, 1)
     distances = _distances(_cdist_op, input, input, p=float(p))
-    return distances.reshape(n * n).index_select(0, new_tensor(first * n + second))  # type: ignore[no-any-return]
+    return distances.reshape(n * n).index_select(0, placed(first * n + second, input))  # type: ignore[no-any-return]

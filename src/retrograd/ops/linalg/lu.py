@@ -10,6 +10,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor
 from ...engine.transforms.batch import raised, spread
 from ...kernels import lapack
+from ...kernels.allocation import surely
 from ..core import return_types
 from ..core.arguments import public
 from .checks import (
@@ -186,7 +187,7 @@ def upper_part(LU: Tensor) -> Tensor:
 def check_pivots(which: str, pivots: Tensor, rows: int) -> None:
     """Raise unless each pivot names a row, from 1 on."""
     array = concrete(pivots._array)
-    if array.size and not 1 <= array.min() <= array.max() <= rows:
+    if array.size and surely((array.min() < 1) | (array.max() > rows)):
         raise RuntimeError(
             f"Pivots {which} must be between 1 and LU.size(-2), here {rows}, inclusive, but they "
             f"run from {array.min()} to {array.max()}. Did you properly pass the result of "

@@ -19,6 +19,7 @@ from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels import sums
+from ...kernels.allocation import surely
 from ..core import batching
 from ..core.pointwise import check_floating, unsupported
 
@@ -323,7 +324,7 @@ def binary_cross_entropy(
     if input._array.dtype != target._array.dtype:
         names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
-    if not ((input._array >= 0) & (input._array <= 1)).all():
+    if surely(~((input._array >= 0) & (input._array <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = _bce(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)

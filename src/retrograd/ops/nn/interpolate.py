@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import empty, table, zeros
 from .adaptive_pool import adaptive_avg_pool
 
@@ -353,10 +353,10 @@ def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:
     total: Any = None
     shape = [1] * input._array.ndim
     for index, weight in places:
-        part = input.index_select(dim, new_tensor(index))
+        part = input.index_select(dim, placed(index, input))
         if weight is not None:
             shape[dim] = -1
             factor = weight.astype(dtypes.real_of(input._array.dtype)).reshape(shape)
-            part = part * new_tensor(factor)
+            part = part * placed(factor, input)
         total = part if total is None else total + part
     return total  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
@@ -177,7 +177,7 @@ def _with_running(
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
-        scale = new_tensor(np.asarray(1.0 / np.sqrt(var._array + eps), var._array.dtype))
+        scale = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
     if weight is not None:
         scale = weight * scale
     shift = -scale * mean.detach()
