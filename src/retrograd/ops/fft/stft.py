@@ -132,7 +132,7 @@ def _bordered(input: Tensor, widths: tuple[int, int], mode: str) -> Tensor:
     """The signal padded on both sides; `pad` wants dimensions in front of it."""
     lead = (1,) * (3 - input.ndim)
     padded = pad(input.reshape(*lead, *input.shape), widths, mode)
-    return padded.reshape(*input.shape[:-1], padded.shape[-1])  # type: ignore[no-any-return]
+    return padded.reshape(*input.shape[:-1], padded.shape[-1])
 
 
 def _check_frames(input: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:

@@ -232,7 +232,7 @@ def _strip(value: Tensor, ndim: int) -> Tensor:
     shape = value._array.shape
     extra = len(shape) - ndim
     if extra > 0 and all(n == 1 for n in shape[:extra]):
-        return value.reshape(shape[extra:])  # type: ignore[no-any-return]
+        return value.reshape(shape[extra:])
     return value
 
 

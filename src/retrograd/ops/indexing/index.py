@@ -265,7 +265,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     shape = input._array.shape
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
-        return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
+        return _index_select(input.reshape(1), index, dim=0).reshape(())
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

@@ -165,7 +165,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
-        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
+        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)
     return take_along(input, index, dim=place)
 
 
@@ -261,7 +261,7 @@ def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Te
     if not given or src._array.shape == sizes:
         return src
     if len(sizes) != src._array.ndim:  # an empty index, or one entry for a 0-d source
-        return src.reshape(-1)[: index._array.size].reshape(sizes)  # type: ignore[no-any-return]
+        return src.reshape(-1)[: index._array.size].reshape(sizes)
     return basic(src, index=tuple([slice(n) for n in sizes]))
 
 
@@ -428,4 +428,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+    return changed.reshape(input._array.shape)

@@ -113,7 +113,7 @@ def _by_segment(
     line = cat([line, src.reshape(-1)])[new_tensor(order)]
     group = new_tensor(goal[order])  # every place occurs, so these are the segments' numbers
     op = _segment_prod if reduce == "prod" else _segment_extreme[reduce]
-    return op(line, group).reshape(shape)  # type: ignore[no-any-return]
+    return op(line, group).reshape(shape)
 
 
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
@@ -124,7 +124,7 @@ def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: boo
     start = full(input._array, input._array.shape, int(include_self), ones.dtype)
     number = scatter_add(new_tensor(start), dim, index, new_tensor(ones)).clamp(min=1)
     if is_integer:
-        return div(total, number, rounding_mode="floor").to(input.dtype)  # type: ignore[no-any-return]
+        return div(total, number, rounding_mode="floor").to(input.dtype)
     return div(total, number)
 
 
@@ -259,7 +259,7 @@ def segment_reduce(
         divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
         lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data._array.real.dtype)
         found = found / new_tensor(lined)
-    return found.reshape(*sizes.shape, *shape[1:])  # type: ignore[no-any-return]
+    return found.reshape(*sizes.shape, *shape[1:])
 
 
 def _segments(

@@ -145,7 +145,7 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     A = A.detach()
     if 0 in A.shape[-2:]:
-        return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)  # type: ignore[no-any-return]
+        return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)
     absolute, relative = tolerances(A, atol, rtol)
     sizes = eigvalsh(A).abs() if hermitian else svdvals(A)
     cut = maximum(absolute, relative * amax(sizes, -1))

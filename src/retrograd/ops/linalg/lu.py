@@ -176,12 +176,12 @@ def lower_part(LU: Tensor) -> Tensor:
     """L, with its diagonal of ones."""
     m, n = LU.shape[-2:]
     k = min(m, n)
-    return LU[..., :k].tril(-1) + identity(LU, m, k)  # type: ignore[no-any-return]
+    return LU[..., :k].tril(-1) + identity(LU, m, k)
 
 
 def upper_part(LU: Tensor) -> Tensor:
     """U."""
-    return LU[..., : min(LU.shape[-2:]), :].triu()  # type: ignore[no-any-return]
+    return LU[..., : min(LU.shape[-2:]), :].triu()
 
 
 def check_pivots(which: str, pivots: Tensor, rows: int) -> None:
@@ -266,7 +266,7 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return turned.mH  # type: ignore[no-any-return]
+        return turned.mH
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)

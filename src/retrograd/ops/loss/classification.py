@@ -258,7 +258,7 @@ def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: 
     loss = -piecewise(log_p).gather(dim, index).squeeze(dim)
     loss = recorded.where(counts, loss, recorded.zeros_like(loss))
     if reduction == "mean":
-        return loss.sum() / counts.sum()  # type: ignore[no-any-return]
+        return loss.sum() / counts.sum()
     return reduced(loss, reduction)
 
 

@@ -65,7 +65,7 @@ def reduction_of(
 def reduced(loss: Tensor, reduction: str) -> Tensor:
     """The mean, the sum, or the loss itself."""
     if reduction == "mean":
-        return loss.mean()  # type: ignore[no-any-return]
+        return loss.mean()
     return loss.sum() if reduction == "sum" else loss
 
 
@@ -207,7 +207,7 @@ def _huber(d: Tensor, delta: float) -> Tensor:
     near = d.where(inner, 0.0)
     far = (size - 0.5 * delta).where(~inner, 0.0)
     square = (near * near.conj()).real if d._array.dtype.kind == "c" else near * near
-    return square * 0.5 + far * delta  # type: ignore[no-any-return]
+    return square * 0.5 + far * delta
 
 
 def huber_loss(

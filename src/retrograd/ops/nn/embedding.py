@@ -277,7 +277,7 @@ def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
     """The maximum over each bag, column by column; the first of equal values gets the gradient."""
     winner, filled = winners(rows._array, bag, counted, bags)
     found = rows.gather(0, new_tensor(winner)) if rows._array.size else rows.sum(0)
-    return found.where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
+    return found.where(new_tensor(filled), 0.0)
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
@@ -308,4 +308,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
         )
-    return (input.unsqueeze(-1) == placed(np.arange(classes), input)).long()  # type: ignore[no-any-return]
+    return (input.unsqueeze(-1) == placed(np.arange(classes), input)).long()

@@ -56,7 +56,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)  # type: ignore[no-any-return]
+    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -82,7 +82,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)  # type: ignore[no-any-return]
+    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -114,7 +114,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     grouped = input.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
-    return grouped.transpose(1, 2).reshape(shape)  # type: ignore[no-any-return]
+    return grouped.transpose(1, 2).reshape(shape)
 
 
 # -- interpolation ------------------------------------------------------------------------------

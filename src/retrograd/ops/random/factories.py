@@ -256,7 +256,7 @@ def _finished(made: Tensor, like: Tensor, requires_grad: bool, memory_format: An
     made = placed(made._array, like)
     if memory_format is not None:
         made = in_format(made, memory_format, "rand_like")
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 def rand_like(

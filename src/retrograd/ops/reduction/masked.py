@@ -232,7 +232,7 @@ def median(
             "masked median expects no fully masked out rows if dtype is not floating point. "
             "Convert first: x.float()"
         )
-    return found.to(dtype or input.dtype)  # type: ignore[no-any-return]
+    return found.to(dtype or input.dtype)
 
 
 def logsumexp(
