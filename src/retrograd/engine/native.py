@@ -6,9 +6,10 @@ out where it was built, set the environment variable `RETROGRAD_NATIVE=0`.
 NOTE [Stale builds]
 An extension that does not fit this source is not used. It says in `BUILT_FROM` for which version of
 the package it was built and, as a checksum, from which C sources, as `setup.py` found them; the
-sources are compared where they lie beside the package, which is where they change. `setup` finds
-slots by name, and compares what both sides count by a number. Whatever fails, the package goes on
-without it, with a warning, and `native` is None.
+sources are compared where they lie beside the package, which is where they change. `setup` takes
+the engine's parts, slots and numbers by name, all of them and no others, so that nothing is counted
+in both languages. Whatever fails, the package goes on without it, with a warning, and `native` is
+None.
 
 NOTE [Twins]
 `in_c` gives a function of the engine its twin in C, under the same name. The twin keeps the
