@@ -2,7 +2,8 @@
 
     python all_gradients.py FILE
 
-Loops over large arrays are NumPy's, whose bits are not those of the loops in C. Each op's output is used twice, so that cotangents are added up; leaves accumulate twice.
+Each op's output is used twice, so that cotangents are added up; leaves accumulate twice. Loops over
+large arrays are NumPy's, whose bits are not those of the loops in C.
 """
 
 from __future__ import annotations
