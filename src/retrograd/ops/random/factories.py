@@ -6,6 +6,7 @@ grad, so does the sample, with derivative 0, as in PyTorch: the numbers do not f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 
-def declare_drawn(name: str, node_name: str) -> Any:
+def declare_drawn(name: str, node_name: str) -> Callable[..., Tensor]:
     """The op that puts `values`, which were drawn, in the place of `input`, with derivative 0."""
     return declare(
         f"{name}(input, values)",
@@ -400,7 +401,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     values = drawn_bernoulli(source, p, array.shape).astype(array.dtype)
-    return _bernoulli(input, new_tensor(values))  # type: ignore[no-any-return]
+    return _bernoulli(input, new_tensor(values))
 
 
 @public(out=True, methods="multinomial")
@@ -467,4 +468,4 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if surely(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = chosen(generator, "poisson").call("poisson", rates.astype(np.float64))
-    return _poisson(input, placed(drawn.astype(rates.dtype), input))  # type: ignore[no-any-return]
+    return _poisson(input, placed(drawn.astype(rates.dtype), input))
