@@ -237,8 +237,8 @@ def cross_entropy(
     if label_smoothing == 0:
         return loss
     spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
-    part = label_smoothing / input._array.shape[1]
-    return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
+    part = label_smoothing / input.shape[1]
+    return loss * (1.0 - label_smoothing) + spread * part
 
 
 def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
@@ -303,8 +303,8 @@ def _soft_targets(
         product = product * weight.reshape(-1, *(1,) * max(0, input._array.ndim - 2))
     loss = -product.sum(dim)
     if reduction == "mean":
-        samples = input._array.size // max(1, classes)
-        return loss.sum() / samples  # type: ignore[no-any-return]
+        samples: int = input._array.size // max(1, classes)
+        return loss.sum() / samples
     return reduced(loss, reduction)
 
 
