@@ -186,6 +186,11 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """
     shape = input._array.shape
     place = normalize_dim(dim, len(shape))
+    if not isinstance(sizes, (tuple, list)):
+        raise TypeError(
+            f"unflatten(): argument 'sizes' must be tuple of ints, not {type(sizes).__name__}. "
+            f"Write ({sizes},)"
+        )
     wanted = integers((sizes,), "unflatten", "sizes")
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")
