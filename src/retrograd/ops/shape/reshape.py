@@ -177,8 +177,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
-    Raises RuntimeError where the sizes do not multiply to the dimension's. Source: PyTorch's
-    `unflatten`.
+    Raises RuntimeError where the sizes do not multiply to the dimension's, TypeError where they are
+    no tuple. Source: PyTorch's `unflatten`.
 
     >>> import retrograd as rg
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
