@@ -147,14 +147,14 @@ fractional_max_pool2d, fractional_max_pool3d = for_dims(
 fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = for_dims(
     partial(_fractional, always=True),
     "fractional_max_pool",
-    """`fractional_max_pool2d` that always returns the indices too.
+    """Maxima and always their indices; all else is as for `fractional_max_pool2d`.
 
     >>> import retrograd as rg
     >>> x = rg.ones(1, 2, 2)
     >>> rg.nn.functional.fractional_max_pool2d_with_indices(x, 2, 1)
     (tensor([[[1.]]]), tensor([[[0]]]))
     """,
-    """`fractional_max_pool3d` that always returns the indices too.
+    """Maxima and always their indices; all else is as for `fractional_max_pool3d`.
 
     >>> import retrograd as rg
     >>> x = rg.ones(1, 2, 2, 2)
