@@ -37,6 +37,7 @@ refuse(const char *name)
 }
 
 #include "conv.c"
+#include "gemm.c"
 #include "index.c"
 #include "pool.c"
 #include "windows.c"
@@ -55,6 +56,7 @@ set_threads(PyObject *module, PyObject *count)
 
 static PyMethodDef functions[] = {
     {"set_threads", set_threads, METH_O, NULL}, {"conv", conv, METH_VARARGS, NULL},
+    {"use_blas", use_blas, METH_O, NULL},       {"gemm", gemm, METH_VARARGS, NULL},
     {"windows", windows, METH_VARARGS, NULL},   {"take", take, METH_VARARGS, NULL},
     {"gather", gather, METH_VARARGS, NULL},     {"scatter_add", scatter_add, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL}, {NULL},

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from retrograd.kernels import native, places, sums
+from retrograd.kernels import threads as pool
 from retrograd.kernels.native import loops
 
 pytestmark = pytest.mark.skipif(loops is None, reason="the loops in C are not built")
@@ -48,7 +49,7 @@ def test_rows_are_added_in_order_for_any_number_of_threads():
             found = sums.scattered_rows(values, where, 700)
             np.testing.assert_array_equal(found, expected)
     finally:
-        loops.set_threads(2)
+        pool.set_threads(pool.threads())
 
 
 def test_nan_and_infinity_are_added_like_numbers():
