@@ -16,6 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
+from ...kernels.layout import as_in
 from ..core import batching
 from .sizes import Sizes, per_dim
 
@@ -49,13 +50,13 @@ def _conv_arrays(
     out = convolution.conv(x, w, stride, padding, dilation, groups)
     if b is not None:
         out += b.reshape(-1, *[1] * (x.ndim - 2))
-    return out
+    return as_in(x, as_in(w, out))
 
 
 def _conv_input_arrays(
     g: Any, w: Any, *, size: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return convolution.conv_input(g, w, size, stride, padding, dilation, groups)
+    return as_in(g, as_in(w, convolution.conv_input(g, w, size, stride, padding, dilation, groups)))
 
 
 def _conv_weight_arrays(

@@ -14,11 +14,11 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method, new_tensor
-from ...kernels.allocation import copied
+from ...kernels.allocation import copied, numpys
 from ...kernels.search import searched
 from ..creation.factories import leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
-from ..creation.memory_format import in_format
+from ..creation.memory_format import in_format, preserve_format
 from ..tensor.inspection import check_tensor
 from .generator import (
     Generator,
@@ -252,8 +252,15 @@ def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
     return {"size": tuple(input.shape), "dtype": input.dtype if dtype is None else dtype}
 
 
-def _finished(made: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
-    if memory_format is not None:
+def _finished(made: Tensor, input: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
+    """`made` in the order of `memory_format`, or else of `input`, in memory."""
+    if memory_format is None or memory_format is preserve_format:
+        order = input._array
+        if numpys(order) and not order.flags.c_contiguous and 0 not in order.strides:
+            array = np.empty_like(order, made._array.dtype)
+            array[...] = made._array
+            made = new_tensor(array)
+    else:
         made = in_format(made, memory_format, "rand_like")
     return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
 
@@ -276,7 +283,7 @@ def rand_like(
     """
     like = _like(input, dtype, "rand_like")
     made = rand(generator=generator, device=device, **like)
-    return _finished(made, requires_grad, memory_format)
+    return _finished(made, input, requires_grad, memory_format)
 
 
 def randn_like(
@@ -297,7 +304,7 @@ def randn_like(
     """
     like = _like(input, dtype, "randn_like")
     made = randn(generator=generator, device=device, **like)
-    return _finished(made, requires_grad, memory_format)
+    return _finished(made, input, requires_grad, memory_format)
 
 
 def randint_like(
@@ -320,7 +327,7 @@ def randint_like(
     """
     like = _like(input, dtype, "randint_like")
     made = randint(*bounds, low=low, high=high, generator=generator, device=device, **like)
-    return _finished(made, requires_grad, memory_format)
+    return _finished(made, input, requires_grad, memory_format)
 
 
 def check_std(std: Any) -> None:
