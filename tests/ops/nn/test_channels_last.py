@@ -49,8 +49,10 @@ def test_a_layer_keeps_channels_last_in_its_output_and_its_gradient(name, dims):
 
 @pytest.mark.parametrize(
     ("mode", "dims"),
-    [("nearest", 2), ("nearest-exact", 2), ("bilinear", 2), ("bicubic", 2), ("area", 2)]
-    + [("nearest", 3), ("trilinear", 3)],
+    [
+        *[(mode, 2) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")],
+        *[(mode, 3) for mode in ("nearest", "trilinear")],
+    ],
 )
 def test_interpolation_keeps_channels_last(mode, dims):
     _, x = in_both_orders(dims)
@@ -70,7 +72,7 @@ def test_indices_of_a_pool_and_unpooling_keep_channels_last():
 def test_dropout_borders_and_joining_keep_channels_last():
     _, x = in_both_orders(2)
     assert F.dropout(x, 0.5).is_contiguous(memory_format=rg.channels_last)
-    assert F.pad(x, (1, 2), mode="reflect").is_contiguous(memory_format=rg.channels_last)
+    assert F.pad(x, (1, 2, 1, 1), mode="reflect").is_contiguous(memory_format=rg.channels_last)
     assert rg.cat([x, x], 1).is_contiguous(memory_format=rg.channels_last)
 
 
