@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
+<<<<<<< HEAD
 from ...engine.tensor import Tensor
+=======
+from ...engine.tensor import Tensor, placed
+>>>>>>> main
 from ...kernels.allocation import empty, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
@@ -58,7 +62,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)  # type: ignore[no-any-return]
+    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -84,7 +88,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)  # type: ignore[no-any-return]
+    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -116,7 +120,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     grouped = input.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
-    return grouped.transpose(1, 2).reshape(shape)  # type: ignore[no-any-return]
+    return grouped.transpose(1, 2).reshape(shape)
 
 
 # -- interpolation ------------------------------------------------------------------------------
@@ -361,6 +365,7 @@ SMOOTHING: dict[str, tuple[Any, int]] = {  # with antialiasing; outside, a kerne
 }
 
 
+<<<<<<< HEAD
 # -- resampling ---------------------------------------------------------------------------------
 
 
@@ -418,3 +423,17 @@ resample = declare(
     ],
     doc="""A sparse matrix, as few weights for each output entry, applied along a dimension.""",
 )
+=======
+def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:
+    """The weighted sum of the entries at `places` along `dim`."""
+    total: Any = None
+    shape = [1] * input._array.ndim
+    for index, weight in places:
+        part = input.index_select(dim, placed(index, input))
+        if weight is not None:
+            shape[dim] = -1
+            factor = weight.astype(dtypes.real_of(input._array.dtype)).reshape(shape)
+            part = part * placed(factor, input)
+        total = part if total is None else total + part
+    return total  # type: ignore[no-any-return]
+>>>>>>> main
