@@ -12,12 +12,8 @@ import numpy as np
 
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-<<<<<<< HEAD
-from ...engine.tensor import Tensor, new_tensor
-from ...kernels.layout import as_in
-=======
 from ...engine.tensor import Tensor, new_tensor, placed
->>>>>>> main
+from ...kernels.layout import as_in
 from ..random.generator import default_generator, examples
 
 __all__ = [

@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-<<<<<<< HEAD
 from ...engine.tensor import Tensor
-=======
-from ...engine.tensor import Tensor, placed
->>>>>>> main
 from ...kernels.allocation import empty, table, zeros
 from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
@@ -365,7 +361,6 @@ SMOOTHING: dict[str, tuple[Any, int]] = {  # with antialiasing; outside, a kerne
 }
 
 
-<<<<<<< HEAD
 # -- resampling ---------------------------------------------------------------------------------
 
 
@@ -423,17 +418,3 @@ resample = declare(
     ],
     doc="""A sparse matrix, as few weights for each output entry, applied along a dimension.""",
 )
-=======
-def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:
-    """The weighted sum of the entries at `places` along `dim`."""
-    total: Any = None
-    shape = [1] * input._array.ndim
-    for index, weight in places:
-        part = input.index_select(dim, placed(index, input))
-        if weight is not None:
-            shape[dim] = -1
-            factor = weight.astype(dtypes.real_of(input._array.dtype)).reshape(shape)
-            part = part * placed(factor, input)
-        total = part if total is None else total + part
-    return total  # type: ignore[no-any-return]
->>>>>>> main

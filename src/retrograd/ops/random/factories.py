@@ -13,13 +13,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
-<<<<<<< HEAD
-from ...engine.tensor import Tensor, method, new_tensor
-from ...kernels.allocation import copied, numpys
-=======
 from ...engine.tensor import Tensor, as_array, concrete, is_array, method, new_tensor, placed
-from ...kernels.allocation import copied, surely, table
->>>>>>> main
+from ...kernels.allocation import copied, numpys, surely, table
 from ...kernels.search import searched
 from ..creation.factories import leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
@@ -257,22 +252,15 @@ def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
     return {"size": tuple(input.shape), "dtype": input.dtype if dtype is None else dtype}
 
 
-<<<<<<< HEAD
-def _finished(made: Tensor, input: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
-    """`made` in the order of `memory_format`, or else of `input`, in memory."""
-    if memory_format is None or memory_format is preserve_format:
-        order = input._array
-        if numpys(order) and not order.flags.c_contiguous and 0 not in order.strides:
-            array = np.empty_like(order, made._array.dtype)
-            array[...] = made._array
-            made = new_tensor(array)
-    else:
-=======
 def _finished(made: Tensor, like: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
-    made = placed(made._array, like)
-    if memory_format is not None:
->>>>>>> main
+    """`made` in the order of `memory_format`, or else of `like`, in memory."""
+    made, order = placed(made._array, like), like._array
+    if memory_format is not None and memory_format is not preserve_format:
         made = in_format(made, memory_format, "rand_like")
+    elif numpys(order) and not order.flags.c_contiguous and 0 not in order.strides:
+        array = np.empty_like(order, made._array.dtype)
+        array[...] = made._array
+        made = new_tensor(array)
     return made.requires_grad_() if requires_grad else made
 
 
