@@ -135,6 +135,6 @@ def test_the_text_of_the_warning_about_epochs_has_a_name():
     optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     schedule = lr_scheduler.StepLR(optimizer, 3)
     optimizer.step()
-    with pytest.warns(UserWarning) as found:
+    with pytest.warns(UserWarning, match="epoch parameter") as found:
         schedule.step(2)
     assert str(found[0].message) == lr_scheduler.EPOCH_DEPRECATION_WARNING

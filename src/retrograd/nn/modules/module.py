@@ -16,7 +16,7 @@ from ...engine.tensor import Tensor, alias, device, new_tensor, wrote
 from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .. import state
 from ..hooks import ModuleHooks, add_hook, call_hooked
-from ..parameter import Buffer
+from ..parameter import Buffer, is_lazy
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -181,7 +181,13 @@ class Module(Tree):
         return self._apply(lambda t: new_tensor(np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Any:
-        """This module: nothing has to be done to share its memory among threads."""
+        """This module: nothing has to be done to share its memory among threads.
+
+        Raises RuntimeError while a parameter or buffer has no shape.
+        """
+        for held in (*self.parameters(), *self.buffers()):
+            if is_lazy(held):
+                held.share_memory_()
         return self
 
     # -- state ---------------------------------------------------------------------------------
