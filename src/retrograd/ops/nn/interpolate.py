@@ -283,6 +283,9 @@ class Taps:
         self.index, self.weights = index, weights  # both (taps, outputs)
         self.size = size  # how many entries there are to read
 
+    def __repr__(self) -> str:
+        return f"Taps({self.index.tolist()}, {self.weights.tolist()}, {self.size})"
+
     @property
     def T(self) -> Taps:  # noqa: N802 (NumPy's name)
         """The transposed matrix."""
@@ -293,7 +296,7 @@ class Taps:
         count = np.bincount(read, minlength=self.size)
         place = np.arange(len(read)) - np.repeat(np.cumsum(count) - count, count)
         index = np.zeros((count.max(initial=0), self.size), np.int64)
-        weights = np.zeros(index.shape)
+        weights = np.zeros(index.shape, self.weights.dtype)
         index[place, read], weights[place, read] = out, self.weights[tap, out]
         return Taps(index, weights, self.index.shape[1])
 
