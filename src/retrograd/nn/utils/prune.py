@@ -57,7 +57,7 @@ class BasePruningMethod(ABC):
     """
 
     PRUNING_TYPE: ClassVar[str] = "global"
-    _tensor_name: str
+    _tensor_name: str = ""  # of the parameter, once the method is applied
 
     def __call__(self, module: Any, inputs: Any) -> None:
         """Compute the pruned parameter, before `module` runs."""
@@ -120,8 +120,7 @@ class PruningContainer(BasePruningMethod):
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
         for method in args:
-            if not hasattr(self, "_tensor_name"):
-                self._tensor_name = getattr(method, "_tensor_name", "")
+            self._tensor_name = self._tensor_name or getattr(method, "_tensor_name", "")
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
