@@ -54,9 +54,9 @@ def conv1d_input(
 ) -> Tensor:
     """The gradient of `conv1d` in its input.
 
-    input_size: the shape `(N, C, L)`; weight: `(O, C / groups, K)`; grad_output: the cotangent
-    of the output. Raises ValueError for another number of sizes. Source: PyTorch's
-    `nn.grad.conv1d_input`.
+    input_size: the shape `(N, C, L)`; weight: `(O, C / groups, K)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv1d_input`.
 
     >>> import retrograd as rg
     >>> w = rg.full((1, 1, 2), 3.0)
@@ -80,9 +80,9 @@ def conv1d_weight(
 ) -> Tensor:
     """The gradient of `conv1d` in its weight.
 
-    input: `(N, C, L)`; weight_size: the shape `(O, C / groups, K)`; grad_output: the cotangent of
-    the output. Raises ValueError for another number of sizes. Source: PyTorch's
-    `nn.grad.conv1d_weight`.
+    input: `(N, C, L)`; weight_size: the shape `(O, C / groups, K)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv1d_weight`.
 
     >>> import retrograd as rg
     >>> x, g = rg.ones(1, 1, 3), rg.ones(1, 1, 2)
@@ -105,9 +105,9 @@ def conv2d_input(
 ) -> Tensor:
     """The gradient of `conv2d` in its input.
 
-    input_size: the shape `(N, C, H, W)`; weight: `(O, C / groups, K, L)`; grad_output: the cotangent
-    of the output. Raises ValueError for another number of sizes. Source: PyTorch's
-    `nn.grad.conv2d_input`.
+    input_size: the shape `(N, C, H, W)`; weight: `(O, C / groups, K, L)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv2d_input`.
 
     >>> import retrograd as rg
     >>> w = rg.full((1, 1, 2, 2), 3.0)
@@ -131,9 +131,9 @@ def conv2d_weight(
 ) -> Tensor:
     """The gradient of `conv2d` in its weight.
 
-    input: `(N, C, H, W)`; weight_size: the shape `(O, C / groups, K, L)`; grad_output: the cotangent of
-    the output. Raises ValueError for another number of sizes. Source: PyTorch's
-    `nn.grad.conv2d_weight`.
+    input: `(N, C, H, W)`; weight_size: the shape `(O, C / groups, K, L)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv2d_weight`.
 
     >>> import retrograd as rg
     >>> x, g = rg.ones(1, 1, 3, 3), rg.ones(1, 1, 2, 2)
@@ -156,9 +156,9 @@ def conv3d_input(
 ) -> Tensor:
     """The gradient of `conv3d` in its input.
 
-    input_size: the shape `(N, C, D, H, W)`; weight: `(O, C / groups, K, L, M)`; grad_output: the cotangent
-    of the output. Raises ValueError for another number of sizes. Source: PyTorch's
-    `nn.grad.conv3d_input`.
+    input_size: the shape `(N, C, D, H, W)`; weight: `(O, C / groups, K, L, M)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv3d_input`.
 
     >>> import retrograd as rg
     >>> w = rg.full((1, 1, 2, 2, 2), 3.0)
@@ -182,9 +182,9 @@ def conv3d_weight(
 ) -> Tensor:
     """The gradient of `conv3d` in its weight.
 
-    input: `(N, C, D, H, W)`; weight_size: the shape `(O, C / groups, K, L, M)`; grad_output: the cotangent of
-    the output. Raises ValueError for another number of sizes. Source: PyTorch's
-    `nn.grad.conv3d_weight`.
+    input: `(N, C, D, H, W)`; weight_size: the shape `(O, C / groups, K, L, M)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv3d_weight`.
 
     >>> import retrograd as rg
     >>> x, g = rg.ones(1, 1, 3, 3, 3), rg.ones(1, 1, 2, 2, 2)
