@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
@@ -22,9 +22,11 @@ from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ParamSpec, Protocol, TypeVar, overload
+    from typing import ParamSpec, Protocol, overload
 
 __all__: list[str] = []
+
+F = TypeVar("F")
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -61,6 +63,14 @@ def public(
         return made
 
     return decorate
+
+
+def titled(function: F, name: str, doc: str) -> F:
+    """A function that another one made, under a name and with a docstring of its own."""
+    made: Any = function
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = doc
+    return function
 
 
 class Writing:
