@@ -244,7 +244,8 @@ def test_large_arrays_which_take_other_ways_stay_in_their_kind(function):
         results.append((y._array, x.grad._array))
     for expected, found in zip(*results, strict=True):
         assert type(found) is Recorder
-        np.testing.assert_array_equal(plain(found), expected)
+        least = 1e-6 * np.abs(expected).max()  # what C adds up, NumPy adds in another order
+        np.testing.assert_allclose(plain(found), expected, rtol=0, atol=least)
 
 
 def test_the_arrays_that_a_step_makes_can_be_counted():

@@ -46,10 +46,7 @@ def geometry(
 def _conv_arrays(
     x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    out = convolution.conv(x, w, stride, padding, dilation, groups)
-    if b is not None:
-        out += b.reshape(-1, *[1] * (x.ndim - 2))
-    return out
+    return convolution.conv(x, w, b, stride, padding, dilation, groups)
 
 
 def _conv_input_arrays(
