@@ -83,7 +83,7 @@ def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     input, other = inputs
     x = input._array
     y = other._array if isinstance(other, Tensor) else dtypes.scalar_array(other, x.dtype)
-    return (x, y) if x.dtype is y.dtype else op.promote(x, y)  # type: ignore[no-any-return]
+    return (x, y) if x.dtype is y.dtype else op.promote(x, y)
 
 
 def unary_caller(op: Op) -> Callable[..., Any]:
