@@ -158,7 +158,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     saves_out = ~0 in op.table.saved
     nothing = (None,) * len(op.saves)
     first, second = op.table.needs if differentiable else (0, 0)  # bits: input, other, out
-    both = first | second
+    both, pair = first | second, -1 if saves_out else 0b11
     plain = UNASKED
 
     def call(  # noqa: PLR0915 (unrolled)
@@ -221,6 +221,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         node.edges = (left, right)
         if not keep:
             node.saved = nothing
+        elif keep == pair and right is not None:  # the commonest case
+            node.saved = (input, other)
         else:
             if right is None:
                 other = as_tensor(other, x.dtype)
