@@ -97,6 +97,15 @@ def plain_sgd(parameters):
 
 
 @every_kind
+def test_a_tensor_stands_on_the_memory_of_such_an_array(make, kind):
+    array = make([1.0, 2.0])
+    for x in (rg.as_tensor(array), rg.asarray(array, copy=False)):
+        assert type(x._array) is kind
+        x.mul_(2.0)
+    np.testing.assert_array_equal(values(array), [4.0, 8.0])
+
+
+@every_kind
 @pytest.mark.parametrize("optimizer", [plain_sgd, momentum, optim.Adam])
 def test_training_gives_the_same_numbers_in_arrays_of_the_same_kind(make, kind, optimizer):
     expected, found = trained(numpys, optimizer), trained(make, optimizer)
