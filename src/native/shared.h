@@ -215,6 +215,30 @@ new_tensor(PyObject *array)
     return made;
 }
 
+/* Positional arguments as a tuple, and those with names as a dictionary. */
+static PyObject *
+as_tuple(PyObject *const *items, Py_ssize_t count)
+{
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(items[i]));
+    }
+    return made;
+}
+
+static PyObject *
+as_dict(PyObject *names, PyObject *const *values)
+{
+    Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    PyObject *made = PyDict_New();
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        if (PyDict_SetItem(made, PyTuple_GET_ITEM(names, i), values[i]) < 0) {
+            Py_CLEAR(made);
+        }
+    }
+    return made;
+}
+
 /* Swap two items of a list. */
 static void
 swap(PyObject *list, Py_ssize_t i, Py_ssize_t j)

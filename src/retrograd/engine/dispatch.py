@@ -98,8 +98,11 @@ def holds(dtype: np.dtype[Any], value: Any) -> bool:
     return bool(limits.min <= value <= limits.max)
 
 
-def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
-    """Try again by the rules for unusual inputs, or raise what `error` means for a user."""
+def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any) -> Any:
+    """Run an op by the rules for unusual inputs, or raise what `error` means for a user.
+
+    `error` is None where an input carries the op out itself, so that nothing was tried.
+    """
     if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
@@ -107,7 +110,7 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
         return op.call(first_number(op, *inputs), inputs[1])
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
-            return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
+            return value._array.interpret(op, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if value is ABSENT:
             return by_name(op, inputs, params)

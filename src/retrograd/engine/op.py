@@ -153,7 +153,6 @@ class Op(Kind):
         self.formulas = tuple(self.vjps.values())
         self._lay_out()
         self.call: Any = None
-        self.callers: list[Any] = []  # those in Python: the function's, and an operator's
 
     @property
     def node_type(self) -> type[Node]:  # type: ignore[override]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant
 from .from_data import check_device, check_dtype, finish
@@ -42,9 +43,7 @@ def _maker(name: str, doc: str) -> Callable[..., Tensor]:
         settings = (dtype, device, requires_grad, memory_format)
         return _like(getattr(np, name), input, settings, name)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = doc
-    return made
+    return titled(made, name, doc)
 
 
 zeros_like = _maker(

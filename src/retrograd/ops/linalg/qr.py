@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
@@ -92,7 +92,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
             "or 'complete'"
         )
     Q, R = _qr(A, mode="reduced" if mode == "r" else mode)
-    return return_types.linalg_qr(new_tensor(np.empty(0, A.dtype.numpy)) if mode == "r" else Q, R)
+    return return_types.linalg_qr(placed(np.empty(0, A.dtype.numpy), A) if mode == "r" else Q, R)
 
 
 # -- reflectors ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
+from ...kernels.layout import as_in
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
@@ -46,13 +47,13 @@ def geometry(
 def _conv_arrays(
     x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return convolution.conv(x, w, b, stride, padding, dilation, groups)
+    return as_in(x, as_in(w, convolution.conv(x, w, b, stride, padding, dilation, groups)))
 
 
 def _conv_input_arrays(
     g: Any, w: Any, *, size: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return convolution.conv_input(g, w, size, stride, padding, dilation, groups)
+    return as_in(g, as_in(w, convolution.conv_input(g, w, size, stride, padding, dilation, groups)))
 
 
 def _conv_weight_arrays(
