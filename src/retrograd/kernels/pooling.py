@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import places, windowed
 from .allocation import empty, full, surely, table, zeros
+from .native import places, windowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from . import places as in_c
 from .allocation import empty, table, zeros
+from .native import places as in_c
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 

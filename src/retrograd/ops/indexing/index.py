@@ -23,7 +23,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
 from ...kernels.allocation import copied, numpys
-from ...kernels.places import taken
+from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...kernels import places as by_loops
 from ...kernels import sums
 from ...kernels.allocation import table, zeros
+from ...kernels.native import places as by_loops
 
 __all__: list[str] = []
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...kernels.products import LARGE, product
+from ...kernels.native.products import LARGE, product
 from ..core import batching
 
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."

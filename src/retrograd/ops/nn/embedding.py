@@ -12,7 +12,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, numpys, surely, table, zeros
-from ...kernels.places import taken_rows
+from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
 

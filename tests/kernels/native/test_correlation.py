@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from retrograd.kernels import convolution, native
-from retrograd.kernels import threads as pool
 from retrograd.kernels.native import loops
+from retrograd.kernels.native import threads as pool
 
 pytestmark = pytest.mark.skipif(loops is None, reason="the loops in C are not built")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import native
+from .. import native
 
 __all__ = ["add_rows", "gather", "scatter_add", "taken", "taken_rows"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from . import native
-from .memory import in_rows
+from .. import native
+from ..memory import in_rows
 
 __all__ = ["maxima", "means", "spread"]
 

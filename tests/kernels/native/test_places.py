@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retrograd.kernels import native, places, sums
-from retrograd.kernels import threads as pool
-from retrograd.kernels.native import loops
+from retrograd.kernels import native, sums
+from retrograd.kernels.native import loops, places
+from retrograd.kernels.native import threads as pool
 
 pytestmark = pytest.mark.skipif(loops is None, reason="the loops in C are not built")
 

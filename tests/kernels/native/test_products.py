@@ -7,9 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from retrograd.kernels import products
-from retrograd.kernels import threads as pool
-from retrograd.kernels.native import loops
+from retrograd.kernels.native import loops, products
+from retrograd.kernels.native import threads as pool
 
 pytestmark = pytest.mark.skipif(
     loops is None or not products.has_blas(), reason="no loops in C, or NumPy has another BLAS"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import native
+from .. import native
 
 __all__ = ["LARGE", "product"]
 
