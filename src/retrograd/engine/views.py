@@ -211,6 +211,19 @@ def room_of(tensor: Any) -> Any:
     return base._array if base._room is None else base._room
 
 
+def own(result: Any, *sources: Any) -> Any:
+    """`result`, a view no longer, of memory that only the function which returns it has seen.
+
+    A view of the memory of `sources` stays one. To a user a result is no view: it could be written,
+    and hooks on it be lost, in the name of a base that nobody can see.
+    """
+    view = result._view_of
+    if view is not None and all(base_of(t) is not view.base for t in sources):
+        view.base._views = view.base._outdated = None
+        result._view_of = None
+    return result
+
+
 def base_of(tensor: Any) -> Any:
     """The tensor whose memory this one shows: itself, if it is no view."""
     return tensor if tensor._view_of is None else tensor._view_of.base

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from ..elementwise.complex import view_as_real
@@ -116,7 +117,7 @@ def stft(
     else:
         bins = complex_transform("fft", frames, None, (-1,), norm)
     found = transpose(bins, -1, -2)
-    return view_as_real(found) if return_complex is False else found
+    return own(view_as_real(found) if return_complex is False else found)  # type: ignore[no-any-return]
 
 
 def _check_signal(input: Tensor, n_fft: int) -> None:

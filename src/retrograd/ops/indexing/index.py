@@ -21,6 +21,7 @@ import numpy as np
 from ...engine.dispatch import MOST_DIMS, check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
+from ...engine.views import own
 from ...kernels import sums
 from ...kernels.allocation import copied, numpys
 from ..core import batching_index
@@ -263,9 +264,14 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, "index_select")
     shape = input._array.shape
+    if not shape and index._array.size != 1:
+        raise RuntimeError(
+            "index_select(): Index to scalar can have only 1 value, got "
+            f"{index._array.size} value(s)"
+        )
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
-        return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
+        return own(_index_select(input.reshape(1), index, dim=0).reshape(()))  # type: ignore[no-any-return]
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

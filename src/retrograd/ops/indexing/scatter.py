@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
+from ...engine.views import own
 from ...kernels.allocation import copied, numpys, table
 from ..core import batching_index
 from ..core.arguments import public
@@ -334,7 +335,7 @@ def as_vector(
                 f"specified dimension. Got self.shape = [] source.shape = {list(source.shape)}"
             )
         source = source.reshape(-1)
-    return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
+    return own(function(input.reshape(1), dim, index, source, *args, **params).reshape(()))  # type: ignore[no-any-return]
 
 
 @public(out=True, methods="index_add index_add_")
@@ -434,4 +435,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+    return own(changed.reshape(input._array.shape))  # type: ignore[no-any-return]

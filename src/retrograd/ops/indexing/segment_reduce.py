@@ -17,6 +17,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
@@ -102,17 +103,17 @@ def _by_segment(
     """NOTE [Segments] for a product or an extremum; `index` is an array with the shape of `src`."""
     shape = input._array.shape
     places = flat_places(np.atleast_1d(index), dim, shape or (1,)) if index.size else index.ravel()
-    own = np.arange(input._array.size)
+    stays = np.arange(input._array.size)
     line = input.reshape(-1)
     if not include_self and places.size:  # only what nothing is scattered to stays
-        own = np.setdiff1d(own, places)
-        line = line[new_tensor(own)]
-    goal = np.concatenate([own, places])
+        stays = np.setdiff1d(stays, places)
+        line = line[new_tensor(stays)]
+    goal = np.concatenate([stays, places])
     order = np.argsort(goal, kind="stable")
     line = cat([line, src.reshape(-1)])[new_tensor(order)]
     group = new_tensor(goal[order])  # every place occurs, so these are the segments' numbers
     op = _segment_prod if reduce == "prod" else _segment_extreme[reduce]
-    return op(line, group).reshape(shape)  # type: ignore[no-any-return]
+    return own(op(line, group).reshape(shape))  # type: ignore[no-any-return]
 
 
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...engine.views import own
 from ...kernels import lapack
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -87,7 +88,7 @@ def factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     """The factor of the wanted shape, and `info`."""
     check_square(A, "linalg.cholesky")
     low, info = _cholesky_ex(mirror(A, upper=upper))
-    return recorded.adjoint(low) if upper else low, info
+    return own(recorded.adjoint(low)) if upper else low, info
 
 
 @public(out=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ...kernels.allocation import empty
 from ..core import batching
 from ..reduction.vector_norm import norm_input, norm_of
@@ -185,10 +186,10 @@ def cdist(
 def _distances(op: Any, x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
     """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
     if x1.ndim == 2 < x2.ndim:
-        return _distances(op, x2, x1, **params).mT  # type: ignore[no-any-return]
+        return own(_distances(op, x2, x1, **params).mT)  # type: ignore[no-any-return]
     if x2.ndim == 2 < x1.ndim:
         flat = x1.flatten(0, -2)
-        return op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])  # type: ignore[no-any-return]
+        return own(op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0]))  # type: ignore[no-any-return]
     return op(x1, x2, **params)  # type: ignore[no-any-return]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..core import return_types
 from ..core.arguments import public
 from ..elementwise.clamp_where import maximum
@@ -180,7 +181,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if m > n and driver not in (None, "gelsy") and (driver == "gels" or (rank._array == n).all()):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
     return return_types.linalg_lstsq(
-        solution.squeeze(-1) if vectors else solution,
+        own(solution.squeeze(-1)) if vectors else solution,
         residuals,
         new_tensor(np.empty(0, np.int64)) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,

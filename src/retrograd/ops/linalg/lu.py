@@ -9,6 +9,7 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor
 from ...engine.transforms.batch import raised, spread
+from ...engine.views import own
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
@@ -265,7 +266,7 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return turned.mH  # type: ignore[no-any-return]
+        return own(turned.mH)  # type: ignore[no-any-return]
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)

@@ -10,6 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..core.arguments import public
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul
@@ -179,7 +180,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])  # type: ignore[no-any-return]
+    return own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)]))  # type: ignore[no-any-return]
 
 
 @public(out=True, methods="matrix_power")

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
@@ -222,4 +223,4 @@ def ormqr(
         )
     if left:
         return reflected(input, tau, other, transpose)
-    return reflected(input, tau, other.mH, not transpose).mH  # type: ignore[no-any-return]
+    return own(reflected(input, tau, other.mH, not transpose).mH)  # type: ignore[no-any-return]

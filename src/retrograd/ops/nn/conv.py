@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...engine.views import own
 from ...kernels import convolution, sums
 from ..core import batching
 from .sizes import Sizes, per_dim
@@ -294,7 +295,7 @@ def convolve(
             f"({times(extent)}). Kernel size can't be greater than actual input size"
         )
     out = _conv(input, weight, bias, stride=stride, padding=pairs, dilation=dilation, groups=groups)
-    return out if batched else out.squeeze(0)
+    return out if batched else own(out.squeeze(0))  # type: ignore[no-any-return]
 
 
 def conv1d(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.tensor import Tensor
+from ...engine.views import own
 from .conv import (
     check_arguments,
     check_bias,
@@ -67,7 +68,7 @@ def convolve_transposed(
     )
     if bias is not None:
         out = out + bias.reshape([-1, *[1] * dims])
-    return out if batched else out.squeeze(0)
+    return out if batched else own(out.squeeze(0))  # type: ignore[no-any-return]
 
 
 def conv_transpose1d(

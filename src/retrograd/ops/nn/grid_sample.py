@@ -22,6 +22,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
 
@@ -72,7 +73,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)
     flat = new_tensor(places.reshape(-1, dims + 1).astype(theta._array.dtype))
     points = flat @ theta.transpose(1, 2)
-    return points.reshape(theta.shape[0], *size[2:], dims)  # type: ignore[no-any-return]
+    return own(points.reshape(theta.shape[0], *size[2:], dims))  # type: ignore[no-any-return]
 
 
 def _centres(n: int, align_corners: bool) -> Any:

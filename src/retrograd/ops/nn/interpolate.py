@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ...kernels.allocation import empty, table, zeros
 from .adaptive_pool import adaptive_avg_pool
 
@@ -56,7 +57,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)  # type: ignore[no-any-return]
+    return own(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input)  # type: ignore[no-any-return]
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -82,7 +83,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)  # type: ignore[no-any-return]
+    return own(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input)  # type: ignore[no-any-return]
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:

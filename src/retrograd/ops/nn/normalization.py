@@ -14,6 +14,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ...engine.views import own
 from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
@@ -367,7 +368,7 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return out.reshape(shape)  # type: ignore[no-any-return]
+    return own(out.reshape(shape))  # type: ignore[no-any-return]
 
 
 def local_response_norm(

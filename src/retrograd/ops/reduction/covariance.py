@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..core.arguments import public
 
 __all__ = ["corrcoef", "cov"]
@@ -64,7 +65,7 @@ def cov(
         norm = norm * 0
     centred = x - (weighted.sum(1) / total).unsqueeze(1)
     right = centred if weights is None else centred * weights
-    return (recorded.matmul(centred, right.mH) / norm).squeeze()  # type: ignore[no-any-return]
+    return own((recorded.matmul(centred, right.mH) / norm).squeeze())  # type: ignore[no-any-return]
 
 
 def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor
+from ...engine.views import own
 from ..core.arguments import public
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
@@ -80,7 +81,7 @@ def _quantile(
     if keepdim:
         sizes = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
         found = found.reshape(found._array.shape[:1] + tuple(sizes))
-    return found if points._array.ndim else found[0]  # type: ignore[no-any-return]
+    return own(found if points._array.ndim else found[0])  # type: ignore[no-any-return]
 
 
 def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
