@@ -255,7 +255,8 @@ def check_range(found: Any, dim: int, size: int, name: str) -> None:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along `dim` at the indices in the vector `index`, as a copy.
 
-    Raises IndexError for a negative index or one out of bounds. Source: PyTorch's `index_select`.
+    Raises IndexError for a negative index or one out of bounds, RuntimeError for several of a 0-d
+    tensor. Source: PyTorch's `index_select`.
 
     >>> import retrograd as rg
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
