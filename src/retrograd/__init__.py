@@ -1,11 +1,22 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
+import gc
 import importlib
 from typing import TYPE_CHECKING
 
 from math import e, inf, nan, pi
 
-from . import autograd
+# What an import makes stays, so that to collect meanwhile, dozens of times, is for nothing.
+_collects = gc.isenabled()
+gc.disable()
+try:
+    from . import autograd
+    from .ops import *
+finally:
+    if _collects:
+        gc.enable()
+    del gc, _collects
+
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
@@ -47,7 +58,6 @@ from .dtypes import int16 as short
 from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
-from .ops import *
 from . import interop
 from .errors import OutOfMemoryError
 from .version import __version__
