@@ -107,9 +107,9 @@ def __getattr__(name):
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
     if not name.startswith("__"):
-        later = importlib.import_module(f"{__name__}.ops.later")
-        if name in later.__all__:
-            globals()[name] = found = getattr(later, name)
+        stubs = importlib.import_module(f"{__name__}.ops.stubs")
+        if stubs.family_of(name) is not None:
+            globals()[name] = found = stubs.load(name)
             return found
         why = importlib.import_module(f"{__name__}.ops.compat.missing").reason(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
@@ -117,5 +117,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    later = importlib.import_module(f"{__name__}.ops.later")
-    return sorted({*globals(), *LATER, *later.__all__, *FROM})
+    stubs = importlib.import_module(f"{__name__}.ops.stubs")
+    return sorted({*globals(), *LATER, *stubs.names(), *FROM})
