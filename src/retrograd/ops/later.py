@@ -6,8 +6,6 @@ They are more than half of the package, and a program needs few of them: so the 
 from types import ModuleType
 
 from ..engine import overriding
-from .indexing import take_along
-from .random import inplace
 from .activation.piecewise import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
 from .activation.softmax import *
 from .compat.aten import *
@@ -28,6 +26,7 @@ from .elementwise.float_parts import *
 from .elementwise.trigonometry import *
 from .fft.stft import *
 from .fft.window_functions import *
+from .indexing import take_along
 from .indexing.assign import *
 from .indexing.elements import *
 from .indexing.masked_fill import *
@@ -51,6 +50,7 @@ from .nn.conv_transpose import *
 from .nn.pool import *
 from .nn.rnn_cells import *
 from .nn.rnn_layers import *
+from .random import inplace
 from .random.binomial import *
 from .random.factories import *
 from .reduction.arg_extrema import *
