@@ -58,14 +58,14 @@ def both_ways(function, elements=MILLION, **options):
     return make
 
 
+def named(lib, name):
+    """A function of `lib.nn.functional`, or of `lib`."""
+    return getattr(lib.nn.functional, name, None) or getattr(lib, name)
+
+
 def one(name):
-    """A function of `lib`, or of `lib.nn.functional`, by its name."""
-
-    def call(lib, x):
-        function = getattr(lib, name, None) or getattr(lib.nn.functional, name)
-        return function(x)
-
-    return call
+    """The function of that name."""
+    return lambda lib, x: named(lib, name)(x)
 
 
 def chain(lib, x):
@@ -148,7 +148,7 @@ def views_in_place(lib, size):
 # -- models: training steps ------------------------------------------------------------------------
 
 
-def training(build, data, loss, frozen=None, clip=None):
+def training(build, data, loss, frozen=None):
     """A step of SGD with momentum of the model `build(lib, size)` on `data(lib, size)`."""
 
     def make(lib, size):
@@ -387,8 +387,8 @@ def forward(name, shape=(MILLION,)):
     def make(lib, size):
         x = lib.rand(*[side(n, size) if len(shape) > 1 else scaled(n, size) for n in shape])
         x = x * 0.9 + 0.05
-        function = getattr(lib, name, None) or getattr(lib.nn.functional, name)
-        return (lambda: function(x, -1)) if name == "softmax" else (lambda: function(x))
+        function, more = named(lib, name), (-1,) if name == "softmax" else ()
+        return lambda: function(x, *more)
 
     return make
 

@@ -80,7 +80,8 @@ def test_a_formula_loads_the_ops_that_it_names():
 import sys, retrograd as rg
 x = rg.tensor([2.0, 3.0], requires_grad=True)
 x.prod().backward()
-print(x.grad.tolist(), "retrograd.ops.reduction.scan" in sys.modules, "retrograd.ops.later" in sys.modules)
+loaded = [f"retrograd.ops.{name}" in sys.modules for name in ("reduction.scan", "later")]
+print(x.grad.tolist(), *loaded)
 print(rg.func.vmap(rg.nn.functional.cross_entropy)(rg.zeros(2, 3, 4), rg.zeros(2, 3).long()).shape)
 """
     assert run(code).splitlines() == ["[3.0, 2.0] True False", "retrograd.Size([2])"]
@@ -93,7 +94,8 @@ from retrograd.engine.namespaces import arrays
 from retrograd.ops import stubs
 core, ops = {*vars(rg), *vars(rg.ops)}, set(vars(arrays))
 from retrograd.ops import later
-print(sorted({*later.__all__} - core - {*stubs.names()}), sorted({*stubs.names()} - {*later.__all__}))
+names, held = {*stubs.names()}, {*later.__all__}
+print(sorted(held - core - names), sorted(names - held))
 listed = set(" ".join(stubs.OPS.values()).split())
 print(sorted((set(vars(arrays)) - ops) ^ listed))
 """
