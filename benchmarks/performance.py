@@ -127,7 +127,9 @@ def ratios(found):
         return None
     pairs = zip(found["torch"], found["retrograd"], strict=True)
     each = sorted(theirs / ours for (theirs, _), (ours, _) in pairs)
-    low, _, high = statistics.quantiles(each, n=4) if len(each) > 1 else each * 3
+    low, _, high = (
+        statistics.quantiles(each, n=4, method="inclusive") if len(each) > 1 else each * 3
+    )
     return statistics.median(each), low, high
 
 

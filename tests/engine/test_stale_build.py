@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from retrograd.engine.native import built_from, native
+from retrograd.engine.native import native
+from retrograd.kernels.native import built_from
 
 pytestmark = pytest.mark.skipif(native is None, reason="the hot path in C is not built")
 
@@ -45,9 +46,13 @@ WRONG = {
         "built.setup = lambda calm, **parts: real.setup(**parts)",
         "setup() needs calm",
     ),
-    "another constant": (
-        "built.setup = lambda **p: real.setup(**{**p, 'constants': {**p['constants'], 'KEPT': 8}})",
-        "KEPT is 7 in C and 8 in Python",
+    "a part more": (
+        "built.setup = lambda **parts: real.setup(**parts, more=1)",
+        "parts, not ",
+    ),
+    "a constant less": (
+        "built.setup = lambda **p: real.setup(**{**p, 'constants': {}})",
+        "setup() needs the number KEPT, not None",
     ),
     "another slot": (
         "built.setup = lambda **p: real.setup(**{**p, 'leaf': types.SimpleNamespace})",

@@ -27,6 +27,7 @@ from .indexing.index import *
 from .linalg.matmul import *
 from .creation.from_data import *
 from .creation.factories import *
+from .creation.like import *
 from .creation.memory_format import *
 from .tensor.inspection import *
 from .tensor.conversion import *

@@ -18,7 +18,6 @@ from .compat.inplace_functions import *
 from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
-from .creation.like import *
 from .creation.strided import *
 from .elementwise.clamp_where import *
 from .elementwise.exp_log import *

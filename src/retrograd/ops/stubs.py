@@ -178,7 +178,6 @@ NAMES = {
     "narrow_copy permute_copy select_copy slice_copy split_copy split_with_sizes_copy "
     "squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy "
     "view_as_complex_copy view_as_real_copy view_copy",
-    "creation.like": "empty_like full_like ones_like zeros_like",
     "creation.strided": "empty_permuted empty_strided",
     "elementwise.clamp_where": "clamp clamp_max clamp_min clip fmax fmin maximum minimum "
     "nan_to_num where",

@@ -86,7 +86,7 @@ class _Uninitialized(Tensor, sees_properties=False):
         kind = self._array.dtype if dtype is None else None
         made = empty(tuple(shape), device, dtype)._array
         self._array = made if kind is None else made.astype(kind)
-        self.__class__ = self.becomes  # type: ignore[assignment]
+        self.__class__ = self.becomes
         if self._node is not None:
             self._node.shape, self._node.dtype = self._array.shape, self._array.dtype
 
@@ -94,7 +94,7 @@ class _Uninitialized(Tensor, sees_properties=False):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):
+class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
     """A parameter without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -119,7 +119,7 @@ class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):
         return found
 
 
-class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):
+class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
     """A buffer without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -149,7 +149,7 @@ class _Lazy:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.initialize_parameters(*args, **kwargs)
-        self.__class__ = self.becomes  # type: ignore[assignment]
+        self.__class__ = self.becomes
         return self(*args, **kwargs)
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
@@ -236,7 +236,8 @@ class LazyLinear(_Lazy, Linear):
 
     def _materialize(self, input: Tensor) -> None:
         self.in_features = input.shape[-1]
-        self.weight.materialize((self.out_features, self.in_features))
+        own: Any = self
+        own.weight.materialize((self.out_features, self.in_features))
         if self.bias is not None:
             self.bias.materialize((self.out_features,))
 

@@ -18,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ...kernels.allocation import numpys, surely, table, zeros
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_floating
 from ..core.structure import piecewise
@@ -82,25 +83,26 @@ def _check_sizes(input: Tensor, target: Tensor) -> None:
 
 def shares(
     target: Any, classes: int, ignore_index: int, weight: Any, dtype: Any
-) -> tuple[Any, Any, float]:
+) -> tuple[Any, Any, Any]:
     """The indices with ignored ones as 0, the share of each (None: all 1), and the shares' sum.
 
-    Raises IndexError for an index that is no class.
+    The sum is a number, or a tensor where `target` is not NumPy's. Raises IndexError for an index
+    that is no class.
     """
-    size = target.size
-    highest = int(target.view(np.uint64 if target.itemsize == 8 else np.uint8).max(initial=0))
-    if highest < classes and not 0 <= ignore_index < classes:  # a negative index is highest too
+    seen = numpys(target)
+    unsigned = target.view(np.uint64 if target.itemsize == 8 else np.uint8)
+    few = surely(unsigned.max(initial=0) < classes)  # a negative index is among the highest
+    if few and not 0 <= ignore_index < classes:
         if weight is None:
-            return target, None, float(size)
+            return target, None, float(target.size)
         share = weight[target]
         return target, share, float(share.sum())
     valid = target != ignore_index
-    wrong = target[valid & ((target < 0) | (target >= classes))]
-    if wrong.size:
+    if seen and (wrong := target[valid & ((target < 0) | (target >= classes))]).size:
         raise IndexError(f"Target {wrong[0]} is out of bounds.")
     indices = np.where(valid, target, 0)
     share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
-    return indices, share, float(share.sum())
+    return indices, share, float(share.sum()) if seen else new_tensor(share.sum())
 
 
 def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,7 +213,7 @@ def cross_entropy(
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
-    fused = input._array.ndim == 2 and input._array.dtype.kind == "f"
+    fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and numpys(target._array)
     if fused and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input._array.shape[1], input)
         indices, share, total = shares(
@@ -235,8 +237,8 @@ def cross_entropy(
     if label_smoothing == 0:
         return loss
     spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
-    part = label_smoothing / input._array.shape[1]
-    return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
+    part = label_smoothing / input.shape[1]
+    return loss * (1.0 - label_smoothing) + spread * part
 
 
 def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
@@ -256,7 +258,7 @@ def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: 
     loss = -piecewise(log_p).gather(dim, index).squeeze(dim)
     loss = recorded.where(counts, loss, recorded.zeros_like(loss))
     if reduction == "mean":
-        return loss.sum() / counts.sum()  # type: ignore[no-any-return]
+        return loss.sum() / counts.sum()
     return reduced(loss, reduction)
 
 
@@ -301,12 +303,23 @@ def _soft_targets(
         product = product * weight.reshape(-1, *(1,) * max(0, input._array.ndim - 2))
     loss = -product.sum(dim)
     if reduction == "mean":
-        samples = input._array.size // max(1, classes)
-        return loss.sum() / samples  # type: ignore[no-any-return]
+        samples: int = input._array.size // max(1, classes)
+        return loss.sum() / samples
     return reduced(loss, reduction)
 
 
 # -- margins ------------------------------------------------------------------------------------
+
+
+def _check_margins(name: str, input: Tensor, target: Tensor) -> None:
+    """Raise unless `input` is real and floating and `target` int64."""
+    check_real(name, input)
+    check_floating(name, input)
+    if target._array.dtype != np.int64:
+        raise RuntimeError(
+            f"expected scalar type Long but found {dtypes.legacy_name(target.dtype)}. Convert the "
+            "class indices: target.long()"
+        )
 
 
 def multi_margin_loss(
@@ -322,7 +335,7 @@ def multi_margin_loss(
     """The mean over the wrong classes of max(0, margin - input[target] + input[class])^p; reduced.
 
     `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
-    class, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
+    class or not int64, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
@@ -331,7 +344,7 @@ def multi_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    check_real("multi_margin_loss", input)
+    _check_margins("multi_margin_loss", input, target)
     if input._array.ndim < 2:
         one = _unbatched(input, target)
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
@@ -342,9 +355,10 @@ def multi_margin_loss(
         raise RuntimeError(
             f"inconsistent target size, expected {samples} but got {list(target.shape)}"
         )
-    if ((indices < 0) | (indices >= classes)).any():
+    if surely(((indices < 0) | (indices >= classes)).any()):
         raise RuntimeError("target out of range")
-    right, input = np.arange(classes) == indices[:, None], piecewise(input)
+    right = table(indices, np.arange(classes)) == indices[:, None]
+    input = piecewise(input)
     gap = (input - input.gather(1, target.unsqueeze(1)) + margin).clamp_min(0.0)
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
@@ -363,7 +377,7 @@ def multilabel_margin_loss(
     """Sum over right and wrong classes of max(0, 1 - (input[right] - input[wrong])), over C.
 
     Each row of `target` lists the right classes up to its first -1. Raises RuntimeError where the
-    shapes differ. Source: PyTorch's `multilabel_margin_loss`.
+    shapes differ or `target` is not int64. Source: PyTorch's `multilabel_margin_loss`.
 
     >>> import retrograd as rg
     >>> x, y = rg.tensor([[0.1, 0.2, 0.4, 0.8]]), rg.tensor([[3, 0, -1, 1]])
@@ -371,6 +385,7 @@ def multilabel_margin_loss(
     tensor(0.8500)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    _check_margins("multilabel_margin_loss", input, target)
     if input._array.shape != target._array.shape:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
@@ -380,15 +395,16 @@ def multilabel_margin_loss(
         loss = multilabel_margin_loss(*one, reduction=reduction)
         return loss.reshape(()) if reduction == "none" else loss
     classes, input = input._array.shape[1], piecewise(input)
-    if ((target._array < -1) | (target._array >= classes)).any():
+    if surely(((target._array < -1) | (target._array >= classes)).any()):
         raise RuntimeError(
             f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "
             "-1 after the last"
         )
     listed = np.logical_and.accumulate(target._array >= 0, 1)
-    listed = listed[:, : np.max(listed.sum(1), initial=0)]  # no pairs for what no row lists
+    if numpys(listed):  # no pairs for what no row lists
+        listed = listed[:, : np.max(listed.sum(1), initial=0)]
     indices = np.where(listed, target._array[:, : listed.shape[1]], 0)
-    right = np.zeros(input._array.shape, np.bool_)
+    right = zeros(listed, input._array.shape)
     rows = np.nonzero(listed)[0]
     right[rows, indices[listed]] = True
     gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0

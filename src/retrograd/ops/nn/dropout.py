@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
 from ..random.generator import default_generator, examples
 
 __all__ = [
@@ -49,12 +50,11 @@ masked_scale = declare(
 )
 
 
-def _keep(shape: tuple[int, ...], p: float) -> Tensor:
+def _keep(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
     """A mask that is True with probability 1 - p."""
     kind = np.dtype(np.float32)
-    return new_tensor(
-        examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
-    )
+    drawn = examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
+    return placed(drawn, like)
 
 
 def _check(p: float) -> None:
@@ -63,7 +63,7 @@ def _check(p: float) -> None:
 
 
 def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
-    mask = _keep(shape, p)
+    mask = _keep(shape, p, input)
     return masked_scale(input, mask, scale=1.0 / (1.0 - p) if p < 1.0 else 0.0)
 
 
@@ -80,7 +80,7 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
     if p == 1.0:
         return input * 0.0
-    mask = _keep(shape, p)
+    mask = _keep(shape, p, input)
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
     noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
     return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))
@@ -100,6 +100,12 @@ def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bo
     _check(p)
     if not training or p == 0.0 or input._array.size == 0:
         return input
+    if input._array.dtype.kind in "biu":
+        ours, floating = (dtypes.legacy_name(d) for d in (input.dtype, dtypes.default_numpy()))
+        raise RuntimeError(
+            f"result type {floating} can't be cast to the desired output type {ours}. Convert "
+            "first: x.float()"
+        )
     return WRITTEN[function](input, p) if inplace else function(input, p)
 
 
@@ -117,8 +123,8 @@ WRITTEN = {
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability `p` and divide the others by 1 - p, when training.
 
-    Otherwise the input itself. Raises ValueError for p outside [0, 1]. Source: PyTorch's `dropout`;
-    Srivastava et al., 2014.
+    Otherwise the input itself. Raises ValueError for p outside [0, 1], RuntimeError for integers.
+    Source: PyTorch's `dropout`; Srivastava et al., 2014.
 
     >>> import retrograd as rg
     >>> _ = rg.manual_seed(0)

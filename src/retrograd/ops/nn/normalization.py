@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
@@ -177,7 +177,7 @@ def _with_running(
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
-        scale = new_tensor(np.asarray(1.0 / np.sqrt(var._array + eps), var._array.dtype))
+        scale = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
     if weight is not None:
         scale = weight * scale
     shift = -scale * mean.detach()
@@ -263,7 +263,6 @@ def _trailing(
                 f"Expected {parameter} to be of same shape as normalized_shape, but got "
                 f"{parameter} of shape {list(t.shape)} and normalized_shape = {list(wanted)}"
             )
-    _check_width(input, *parameters.values())
     return tuple(range(len(shape) - len(wanted), len(shape)))
 
 
@@ -285,6 +284,7 @@ def layer_norm(
     tensor([[-1.,  1.]])
     """
     dim = _trailing("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    _check_width(input, weight, bias)
     return _normalized(native_layer_norm, input, weight, bias, dim=dim, eps=eps)[0]  # type: ignore[no-any-return]
 
 
@@ -297,8 +297,9 @@ def rms_norm(
     """Divide by the root mean square over the last dims, those of `normalized_shape`, then scale.
 
     The mean is of x^2, also for complex x as in PyTorch, and `eps` is added to it: by default that
-    of the dtype in which it is computed, float32 for half floats. Raises RuntimeError for other
-    shapes. Source: PyTorch's `rms_norm`; Zhang and Sennrich, 2019.
+    of the dtype in which it is computed, float32 for half floats. The result has the input's dtype,
+    whatever that of `weight`. Raises RuntimeError for other shapes. Source: PyTorch's `rms_norm`;
+    Zhang and Sennrich, 2019.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.rms_norm(rg.tensor([[1.0, 7.0]]), (2,))
@@ -312,13 +313,13 @@ def rms_norm(
     eps = float(np.finfo(kind).eps) if eps is None else eps
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
-    return out if weight is None else out * weight  # type: ignore[no-any-return]
+    return out if weight is None else recorded.cast(out * weight, dtype=kind)
 
 
 def squared_modulus(input: Tensor) -> Tensor:
     """|x|^2, real, with no kink at 0."""
     if input._array.dtype.kind == "c":
-        return (input * input.conj()).real  # type: ignore[no-any-return]
+        return (input * input.conj()).real
     return input * input
 
 
@@ -395,7 +396,7 @@ def local_response_norm(
         padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil=False, count_pad=True,
         divisor=None,
     ).reshape(shape)  # fmt: skip
-    return input / (means * alpha + k) ** beta  # type: ignore[no-any-return]
+    return input / (means * alpha + k) ** beta
 
 
 def normalize(
@@ -411,4 +412,4 @@ def normalize(
     """
     if out is not None:
         return write_out(normalize, out, (input, p, dim, eps), {})  # type: ignore[no-any-return]
-    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)  # type: ignore[no-any-return]
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)
