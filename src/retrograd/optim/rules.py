@@ -9,7 +9,8 @@ NOTE [Update rules]
    `t *= number` and the like, or through `spare`. So the same text runs on arrays and, where the
    group is `differentiable`, on tensors, which record it.
 3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
-   in the cache, where whole arrays would travel to memory and back once per call. A complex
+   in the cache, where whole arrays would travel to memory and back once per call. Small ones come
+   several at once, end to end: what they cost is the calls (`engine.updates.run_each`). A complex
    parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
    says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
 4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
