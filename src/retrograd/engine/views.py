@@ -42,7 +42,7 @@ __all__ = [
     "sever",
 ]
 
-LONGEST = 4  # steps of a path; as in `src/native/shared.h`
+LONGEST = 4  # steps of a path
 
 
 class View:
@@ -209,19 +209,6 @@ def room_of(tensor: Any) -> Any:
     """The memory that `resize_` may show more of, in a tensor that is given that of `tensor`."""
     base = base_of(tensor)
     return base._array if base._room is None else base._room
-
-
-def own(result: Any, *sources: Any) -> Any:
-    """`result`, a view no longer, of memory that only the function which returns it has seen.
-
-    A view of the memory of `sources` stays one. To a user a result is no view: it could be written,
-    and hooks on it be lost, in the name of a base that nobody can see.
-    """
-    view = result._view_of
-    if view is not None and all(base_of(t) is not view.base for t in sources):
-        view.base._views = view.base._outdated = None
-        result._view_of = None
-    return result
 
 
 def base_of(tensor: Any) -> Any:

@@ -28,7 +28,7 @@ def norm_except(v: Tensor, dim: int) -> Tensor:
     if dim == -1:
         return v.norm()
     others = [d for d in range(v._array.ndim) if d != dim % v._array.ndim]
-    return v.norm(2, others, keepdim=True) if others else v.abs()  # type: ignore[no-any-return]
+    return v.norm(2, others, keepdim=True) if others else v.abs()
 
 
 class _WeightNorm(Module):
@@ -88,7 +88,7 @@ def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> No
         for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
             check_write(target, "power iteration")
             found = factor @ other._array
-            np.divide(found, max(np.linalg.norm(found), eps), out=target._array)
+            np.divide(found, max(float(np.linalg.norm(found)), eps), out=target._array)
             wrote(target, "power iteration")
 
 

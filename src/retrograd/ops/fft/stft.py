@@ -10,8 +10,10 @@ import warnings
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
-from ...engine.views import own
+from ... import dtypes
+from ...engine.dispatch import own
+from ...engine.tensor import Tensor, placed
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from ..elementwise.complex import view_as_real
@@ -51,8 +53,7 @@ def _centred(window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -
     if win_length == n_fft:
         return window
     if window is None:
-        real = like._array.real.dtype
-        window = new_tensor(np.ones(win_length, real))
+        window = placed(np.ones(win_length, dtypes.real_of(like._array.dtype)), like)
     left = (n_fft - win_length) // 2
     return constant_pad_nd(window, (left, n_fft - win_length - left))
 
@@ -117,7 +118,7 @@ def stft(
     else:
         bins = complex_transform("fft", frames, None, (-1,), norm)
     found = transpose(bins, -1, -2)
-    return own(view_as_real(found) if return_complex is False else found)  # type: ignore[no-any-return]
+    return own(view_as_real(found) if return_complex is False else found)
 
 
 def _check_signal(input: Tensor, n_fft: int) -> None:
@@ -132,7 +133,7 @@ def _bordered(input: Tensor, widths: tuple[int, int], mode: str) -> Tensor:
     """The signal padded on both sides; `pad` wants dimensions in front of it."""
     lead = (1,) * (3 - input.ndim)
     padded = pad(input.reshape(*lead, *input.shape), widths, mode)
-    return padded.reshape(*input.shape[:-1], padded.shape[-1])  # type: ignore[no-any-return]
+    return padded.reshape(*input.shape[:-1], padded.shape[-1])
 
 
 def _check_frames(input: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:
@@ -208,7 +209,7 @@ def istft(
         frames = from_half("irfft", narrow(bins, -1, 0, n_fft // 2 + 1), (n_fft,), (-1,), norm)
     weights = _centred(window, width, n_fft, input)
     if weights is None:
-        weights = new_tensor(np.ones(n_fft, input._array.real.dtype))
+        weights = placed(np.ones(n_fft, dtypes.real_of(input._array.dtype)), input)
     return _overlapped(input, mul(frames, weights), weights, hop, center, length)
 
 
@@ -256,7 +257,7 @@ def _overlapped(
     signal = _added(frames, hop, (*frames.shape[:-2], total), first, kept)
     envelope = _added(squares, hop, (total,), first, kept)
     lowest = np.min(np.abs(envelope._array), initial=np.inf)
-    if lowest < 1e-11:
+    if surely(lowest < 1e-11):
         raise _fail(
             "istft",
             input,

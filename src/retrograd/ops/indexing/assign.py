@@ -22,7 +22,7 @@ from ...engine.inplace import (
     write,
 )
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, wrote
+from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, placed, wrote
 from ...engine.views import live_views, memory_after, resized, room_of, sever
 from ...quiet import Quiet, copyto
 from ..core import batching
@@ -164,7 +164,7 @@ def zero_(self: Tensor) -> Tensor:
     if must_run(self, ()):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
-    self._array.fill(0)
+    self._array[...] = 0
     return overwritten(self, "zero_")
 
 
@@ -196,7 +196,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
                 _scalar(self, value.reshape(()), "setitem")  # for its error
             else:
                 check_same(self, value)
-        found, dims = combine(tensors)
+        found, dims = combine(self, tensors)
         ndim = len(region_shape(region._array.shape, found, dims))
         _put(region, _strip(source, ndim), found, dims, False)
         return
@@ -232,7 +232,7 @@ def _strip(value: Tensor, ndim: int) -> Tensor:
     shape = value._array.shape
     extra = len(shape) - ndim
     if extra > 0 and all(n == 1 for n in shape[:extra]):
-        return value.reshape(shape[extra:])  # type: ignore[no-any-return]
+        return value.reshape(shape[extra:])
     return value
 
 
@@ -414,7 +414,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
             "values. Write x.copy_(source)"
         )
     if source is None:
-        source = new_tensor(np.empty(0, self._array.dtype))
+        source = placed(np.empty(0, self._array.dtype), self)
     if source._array.dtype != self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"

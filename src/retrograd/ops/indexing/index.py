@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import MOST_DIMS, check_broadcast
+from ...engine.dispatch import MOST_DIMS, check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
-from ...engine.views import own
 from ...kernels import sums
 from ...kernels.allocation import copied, numpys
 from ..core import batching_index
@@ -200,10 +199,10 @@ def getitem(self: Tensor, key: Any) -> Any:
                          "0-dim tensor.")  # fmt: skip
     basics, tensors = parse(shape, key)
     x = basic_view(self, basics) if not tensors or any(item != WHOLE for item in basics) else self
-    return gathered(x, *combine(tensors)) if tensors else x
+    return gathered(x, *combine(x, tensors)) if tensors else x
 
 
-def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Any:
+def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Tensor:
     """`index`, with PyTorch's error for an index out of bounds."""
     try:
         return _index_op(x, found, dims=dims)
@@ -226,7 +225,7 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         for item in indices
     ]  # fmt: skip
     basics, tensors = parse(x._array.shape, tuple(key))
-    return basic_view(x, basics) if None in basics else x, *combine(tensors)
+    return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
 
 
 def check_vector(found: Any, name: str) -> None:
@@ -272,7 +271,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         )
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
-        return own(_index_select(input.reshape(1), index, dim=0).reshape(()))  # type: ignore[no-any-return]
+        return own(_index_select(input.reshape(1), index, dim=0).reshape(()))
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 
@@ -316,7 +315,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
     expanded = input if input._array.shape == shape else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
-    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
+    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))
 
 
 def check_mask(mask: Tensor, name: str) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...engine.views import own
 from ...kernels import lapack
 from ..core import batching, return_types
 from ..core.arguments import public

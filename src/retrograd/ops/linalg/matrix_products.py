@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import check_broadcast
+from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...engine.views import own
 from ..core.arguments import public
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul
@@ -161,7 +160,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return input.diagonal().sum()  # type: ignore[no-any-return]
+    return input.diagonal().sum()
 
 
 @public(out=True, methods="kron")
@@ -180,7 +179,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)]))  # type: ignore[no-any-return]
+    return own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)]))
 
 
 @public(out=True, methods="matrix_power")
@@ -333,7 +332,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
     half = half.reshape(*input1.shape[:-1], m, j)
     product = matmul(half, input2.unsqueeze(-1)).squeeze(-1)
-    return product if bias is None else product + bias  # type: ignore[no-any-return]
+    return product if bias is None else product + bias
 
 
 def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> None:

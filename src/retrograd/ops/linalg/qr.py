@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
-from ...engine.views import own
+from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
@@ -93,7 +93,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
             "or 'complete'"
         )
     Q, R = _qr(A, mode="reduced" if mode == "r" else mode)
-    return return_types.linalg_qr(new_tensor(np.empty(0, A.dtype.numpy)) if mode == "r" else Q, R)
+    return return_types.linalg_qr(placed(np.empty(0, A.dtype.numpy), A) if mode == "r" else Q, R)
 
 
 # -- reflectors ------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tenso
         inside = scale.conj() * inside
     else:
         inside = solve_triangular(system, scale * inside, upper=True, unitriangular=True)
-    return other - vectors @ inside  # type: ignore[no-any-return]
+    return other - vectors @ inside
 
 
 @public(out=True)
@@ -223,4 +223,4 @@ def ormqr(
         )
     if left:
         return reflected(input, tau, other, transpose)
-    return own(reflected(input, tau, other.mH, not transpose).mH)  # type: ignore[no-any-return]
+    return own(reflected(input, tau, other.mH, not transpose).mH)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...engine.views import own
 from ...kernels import lapack
 from ..core import batching, return_types
 from ..core.arguments import public
@@ -114,7 +114,7 @@ def inv(A: Tensor) -> Tensor:
     check_square(A, "linalg.inv")
     result, info = _inv_ex(A)
     raise_failed(info, SINGULAR)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @public(out=True, methods="inverse")
@@ -178,7 +178,7 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
 
 def transposed_tensor(x: Tensor) -> Tensor:
     """Rows and columns exchanged."""
-    return x.transpose(-2, -1)  # type: ignore[no-any-return]
+    return x.transpose(-2, -1)
 
 
 @public(out=True)
@@ -263,7 +263,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
         )
-    return own(inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first))  # type: ignore[no-any-return]
+    return own(inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first))
 
 
 @public(out=True)
@@ -288,4 +288,4 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Te
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}. "
             f"A has shape {list(A.shape)}, B {list(B.shape)}"
         )
-    return own(solve(A.reshape(size, size), B.reshape(size)).reshape(shape))  # type: ignore[no-any-return]
+    return own(solve(A.reshape(size, size), B.reshape(size)).reshape(shape))

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ...engine.tensor import Interpreted, Tensor, placed, wrap
+from ...kernels.allocation import surely
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
@@ -54,12 +55,12 @@ def scaled_dot_product_attention(
         value = value.repeat_interleave(heads // value._array.shape[-3], -3)
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = new_tensor(np.tri(rows, columns, dtype=np.bool_))
+        attn_mask = placed(np.tri(rows, columns, dtype=np.bool_), query)
     if attn_mask is None:
         return dropout(scores.softmax(-1), dropout_p) @ value
     bias = _as_bias(attn_mask, scores._array.dtype)
     blind = (bias == -math.inf).all(-1, keepdim=True)
-    if not isinstance(blind._array, Interpreted) and not blind._array.any():
+    if not isinstance(blind._array, Interpreted) and surely(~blind._array.any()):
         return dropout((scores + bias).softmax(-1), dropout_p) @ value
     weights = (scores + bias).masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
     return dropout(weights, dropout_p) @ value
@@ -72,4 +73,4 @@ def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
     if isinstance(mask._array, Interpreted):
         hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
         return recorded.where(mask, hidden, hidden - math.inf)
-    return new_tensor(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))
+    return wrap(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

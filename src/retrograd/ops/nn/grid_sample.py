@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.tensor import Tensor, new_tensor
-from ...engine.views import own
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
 
@@ -73,7 +73,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)
     flat = new_tensor(places.reshape(-1, dims + 1).astype(theta._array.dtype))
     points = flat @ theta.transpose(1, 2)
-    return own(points.reshape(theta.shape[0], *size[2:], dims))  # type: ignore[no-any-return]
+    return own(points.reshape(theta.shape[0], *size[2:], dims))
 
 
 def _centres(n: int, align_corners: bool) -> Any:
@@ -232,4 +232,4 @@ def _read(input: Tensor, taps: list[list[tuple[Any, Any]]]) -> Tensor:
     where_read = stack(indices, 1).reshape(batch, 1, points).expand(batch, channels, points)
     flat = input.reshape(batch, channels, math.prod(sizes))
     entries = flat.gather(2, where_read).reshape(batch, channels, count, *shape)
-    return (entries * stack(weights, 1).unsqueeze(1)).sum(2)  # type: ignore[no-any-return]
+    return (entries * stack(weights, 1).unsqueeze(1)).sum(2)

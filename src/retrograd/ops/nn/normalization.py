@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.dispatch import check_memory, write_out
+from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
-from ...engine.views import own
+from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
@@ -178,7 +177,7 @@ def _with_running(
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
-        scale = new_tensor(np.asarray(1.0 / np.sqrt(var._array + eps), var._array.dtype))
+        scale = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
     if weight is not None:
         scale = weight * scale
     shift = -scale * mean.detach()
@@ -320,7 +319,7 @@ def rms_norm(
 def squared_modulus(input: Tensor) -> Tensor:
     """|x|^2, real, with no kink at 0."""
     if input._array.dtype.kind == "c":
-        return (input * input.conj()).real  # type: ignore[no-any-return]
+        return (input * input.conj()).real
     return input * input
 
 
@@ -368,7 +367,7 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return own(out.reshape(shape))  # type: ignore[no-any-return]
+    return own(out.reshape(shape))
 
 
 def local_response_norm(
@@ -397,7 +396,7 @@ def local_response_norm(
         padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil=False, count_pad=True,
         divisor=None,
     ).reshape(shape)  # fmt: skip
-    return input / (means * alpha + k) ** beta  # type: ignore[no-any-return]
+    return input / (means * alpha + k) ** beta
 
 
 def normalize(
@@ -413,4 +412,4 @@ def normalize(
     """
     if out is not None:
         return write_out(normalize, out, (input, p, dim, eps), {})  # type: ignore[no-any-return]
-    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)  # type: ignore[no-any-return]
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor
-from ...engine.views import own
+from ...engine.tensor import Tensor, new_tensor, placed
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
@@ -81,7 +82,7 @@ def _quantile(
     if keepdim:
         sizes = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
         found = found.reshape(found._array.shape[:1] + tuple(sizes))
-    return own(found if points._array.ndim else found[0])  # type: ignore[no-any-return]
+    return own(found if points._array.ndim else found[0])
 
 
 def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
@@ -98,12 +99,12 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    points = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, input._array.dtype))
+    points = q if isinstance(q, Tensor) else placed(np.asarray(q, input._array.dtype), input)
     if points._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if points._array.dtype != input._array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not ((points._array >= 0) & (points._array <= 1)).all():
+    if surely(~((points._array >= 0) & (points._array <= 1)).all()):
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return points
 
@@ -116,10 +117,10 @@ def _ranks(values: Tensor, points: Tensor, skip: bool) -> Any:
         present = np.maximum(last - bad.sum(-1, keepdims=True), 0)
         return points * new_tensor(present.astype(values._array.dtype))
     spoilt = new_tensor(bad.any(-1, keepdims=True))
-    return recorded.masked_fill(points * last, new_tensor(np.asarray(float(last))), spoilt)
+    return recorded.masked_fill(points * last, placed(np.asarray(float(last)), values), spoilt)
 
 
-def _between(values: Tensor, rank: Any, interpolation: str) -> Any:
+def _between(values: Tensor, rank: Any, interpolation: str) -> Tensor:
     """The elements at the ranks, which may lie between two."""
     if interpolation == "nearest":
         return take_along_dim(values, rank.round().long(), -1)

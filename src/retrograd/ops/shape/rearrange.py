@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...engine.views import own
 from ...kernels.allocation import copied
 from ...kernels.memory import in_rows
 from ..core.arguments import public
@@ -153,7 +153,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         if len(steps) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:0")
         shape = input._array.shape
-        return own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape))  # type: ignore[no-any-return]
+        return own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape))
     given = integers((dims,), "roll", "dims")
     if len(given) != len(steps):
         raise RuntimeError(
@@ -185,12 +185,12 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         )
     turns = operator.index(k) % 4
     if turns == 1:
-        return own(flip(input, second).transpose(first, second))  # type: ignore[no-any-return]
+        return own(flip(input, second).transpose(first, second))
     if turns == 2:
         return flip(input, (first, second))
     if turns == 3:
-        return own(flip(input, first).transpose(first, second))  # type: ignore[no-any-return]
-    return input.clone()  # type: ignore[no-any-return]
+        return own(flip(input, first).transpose(first, second))
+    return input.clone()
 
 
 def _check_matrix(input: Tensor, name: str) -> None:
@@ -297,7 +297,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:
-        return _diagonal_of(input, diagonal).clone()  # type: ignore[no-any-return]
+        return _diagonal_of(input, diagonal).clone()
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 
