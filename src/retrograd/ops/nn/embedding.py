@@ -12,6 +12,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, numpys, surely, table, zeros
+from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -35,7 +36,7 @@ def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_freq
 
 
 def _weighted_rows(weight: Any, indices: Any, *, skip: int | None, by_frequency: bool) -> Any:
-    return _scaled(weight[indices], indices, skip, by_frequency)
+    return _scaled(taken_rows(weight, indices), indices, skip, by_frequency)
 
 
 _OPTIONS: list[dict[str, Any]] = [
@@ -46,7 +47,7 @@ _OPTIONS: list[dict[str, Any]] = [
 
 _embedding = declare(
     "embedding(weight, indices, *, skip, by_frequency)",
-    lambda weight, indices, *, skip, by_frequency: weight[indices],
+    lambda weight, indices, *, skip, by_frequency: taken_rows(weight, indices),
     weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
         g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
     ),
