@@ -416,6 +416,8 @@ class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
     """`InstanceNorm1d` whose `num_features` is C of the first input, (N, C, L).
 
+    Raises RuntimeError where a parameter of its own is left without a shape.
+
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm1d()
     >>> layer(rg.ones(2, 3, 4)).shape, layer.num_features
@@ -428,6 +430,8 @@ class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
     """`InstanceNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
+    Raises RuntimeError where a parameter of its own is left without a shape.
+
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm2d()
     >>> layer(rg.ones(2, 3, 4, 4)).shape, layer.num_features
@@ -439,6 +443,8 @@ class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
 
 class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
     """`InstanceNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
+
+    Raises RuntimeError where a parameter of its own is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm3d()
