@@ -454,7 +454,7 @@ def _hook_of(module: Any, name: str) -> Any:
 
 def _pre_hooks(module: Any) -> list[Any]:
     """The forward pre-hooks with their keys; a module without hooks gets no tables for them."""
-    return [] if module._hooks is None else list(module._forward_pre_hooks.items())
+    return [] if "_hooks" not in vars(module) else list(module._forward_pre_hooks.items())
 
 
 def _scores(given: Any, t: Any) -> Any:
