@@ -13,7 +13,30 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+/* Whether an array is of a real type that loops here know, in row-major order. */
+static bool
+is_plain(PyArrayObject *array, int type)
+{
+    return PyArray_TYPE(array) == type && (type == NPY_FLOAT || type == NPY_DOUBLE) &&
+           PyArray_ISCARRAY_RO(array);
+}
+
+/* The error of a caller in Python who did not see to what it calls. */
+static PyObject *
+refuse(const char *name)
+{
+    if (!PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%s() was given arrays that do not fit together", name);
+    }
+    return NULL;
+}
+
+#include "conv.c"
 #include "pool.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -30,6 +53,7 @@ set_threads(PyObject *module, PyObject *count)
 
 static PyMethodDef functions[] = {
     {"set_threads", set_threads, METH_O, NULL},
+    {"conv", conv, METH_VARARGS, NULL},
     {NULL},
 };
 
@@ -43,6 +67,8 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__loops(void)
 {
+    import_array();
+    choose_kernels();
     PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
     if (module == NULL || address == NULL ||
         PyModule_AddStringConstant(module, "BUILT_FROM", BUILT_FROM) < 0 ||

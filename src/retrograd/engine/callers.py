@@ -2,8 +2,8 @@
 
 NOTE [Callers]
 Ops with one input and elementwise ones with two have unrolled callers; every other op has the
-general one. All record the same node. Whatever is unusual
-goes elsewhere: modes to `record.finish`, inputs that are no plain tensors and errors to `dispatch`.
+general one. All record the same node. Whatever is unusual goes elsewhere: modes to `careful` before
+anything is computed, inputs that are no plain tensors and errors to `dispatch`.
 
 This is the hot path: a change here carries the figures of `benchmarks/overhead.py`.
 """
@@ -23,7 +23,9 @@ from .graph import Node, tick
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
-from .tensor import Tensor, as_array, new_tensor
+from .table import NEVER, SHAPES
+from .tensor import Interpreted, Tensor, as_array, new_tensor
+from .transforms.watch import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,21 +56,43 @@ def caller(op: Op) -> Callable[..., Any]:
     return general_caller(op)
 
 
-def without_out(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a forward: a ufunc would write `out`, and nobody would know."""
-    if "out" in params:
-        raise TypeError("out= is no parameter of a forward")
-    return params
+def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: Any = None) -> Any:
+    """Run an op where a thread is in another mode: batches carry it out, watchers see it.
+
+    What comes out is recorded by `finish`, for which every other mode is. Errors and what is no
+    plain tensor go to `otherwise`, by default `dispatch`.
+    """
+    otherwise = otherwise or dispatch
+    if any(isinstance(t, Tensor) and isinstance(t._array, Interpreted) for t in inputs):
+        return otherwise(op, inputs, params, None)
+    token = quieten(QUIET)
+    try:
+        results = compute(modes.state.watchers, op, arrays_of(op, inputs), params)
+    except Exception as error:
+        return otherwise(op, inputs, params, error)
+    finally:
+        restore(token)
+    return finished(op, inputs, results, params)
+
+
+def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the forward of an op takes for these inputs: two of equal dtype for a binary one."""
+    if not op.is_binary:
+        first, *rest = inputs or (None,)
+        return (first._array, *[None if t is None else t._array for t in rest])
+    input, other = inputs
+    x = input._array
+    y = other._array if isinstance(other, Tensor) else dtypes.scalar_array(other, x.dtype)
+    return (x, y) if x.dtype is y.dtype else op.promote(x, y)
 
 
 def unary_caller(op: Op) -> Callable[..., Any]:
     """The caller of an op with one input and one output that is no view."""
     forward, special = op.forward, modes
-    saves_input, saves_out = op.inputs[0] in op.saves, "out" in op.saves
+    saves_input, saves_out = 0 in op.table.saved, ~0 in op.table.saved
     differentiable = bool(op.formulas)
-    exact = op.exact
-    facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
-    only_shape = facts == (None,)
+    exact = op.table.fits != NEVER
+    facts, only_shape = op.table.facts, op.table.facts == (0,)
     plain = UNASKED
 
     def call(input: Any = ABSENT, **params: Any) -> Any:
@@ -76,20 +100,22 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             found = intercept(call, (input,), params)
             if found is not PASSED:
                 return found
+        if params and "out" in params and input is not ABSENT:
+            return write_out(call, params.pop("out"), (input,), params)
+        if special.special:
+            return careful(op, (input,), params)
         token = quieten(QUIET)
         try:
             x = input._array
-            r = forward(x, **without_out(params)) if params else forward(x)
+            r = forward(x, **params) if params else forward(x)
         except Exception as error:
-            if "out" in params and input is not ABSENT:
-                return write_out(call, params.pop("out"), (input,), params)
             return dispatch(op, (input,), params, error)
         finally:
             restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special or (edge is not None and (edge.op is STALE or special.inference_seen)):
+        if edge is not None and (edge.op is STALE or special.inference_seen):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -111,7 +137,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         elif only_shape:
             node.params = (x.shape,)
         else:
-            node.params = tuple([x.shape if name is None else params[name] for name in facts])
+            node.params = tuple([x.shape if key == 0 else params[key] for key in facts])
         node.shape = r.shape
         node.dtype = dtype = r.dtype
         node.fits = exact and edge.dtype is dtype
@@ -129,16 +155,11 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     forward, special = op.forward, modes
     promote, scalar_array = op.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
-    saves_out = "out" in op.saves
-    nothing, pair = (None,) * len(op.saves), None
+    saves_out = ~0 in op.table.saved
+    nothing = (None,) * len(op.saves)
+    first, second = op.table.needs if differentiable else (0, 0)  # bits: input, other, out
+    both, pair = first | second, -1 if saves_out else 0b11
     plain = UNASKED
-    if differentiable:
-        edge = Node()
-        first, second, both = [
-            keeps(op.plan(edges)) for edges in ((edge, None), (None, edge), (edge, edge))
-        ]
-        if both == (True, True, False):
-            pair = both  # the commonest case: two tensors that both require grad and are both saved
 
     def call(  # noqa: PLR0915 (unrolled)
         input: Any = ABSENT, other: Any = ABSENT, *, out: Any = None, **names: Any
@@ -152,6 +173,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
                 return found
         if out is not None:
             return write_out(call, out, (input, other), {})
+        if special.special:
+            return careful(op, (input, other), {}, dispatch)
         token = quieten(QUIET)
         try:
             x = input._array
@@ -173,8 +196,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             r = asarray(r)
         left = input._node
         if (
-            special.special
-            or special.inference_seen
+            special.inference_seen
             or (left is not None and left.op is STALE)
             or (right is not None and right.op is STALE)
         ):
@@ -197,18 +219,17 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         node.hooks = node._cell = None
         node.seq = tick()
         node.edges = (left, right)
-        if keep is None:
+        if not keep:
             node.saved = nothing
-        elif keep is pair:
+        elif keep == pair and right is not None:  # the commonest case
             node.saved = (input, other)
         else:
-            keep_input, keep_other, keep_out = keep
             if right is None:
                 other = as_tensor(other, x.dtype)
-            input = input if keep_input else None
-            other = other if keep_other else None
+            input = input if keep & 1 else None
+            other = other if keep & 2 else None
             if saves_out:
-                node.saved = (input, other, r if keep_out else None)
+                node.saved = (input, other, r if keep & 4 else None)
             else:
                 node.saved = (input, other)
         node.params = ()
@@ -225,19 +246,12 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     return call
 
 
-def keeps(plan: tuple[int | None, ...]) -> tuple[bool, bool, bool] | None:
-    """A binary op's plan as (input, other, out), or None if nothing is to be saved."""
-    saves = (0 in plan, 1 in plan, ~0 in plan)
-    return saves if any(saves) else None
-
-
 def general_caller(op: Op) -> Callable[..., Any]:
     """The caller of every other op: any inputs (None for an absent one), parameters, outputs."""
     forward, special, single = op.forward, modes, op.outputs == 1
     recordable = bool(op.vjps) and not op.view
-    places = tuple([i for i, name in enumerate(op.inputs) if name in op.vjps])
-    variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
-    exact = op.exact and not variadic
+    places, variadic, fits = op.table.edges, op.variadic, op.table.fits
+    saves, facts = bool(op.saves), bool(op.facts)
     plain = UNASKED
 
     def call(*inputs: Any, **params: Any) -> Any:
@@ -245,6 +259,8 @@ def general_caller(op: Op) -> Callable[..., Any]:
             found = intercept(call, inputs, params)
             if found is not PASSED:
                 return found
+        if special.special:
+            return careful(op, inputs, params)
         token = quieten(QUIET)
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)
@@ -252,7 +268,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
             return dispatch(op, inputs, params, error)
         finally:
             restore(token)
-        if special.special or not recordable:
+        if not recordable:
             return finish(op, inputs, r, params)
         edges = []
         recorded = False
@@ -284,7 +300,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
         node.params = op.collect(inputs, params) if facts else ()
         node.shape = r.shape
         node.dtype = r.dtype
-        node.fits = exact and alike(inputs, edges, r, op.elementwise)
+        node.fits = fits != NEVER and alike(inputs, edges, r, fits == SHAPES)
         return t
 
     return call
@@ -305,10 +321,6 @@ def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, An
     return finish(op, inputs, results, params)
 
 
-NEVER, DTYPES, SHAPES = range(3)  # what must be equal for a node's `fits`
-NO_VIEW, VIEW, MAYBE_VIEW = range(3)
-
-
 def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain.
 
@@ -319,26 +331,16 @@ def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[
         return call
     if len(op.inputs) > built.MOST or len(op.saves) > built.MOST:
         return call
-    places = tuple([op.inputs.index(name) for name in op.vjps])
-    if op.view or op.variadic or op.outputs != 1 or not op.exact:
-        fits = NEVER
-    else:
-        fits = SHAPES if op.elementwise else DTYPES
-    bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
-    keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
     return built.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,
         forward=op.forward,
         inputs=len(op.inputs),
-        places=places,
-        sources=tuple(op.sources),
-        keeps=tuple(keeps),
-        facts=tuple(op.fact_sources),
-        fits=fits,
+        table=op.table,
         several=op.outputs != 1,
         joined=op.grad_outputs != 1,
-        view=MAYBE_VIEW if op.view == "maybe" else VIEW if op.view else NO_VIEW,
+        view=bool(op.view),
+        maybe=op.view == "maybe",
         variadic=op.variadic,
         takes_scalar=op.is_binary,
         loops=getattr(op.forward, "loops", op.forward),

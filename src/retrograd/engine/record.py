@@ -38,10 +38,6 @@ def finish(
     of them for an op with several outputs. In a batched call, `level`, only the history of its own
     batches is recorded (NOTE [Batches] in `engine.transforms.batch`).
     """
-    if level is None and modes.state.batches:
-        for t in inputs:
-            if t is not None and isinstance(t._array, Interpreted):  # it was not looked at
-                return t._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     single = op.outputs == 1
     arrays = (results,) if single else results
     outputs = [new_tensor(as_array(array)) for array in arrays]
@@ -57,11 +53,8 @@ def finish(
                 node.level = level
             set_outputs(node, outputs)
             if not single:
-                node.cells = {
-                    op.saves.index(name): cell_of(output)
-                    for name, output in zip(op.output_names, outputs, strict=False)
-                    if name in op.saves
-                }
+                own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
+                node.cells = {k: cell_of(outputs[i]) for k, i in own}
     if op.view:
         link_views(op, inputs[0], outputs, params)
     for forward in state.levels:

@@ -8,7 +8,10 @@ NOTE [The seam]
    `item`, `float`. Memory comes from the functions here, or from NumPy's that have `like` in their
    name. Numbers may be NumPy's, and indices within `x[...]`; other constants come by `table`.
 3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
-4. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
+4. Public functions of tensors keep to it, too: what they make themselves, indices and masks and
+   drawn numbers, they put beside an argument by `engine.tensor.placed`; and they leave out checks
+   of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
+5. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    lists the few that need more.
 """
 

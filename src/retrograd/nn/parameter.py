@@ -68,7 +68,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         """A parameter on the memory of `data`."""
-        made = _same_memory(data, cls)
+        made: Self = _same_memory(data, cls)
         set_requires_grad(made, requires_grad)
         return made
 
@@ -105,7 +105,7 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         """A buffer on the memory of `data`."""
-        made = _same_memory(data, cls)
+        made: Self = _same_memory(data, cls)
         made.persistent = persistent
         return made
 
@@ -179,7 +179,7 @@ class Uninitialized(Tensor, sees_properties=False):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):
+class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
     """A parameter without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -204,7 +204,7 @@ class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):
         return found
 
 
-class UninitializedBuffer(Uninitialized, Buffer, sees_properties=False):
+class UninitializedBuffer(Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
     """A buffer without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg

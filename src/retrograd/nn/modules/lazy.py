@@ -81,7 +81,7 @@ class LazyModuleMixin:
         if self.cls_to_become is None:
             self._inferred = True
         else:
-            self.__class__ = self.cls_to_become  # type: ignore[assignment]
+            self.__class__ = self.cls_to_become
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give all parameters the shapes that `input` asks for, and draw them."""
@@ -167,7 +167,8 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def _materialize(self, input: Tensor) -> None:
         self.in_features = input.shape[-1]
-        self.weight.materialize((self.out_features, self.in_features))
+        own: Any = self
+        own.weight.materialize((self.out_features, self.in_features))
         if self.bias is not None:
             self.bias.materialize((self.out_features,))
 
@@ -416,7 +417,7 @@ class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
     """`InstanceNorm1d` whose `num_features` is C of the first input, (N, C, L).
 
-    Raises RuntimeError where a parameter of its own is left without a shape.
+    Raises RuntimeError for a parameter that is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm1d()
@@ -430,7 +431,7 @@ class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
     """`InstanceNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
-    Raises RuntimeError where a parameter of its own is left without a shape.
+    Raises RuntimeError for a parameter that is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm2d()
@@ -444,7 +445,7 @@ class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
     """`InstanceNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
 
-    Raises RuntimeError where a parameter of its own is left without a shape.
+    Raises RuntimeError for a parameter that is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm3d()

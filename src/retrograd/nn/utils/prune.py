@@ -254,7 +254,8 @@ class _Structured(_Amount):
         kept[self.dim] = topk(self._rank(t), t.shape[self.dim] - count)[1]
         mask = zeros_like(default_mask)
         mask[tuple(kept)] = 1
-        return mask * default_mask
+        pruned: Tensor = mask * default_mask
+        return pruned
 
 
 class RandomStructured(_Structured):
@@ -475,7 +476,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
     """Raise unless `amount` is a count (an integer) or a share (a float in [0, 1])."""
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+    if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
         raise ValueError(
             f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
             "integer"
@@ -484,7 +485,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
     """Raise for a count of more units than there are."""
-    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
         raise ValueError(
             f"amount={amount} should be smaller than the number of parameters to prune="
             f"{tensor_size}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
@@ -332,9 +333,15 @@ def as_vector(
     function: Any, input: Tensor, dim: int, index: Any, source: Any, *args: Any, **params: Any
 ) -> Tensor:
     """An `index_...` function of a 0-d tensor, which counts as having one entry."""
+    name = function.__name__
     if isinstance(source, Tensor) and function is not index_fill:
+        if source.ndim and name != "index_copy":
+            raise RuntimeError(
+                f"{name}(): source tensor shape must match self tensor shape, excluding the "
+                f"specified dimension. Got self.shape = [] source.shape = {list(source.shape)}"
+            )
         source = source.reshape(-1)
-    return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
+    return own(function(input.reshape(1), dim, index, source, *args, **params).reshape(()))
 
 
 @public(out=True, methods="index_add index_add_")
@@ -434,4 +441,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input._array.shape)
+    return own(changed.reshape(input._array.shape))

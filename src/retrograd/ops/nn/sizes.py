@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from ..core.arguments import titled
 
 __all__: list[str] = []
 
@@ -31,3 +34,13 @@ def per_dim(value: Any, dims: int, argument: str, pooling: str | None = None) ->
         f"{pooling}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[dims]}, "
         f"but is {sizes}"
     )
+
+
+def for_dims(
+    make: Callable[[str, int], Any], prefix: str, *docs: str, first: int = 1, suffix: str = ""
+) -> list[Any]:
+    """The functions `prefix1d`, `prefix2d`, ... that `make(name, dims)` gives, with docstrings."""
+    return [
+        titled(make(f"{prefix}{dims}d", dims), f"{prefix}{dims}d{suffix}", doc)
+        for dims, doc in enumerate(docs, first)
+    ]
