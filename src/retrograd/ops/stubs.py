@@ -116,7 +116,7 @@ OPS = {
     "nn.conv": "channel_fill channel_sum conv conv_input conv_weight",
     "nn.dropout": "masked_scale",
     "nn.embedding": "add_rows embedding weighted_rows",
-    "nn.interpolate": "banded",
+    "nn.interpolate": "resample",
     "nn.normalization_records": "blend dot_to native_batch_norm native_layer_norm real_dot_to",
     "nn.pool": "avg_pool avg_pool_input max_pool pool_gather pool_scatter",
     "nn.rnn_cells": "gru_gates lstm_gates",
