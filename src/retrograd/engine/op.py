@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
@@ -126,7 +127,7 @@ class Op(Kind):
         many = self.output_names[0].startswith("*")
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
-        self.forward = bind(forward)
+        self.forward = opened(bind(forward)) if elementwise else bind(forward)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -153,7 +154,9 @@ class Op(Kind):
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
         laid_out = [
-            entry(f, [self.places.index(n) for n in self.needs[name]])
+            entry(
+                opened(f) if elementwise else f, [self.places.index(n) for n in self.needs[name]]
+            )
             for name, f in self.vjps.items()
         ]
         self.formulas = tuple([formula for formula, _ in laid_out])
