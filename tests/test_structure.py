@@ -17,6 +17,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors", "locks", "modes", "quiet", "dtypes", "pytree", "version"],
     ["kernels"],
+    ["compiler"],
     ["engine"],
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],

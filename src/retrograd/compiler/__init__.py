@@ -1,0 +1,1 @@
+"""Array programs as native code, by LLVM: needs `llvmlite`."""
