@@ -23,23 +23,29 @@
 
 #include "pool.c"
 
-enum { MOST_OPERANDS = 8, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
+enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
 enum { SHORTEST = 32 };         /* elements of a row; shorter ones are left to NumPy */
 enum { LOCKED = 1 << 14 };      /* elements for which the interpreter's lock is kept */
 enum { LIGHT = 16, HEAVY = 1 }; /* how many times `least` a kernel must find, by what it computes */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
+/* The code for one choice of inputs that are numbers: bit i for input i. */
+typedef struct {
+    unsigned numbers;
+    Code code;
+} Variant;
+
 typedef struct {
     PyObject_HEAD
     PyObject *build; /* gives the address of the code for a choice of numbers */
-    int inputs, outputs;
+    int inputs, outputs, count;
     int types[MOST_OPERANDS + MOST_OUTPUTS];
-    int places[MOST_OPERANDS];  /* of each input among the arguments */
-    int targets[MOST_OUTPUTS];  /* the input over which an output is written, or -1 */
-    npy_intp times;             /* see LIGHT and HEAVY */
-    int64_t grain;              /* elements of a piece */
-    Code codes[1 << MOST_OPERANDS];
+    int places[MOST_OPERANDS]; /* of each input among the arguments */
+    int targets[MOST_OUTPUTS]; /* the input over which an output is written, or -1 */
+    npy_intp times;            /* see LIGHT and HEAVY */
+    int64_t grain;             /* elements of a piece */
+    Variant *variants;         /* so many as `count` */
 } Kernel;
 
 /* Where the elements of one call lie. */
@@ -47,7 +53,7 @@ typedef struct {
     Code code;
     int operands, dims; /* dims: those across which rows lie */
     char *base[MOST_OPERANDS + MOST_OUTPUTS];
-    npy_intp row; /* elements in one */
+    npy_intp row;                                /* elements in one */
     npy_intp step[MOST_OPERANDS + MOST_OUTPUTS]; /* bytes from an element of a row to the next */
     npy_intp shape[NPY_MAXDIMS];
     npy_intp strides[NPY_MAXDIMS][MOST_OPERANDS + MOST_OUTPUTS];
@@ -193,7 +199,7 @@ lay_out(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Layout 
     return layout->row >= SHORTEST || layout->dims == 0;
 }
 
-/* The code for inputs of which some are numbers in a row; NULL, with or without an error. */
+/* The code for inputs of which some are numbers in a row; NULL with an error. */
 static Code
 code_for(Kernel *self, Layout *layout)
 {
@@ -201,12 +207,38 @@ code_for(Kernel *self, Layout *layout)
     for (int i = 0; i < self->inputs; i++) {
         numbers |= (unsigned)(layout->step[i] == 0) << i;
     }
-    if (self->codes[numbers] == NULL) {
-        PyObject *found = PyObject_CallFunction(self->build, "I", numbers);
-        self->codes[numbers] = found == NULL ? NULL : (Code)PyLong_AsVoidPtr(found);
-        Py_XDECREF(found);
+    for (int i = 0; i < self->count; i++) {
+        if (self->variants[i].numbers == numbers) {
+            return self->variants[i].code;
+        }
     }
-    return self->codes[numbers];
+    PyObject *address = PyObject_CallFunction(self->build, "I", numbers);
+    Code code = address == NULL ? NULL : (Code)PyLong_AsVoidPtr(address);
+    Py_XDECREF(address);
+    if (code == NULL) {
+        return NULL;
+    }
+    Variant *more = PyMem_Realloc(self->variants, (self->count + 1) * sizeof(Variant));
+    if (more == NULL) {
+        return (Code)PyErr_NoMemory();
+    }
+    more[self->count++] = (Variant){numbers, code};
+    self->variants = more;
+    return code;
+}
+
+/* Whether the memory of an input that will be written is none of the other inputs'. */
+static bool
+is_apart(Kernel *self, PyArrayObject **arrays, int target)
+{
+    char *begin = PyArray_BYTES(arrays[target]), *end = begin + PyArray_NBYTES(arrays[target]);
+    for (int i = 0; i < self->inputs; i++) {
+        if (i != target && arrays[i] != NULL && PyArray_BYTES(arrays[i]) < end &&
+            begin < PyArray_BYTES(arrays[i]) + PyArray_NBYTES(arrays[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Run a kernel on arguments: the first output; NULL without an error where it does not take them. */
@@ -233,8 +265,8 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
         layout.dims = 0;
         layout.row = size;
         for (int i = 0; i < self->inputs; i++) {
-            bool number = arrays[i] == NULL || PyArray_SIZE(arrays[i]) == 1;
-            layout.step[i] = number && size != 1 ? 0 : PyArray_ITEMSIZE(arrays[i]);
+            bool number = arrays[i] == NULL || (PyArray_SIZE(arrays[i]) == 1 && size != 1);
+            layout.step[i] = number ? 0 : PyArray_ITEMSIZE(arrays[i]);
         }
     }
     else if (!lay_out(self, arrays, dims, shape, &layout)) {
@@ -242,13 +274,16 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
     }
     layout.operands = self->inputs + self->outputs;
     layout.code = code_for(self, &layout);
-    for (int i = 0, place = self->inputs; layout.code != NULL && i < self->outputs; i++, place++) {
+    if (layout.code == NULL) {
+        return NULL;
+    }
+    for (int i = 0, place = self->inputs; i < self->outputs; i++, place++) {
         int target = self->targets[i], type = self->types[place];
         if (target < 0) {
             made[i] = PyArray_EMPTY(dims, shape, type, fortran);
         }
         else if (layout.step[target] != 0 && layout.dims == 0 &&
-                 PyArray_ISWRITEABLE(arrays[target])) {
+                 PyArray_ISWRITEABLE(arrays[target]) && is_apart(self, arrays, target)) {
             made[i] = Py_NewRef(arrays[target]);
         }
         if (made[i] == NULL) {
@@ -261,9 +296,6 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
             layout.strides[d][place] = across;
             across *= layout.shape[d];
         }
-    }
-    if (layout.code == NULL) {
-        return NULL;
     }
     if (size < LOCKED) {
         run_stretch(&layout, 0, size);
@@ -302,9 +334,9 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *build, *types, *places, *targets;
     int heavy;
     long long grain;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OO!O!O!pL", names, &build, &PyTuple_Type, &types,
-                                     &PyTuple_Type, &places, &PyTuple_Type, &targets, &heavy,
-                                     &grain)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OO!O!O!pL", names, &build, &PyTuple_Type,
+                                     &types, &PyTuple_Type, &places, &PyTuple_Type, &targets,
+                                     &heavy, &grain)) {
         return NULL;
     }
     Py_ssize_t inputs = PyTuple_GET_SIZE(places), outputs = PyTuple_GET_SIZE(targets);
@@ -333,6 +365,7 @@ static void
 kernel_dealloc(PyObject *object)
 {
     Py_XDECREF(((Kernel *)object)->build);
+    PyMem_Free(((Kernel *)object)->variants);
     Py_TYPE(object)->tp_free(object);
 }
 
@@ -382,7 +415,8 @@ key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
     for (Py_ssize_t i = 0; key != NULL && i < count; i++) {
         PyObject *x = args[i], *part;
         if (PyArray_CheckExact(x)) {
-            int type = PyArray_TYPE((PyArrayObject *)x), some = PyArray_NDIM((PyArrayObject *)x) > 0;
+            int type = PyArray_TYPE((PyArrayObject *)x),
+                some = PyArray_NDIM((PyArrayObject *)x) > 0;
             part = PyLong_FromLong(2L * type + some);
         }
         else if (PyFloat_CheckExact(x)) {
@@ -429,9 +463,10 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     if (found == NULL && !PyErr_Occurred()) {
         operands = tuple_of(args, count);
         names = kwnames == NULL ? PyTuple_New(0) : Py_NewRef(kwnames);
-        made = operands == NULL || names == NULL
-                   ? NULL
-                   : PyObject_CallFunctionObjArgs(new_kernel, self->function, names, operands, NULL);
+        made =
+            operands == NULL || names == NULL
+                ? NULL
+                : PyObject_CallFunctionObjArgs(new_kernel, self->function, names, operands, NULL);
         if (made != NULL && PyDict_SetItem(self->kernels, key, made) == 0) {
             found = made; /* the dictionary holds it */
         }

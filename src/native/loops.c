@@ -14,7 +14,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "pool.c"
+#include "kernel.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
 static PyObject *
@@ -29,6 +29,7 @@ set_threads(PyObject *module, PyObject *count)
 }
 
 static PyMethodDef functions[] = {
+    {"set_door", set_door, METH_VARARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
     {NULL},
 };
@@ -43,8 +44,12 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__loops(void)
 {
+    import_array();
     PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
-    if (module == NULL || address == NULL ||
+    if (module == NULL || address == NULL || PyType_Ready(&KernelType) < 0 ||
+        PyType_Ready(&DoorType) < 0 ||
+        PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 ||
+        PyModule_AddObjectRef(module, "Door", (PyObject *)&DoorType) < 0 ||
         PyModule_AddStringConstant(module, "BUILT_FROM", BUILT_FROM) < 0 ||
         PyModule_AddObjectRef(module, "POOL_RUN", address) < 0) {
         Py_CLEAR(module);

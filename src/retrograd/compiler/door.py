@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.native import loops
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AVAILABLE", "opened", "setting"]
+__all__ = ["AVAILABLE", "opened", "set_least", "setting"]
 
 AVAILABLE = os.environ.get("RETROGRAD_COMPILE") != "0" and find_spec("llvmlite") is not None
 
@@ -33,7 +35,7 @@ ndarray = np.ndarray
 
 
 class Setting:
-    """`least`: the size in elements from which on arrays are large. NumPy is as fast below."""
+    """`least`: from how many elements on arrays are large. Below, NumPy is as fast."""
 
     least = 4096
 
@@ -41,10 +43,30 @@ class Setting:
 setting = Setting()
 
 
+def set_least(size: int) -> int:
+    """Let arrays be large from `size` elements on; the number before. For tests and trials."""
+    before, setting.least = setting.least, size
+    if loops is not None:
+        loops.set_door(size, new_kernel)
+    return before
+
+
+def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -> Any:
+    """What `kernels.kernel` makes; that, and llvmlite, is imported when it is first needed."""
+    made = importlib.import_module(".kernels", __package__).kernel
+    return made(function, names, operands, writes)
+
+
 def opened(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, by kernels where an argument is a large array: NOTE [The door]."""
+    """The function, by kernels where an argument is a large array: NOTE [The door].
+
+    `loops` of what it gives is the ufunc that the function is for small arrays, if it is one.
+    """
     if not AVAILABLE:
         return function
+    ufunc = getattr(function, "loops", function)
+    if loops is not None:
+        return loops.Door(function, ufunc)  # type: ignore[no-any-return]
     kernels: dict[Any, Any] = {}
 
     def call(*args: Any, **params: Any) -> Any:
@@ -57,24 +79,29 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
                 break
         return function(*args, **params)
 
-    call.loops = getattr(function, "loops", function)  # type: ignore[attr-defined]
+    call.loops, call.kernels = ufunc, kernels  # type: ignore[attr-defined]
     return call
 
 
 def by_kernel(function: Any, kernels: dict[Any, Any], args: Any, params: dict[str, Any]) -> Any:
     """What the function's kernel for such arguments gives; None where there is none."""
     operands = (*args, *params.values())
-    key = tuple([
-        x.dtype.num << 1 | (x.ndim > 0) if x.__class__ is ndarray
-        else float if x.__class__ is float
-        else (x.__class__, x)
-        for x in operands
-    ])  # fmt: skip
     try:
-        kernel = kernels[key]
-    except KeyError:
-        made = importlib.import_module(".kernels", __package__).kernel
-        kernel = kernels[key] = made(function, tuple(params), operands)
+        key = (*map(known_of, operands), tuple(params))
+        if key not in kernels:
+            kernels[key] = new_kernel(function, tuple(params), operands)
     except TypeError:  # a parameter that is not hashable
         return None
+    kernel = kernels[key]
     return None if kernel is None else kernel(operands)
+
+
+def known_of(x: Any) -> Any:
+    """What tells kernels apart: dtypes, whether there are dimensions, and values but of floats."""
+    if x.__class__ is ndarray:
+        return x.dtype.num, x.ndim > 0
+    return float if x.__class__ is float else (x.__class__, x)
+
+
+if AVAILABLE:
+    set_least(setting.least)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.native import loops
 from . import cache, machine
 from .door import setting
 from .emission import code, known
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel", "address", "kernel"]
 
-LONGEST = 256  # calls of a program: LLVM takes long for more
+LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
+GRAIN = 1 << 14  # elements of what a thread takes at once
+LIGHT = {"add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "square", "maximum",
+         "minimum", "reciprocal", "conjugate", "rint", "floor", "ceil", "trunc", "equal", "not_equal",
+         "less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or",
+         "isnan", "isfinite", "isinf", "sign", "copysign"}  # fmt: skip
+TIMES = 16  # how much larger arrays must be for one of these alone, which NumPy is as good at
 POINTER = ctypes.c_void_p
 FUNCTION = ctypes.CFUNCTYPE(None, ctypes.POINTER(POINTER), ctypes.c_int64)
 
@@ -41,20 +48,33 @@ def address(program: Program, numbers: int) -> int:
 
 
 class Kernel:
-    """A recording's program, ready to run on a function's operands."""
+    """A recording's program, ready to run on a function's operands: NOTE [Kernels] in `kernel.c`.
+
+    Without C, it runs where all operands are rows in one layout.
+    """
 
     def __init__(self, recording: Recording) -> None:
         self.program, self.places = recording
         self.dtypes = [*map(np.dtype, self.program.inputs)]
         self.made = [self.program.dtype(value) for value in self.program.outputs]
+        self.heavy = len(self.program.calls) > 1 or self.program.calls[0].function not in LIGHT
         self.functions: dict[int, Any] = {}
 
-    def function(self, numbers: int) -> Any:
-        """The code for inputs of which these are numbers."""
-        found = self.functions.get(numbers)
-        if found is None:
-            found = self.functions[numbers] = FUNCTION(address(self.program, numbers))
-        return found
+    def code(self, numbers: int) -> int:
+        """The address of the code for inputs of which these are numbers."""
+        return address(self.program, numbers)
+
+    def native(self) -> Any:
+        """The kernel in C."""
+        types = tuple([dtype.num for dtype in (*self.dtypes, *self.made)])
+        return loops.Kernel(
+            build=self.code,
+            types=types,
+            places=self.places,
+            targets=self.program.targets,
+            heavy=self.heavy,
+            grain=GRAIN,
+        )
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """The output; None where the operands' memory is not in rows."""
@@ -73,17 +93,22 @@ class Kernel:
             np.empty(shape, dtype) if target < 0 else arrays[target]
             for dtype, target in zip(self.made, self.program.targets, strict=True)
         ]
-        if outputs[0].size < setting.least:
+        if outputs[0].size < setting.least * (1 if self.heavy else TIMES):
             return None
+        if numbers not in self.functions:
+            self.functions[numbers] = FUNCTION(self.code(numbers))
         pointers = [array.__array_interface__["data"][0] for array in (*arrays, *outputs)]
-        self.function(numbers)((POINTER * len(pointers))(*pointers), outputs[0].size)
+        self.functions[numbers]((POINTER * len(pointers))(*pointers), outputs[0].size)
         return outputs[0]
 
 
-def kernel(function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any]) -> Any:
+def kernel(
+    function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any], writes: bool = False
+) -> Any:
     """The kernel of a function for such operands, the last of which have names; None if it has none.
 
-    It raises nothing: whatever is wrong with a call, the function itself will say.
+    Of a function that `writes`, the kernel writes its operands, too. It raises nothing: whatever is
+    wrong with a call, the function itself will say.
     """
     count = len(operands) - len(names)
 
@@ -95,7 +120,7 @@ def kernel(function: Callable[..., Any], names: Sequence[str], operands: Sequenc
     ]
     weak = [FLOAT if x.__class__ is float else x for x in abstract]
     try:
-        recording = record(positional, weak)
+        recording = record(positional, weak, writes)
     except Exception:
         if weak == abstract:
             return None
@@ -106,7 +131,10 @@ def kernel(function: Callable[..., Any], names: Sequence[str], operands: Sequenc
 def checked(recording: Recording) -> Any:
     """The kernel of a recording, None if there is no code for it."""
     program = recording.program
-    return Kernel(recording) if known(program) and len(program.calls) <= LONGEST else None
+    if not known(program) or len(program.calls) > LONGEST or len(program.inputs) > MOST:
+        return None
+    made = Kernel(recording)
+    return made if loops is None else made.native()
 
 
 class Baked:

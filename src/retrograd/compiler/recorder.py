@@ -135,10 +135,11 @@ class Abstract(NDArrayOperatorsMixin):
         return written(out[0], made)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        own = FUNCTIONS.get(function)
+        own, out = FUNCTIONS.get(function), options.pop("out", None)
         if own is None:
             raise Refused(f"np.{function.__name__} is not elementwise")
-        return own(*args, **options)
+        made = own(*args, **options)
+        return made if out is None else written(out, made)
 
     def special(self, name: str) -> Any:
         """A function that NumPy lacks, by SciPy's name: NOTE [The seam] in `kernels.allocation`."""
@@ -260,9 +261,10 @@ def chosen(condition: Any, x: Any = None, y: Any = None) -> Abstract:
 
 
 def clipped(x: Any, least: Any = None, most: Any = None) -> Any:
-    """`np.clip`."""
-    x = x if least is None else np.maximum(x, least)
-    return x if most is None else np.minimum(x, most)
+    """`np.clip`, which of equal zeros keeps the one that is there."""
+    if least is not None:
+        x = np.where((x < least) | np.isnan(least), least, x)
+    return x if most is None else np.where((x > most) | np.isnan(most), most, x)
 
 
 def numbered(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:

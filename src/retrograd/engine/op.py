@@ -143,6 +143,7 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
+        self.eager = {n: opened(f) if elementwise else f for n, f in self.vjps.items()}
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
@@ -154,10 +155,8 @@ class Op(Kind):
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
         laid_out = [
-            entry(
-                opened(f) if elementwise else f, [self.places.index(n) for n in self.needs[name]]
-            )
-            for name, f in self.vjps.items()
+            entry(f, [self.places.index(n) for n in self.needs[name]])
+            for name, f in self.eager.items()
         ]
         self.formulas = tuple([formula for formula, _ in laid_out])
         self.takes = tuple([place for _, place in laid_out])
