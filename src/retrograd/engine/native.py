@@ -40,7 +40,7 @@ def bind(**parts: Any) -> None:
 def in_c(function: F) -> F:
     """The twin of `function` in C, where that was built: NOTE [Twins]."""
     try:
-        return function if native is None else native.twin(function)  # type: ignore[no-any-return]
+        return function if native is None else native.twin(function)
     except Exception as error:
         give_up(error)
         return function
