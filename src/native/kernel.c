@@ -60,7 +60,8 @@ typedef struct {
 } Layout;
 
 static npy_intp least = 4096; /* `setting.least` */
-static PyObject *new_kernel;  /* `kernels.kernel` */
+static PyObject *new_kernel;  /* `door.new_kernel` */
+static PyObject *watcher;     /* is told of every call of a door, if there is one */
 static PyTypeObject KernelType, DoorType;
 
 /* Run a stretch of elements, which may begin and end within rows. */
@@ -402,7 +403,7 @@ static PyTypeObject KernelType = {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function, *loops;
+    PyObject *function, *loops, *name;
     PyObject *kernels; /* by what the arguments are: NULL before the first large one */
 } Door;
 
@@ -505,22 +506,47 @@ by_kernel(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames
     return found;
 }
 
+static bool
+has_large(PyObject *const *args, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyArray_CheckExact(args[i]) && PyArray_SIZE((PyArrayObject *)args[i]) >= least) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tell of a call, its operands and names of parameters, and whether a kernel computed. */
+static int
+tell(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, bool by_kernel)
+{
+    PyObject *operands = tuple_of(args, count), *told = NULL;
+    if (operands != NULL) {
+        PyObject *names = kwnames == NULL ? Py_None : kwnames;
+        told = PyObject_CallFunctionObjArgs(watcher, self, operands, names,
+                                            by_kernel ? Py_True : Py_False, NULL);
+    }
+    Py_XDECREF(operands);
+    Py_XDECREF(told);
+    return told == NULL ? -1 : 0;
+}
+
 static PyObject *
 door_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Door *self = (Door *)object;
+    PyObject *found = NULL;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (PyArray_CheckExact(args[i]) && PyArray_SIZE((PyArrayObject *)args[i]) >= least) {
-            Py_ssize_t all = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
-            PyObject *found = new_kernel == NULL || all > MOST_ARGUMENTS
-                                  ? NULL
-                                  : by_kernel(self, args, all, kwnames);
-            if (found != NULL || PyErr_Occurred()) {
-                return found;
-            }
-            break;
-        }
+    Py_ssize_t all = count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    if (has_large(args, count) && all <= MOST_ARGUMENTS && new_kernel != NULL) {
+        found = by_kernel(self, args, all, kwnames);
+    }
+    if (watcher != NULL && !PyErr_Occurred() && tell(self, args, all, kwnames, found != NULL) < 0) {
+        Py_CLEAR(found);
+    }
+    if (found != NULL || PyErr_Occurred()) {
+        return found;
     }
     return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
 }
@@ -528,8 +554,8 @@ door_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwna
 static PyObject *
 door_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function, *loops;
-    if (!PyArg_ParseTuple(args, "OO", &function, &loops)) {
+    PyObject *function, *loops, *name;
+    if (!PyArg_ParseTuple(args, "OOU", &function, &loops, &name)) {
         return NULL;
     }
     Door *self = (Door *)type->tp_alloc(type, 0);
@@ -537,6 +563,7 @@ door_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->vectorcall = door_call;
         self->function = Py_NewRef(function);
         self->loops = Py_NewRef(loops);
+        self->name = Py_NewRef(name);
     }
     return (PyObject *)self;
 }
@@ -569,11 +596,13 @@ door_dealloc(PyObject *object)
     Py_XDECREF(self->function);
     Py_XDECREF(self->loops);
     Py_XDECREF(self->kernels);
+    Py_XDECREF(self->name);
     Py_TYPE(object)->tp_free(object);
 }
 
 static PyMemberDef door_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(Door, function), READONLY, NULL},
+    {"__name__", T_OBJECT, offsetof(Door, name), READONLY, NULL},
     {"loops", T_OBJECT, offsetof(Door, loops), READONLY, NULL},
     {"kernels", T_OBJECT, offsetof(Door, kernels), READONLY, NULL},
     {NULL},
@@ -592,17 +621,19 @@ static PyTypeObject DoorType = {
     .tp_members = door_members,
 };
 
-/* `set_door(least, new_kernel)`: the size of large arrays, and what makes kernels. */
+/* `set_door(least, new_kernel, watcher)`: the size of large arrays, what makes kernels, and who is
+   told of calls, or None. */
 static PyObject *
 set_door(PyObject *module, PyObject *args)
 {
     Py_ssize_t size;
-    PyObject *make;
-    if (!PyArg_ParseTuple(args, "nO", &size, &make)) {
+    PyObject *make, *watch;
+    if (!PyArg_ParseTuple(args, "nOO", &size, &make, &watch)) {
         return NULL;
     }
     least = size;
     Py_XSETREF(new_kernel, Py_NewRef(make));
+    Py_XSETREF(watcher, watch == Py_None ? NULL : Py_NewRef(watch));
     Py_RETURN_NONE;
 }
 

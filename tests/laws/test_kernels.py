@@ -37,9 +37,9 @@ NOT_YET: set[str] = set()
 
 @pytest.fixture(autouse=True)
 def _all_arrays_are_large():
-    before = door.set_least(0)
+    before = door.change(least=0)
     yield
-    door.set_least(before)
+    door.change(**before)
 
 
 def values(spec, op, char, rng):
@@ -81,7 +81,8 @@ def cases(op, name):
 def programs(function):
     """The programs of a door's kernels so far."""
     found = [getattr(kernel, "kernels", None) or {0: kernel} for kernel in function.kernels.values()]
-    return [k.build.__self__.program for many in found for k in many.values() if k is not None]
+    kernels = [kernel for many in found for kernel in many.values() if kernel is not None]
+    return [getattr(k, "build", k.__call__).__self__.program for k in kernels]
 
 
 def equal(found, expected, exact):

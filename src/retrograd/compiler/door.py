@@ -27,7 +27,7 @@ from ..kernels.native import loops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AVAILABLE", "opened", "set_least", "setting"]
+__all__ = ["AVAILABLE", "change", "opened", "setting"]
 
 AVAILABLE = os.environ.get("RETROGRAD_COMPILE") != "0" and find_spec("llvmlite") is not None
 
@@ -35,19 +35,22 @@ ndarray = np.ndarray
 
 
 class Setting:
-    """`least`: from how many elements on arrays are large. Below, NumPy is as fast."""
+    """`least`: from how many elements on arrays are large. `watcher` is told of calls, if not None."""
 
     least = 4096
+    watcher: Any = None
 
 
 setting = Setting()
 
 
-def set_least(size: int) -> int:
-    """Let arrays be large from `size` elements on; the number before. For tests and trials."""
-    before, setting.least = setting.least, size
+def change(**values: Any) -> dict[str, Any]:
+    """Change the setting; return what it was. For tests, and for `explain`."""
+    before = {name: getattr(setting, name) for name in values}
+    for name, value in values.items():
+        setattr(setting, name, value)
     if loops is not None:
-        loops.set_door(size, new_kernel)
+        loops.set_door(setting.least, new_kernel, setting.watcher)
     return before
 
 
@@ -57,7 +60,7 @@ def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -
     return made(function, names, operands, writes)
 
 
-def opened(function: Callable[..., Any]) -> Callable[..., Any]:
+def opened(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function, by kernels where an argument is a large array: NOTE [The door].
 
     `loops` of what it gives is the ufunc that the function is for small arrays, if it is one.
@@ -66,19 +69,21 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     ufunc = getattr(function, "loops", function)
     if loops is not None:
-        return loops.Door(function, ufunc)  # type: ignore[no-any-return]
+        return loops.Door(function, ufunc, name)  # type: ignore[no-any-return]
     kernels: dict[Any, Any] = {}
 
     def call(*args: Any, **params: Any) -> Any:
-        least = setting.least
+        found, least = None, setting.least
         for x in args:
             if x.__class__ is ndarray and x.size >= least:
                 found = by_kernel(function, kernels, args, params)
-                if found is not None:
-                    return found
                 break
-        return function(*args, **params)
+        if setting.watcher is not None:
+            operands = (*args, *params.values())
+            setting.watcher(call, operands, tuple(params), found is not None)
+        return function(*args, **params) if found is None else found
 
+    call.__wrapped__, call.__name__ = function, name  # type: ignore[attr-defined]
     call.loops, call.kernels = ufunc, kernels  # type: ignore[attr-defined]
     return call
 
@@ -104,4 +109,4 @@ def known_of(x: Any) -> Any:
 
 
 if AVAILABLE:
-    set_least(setting.least)
+    change()

@@ -127,7 +127,7 @@ class Op(Kind):
         many = self.output_names[0].startswith("*")
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
-        self.forward = opened(bind(forward)) if elementwise else bind(forward)
+        self.forward = opened(bind(forward), self.name) if elementwise else bind(forward)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -143,7 +143,10 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
-        self.eager = {n: opened(f) if elementwise else f for n, f in self.vjps.items()}
+        self.eager = {
+            name: opened(f, f"{self.name}, {name}") if elementwise else f
+            for name, f in self.vjps.items()
+        }
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
