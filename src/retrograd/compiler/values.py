@@ -15,17 +15,21 @@ NOTE [Rounding]
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
     "Complex",
     "Value",
+    "assumed",
+    "assuming",
     "bits",
     "ceil",
     "convert",
@@ -36,6 +40,7 @@ __all__ = [
     "integers",
     "ir_type",
     "isnan",
+    "looked_up",
     "remainder",
     "rint",
     "select",
@@ -223,6 +228,49 @@ def from_bits(x: Value) -> Value:
     """The float whose bits an integer of its width has."""
     dtype = FLOAT32 if x.dtype.itemsize == 4 else FLOAT64
     return x.made(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
+
+
+def looked_up(index: Value, name: str, numbers: Sequence[float]) -> Value:
+    """The element of a table of float64 that an index, an int64, names; `name` is the table's."""
+    builder, module = index.builder, index.builder.module
+    table = module.globals.get(name)
+    if table is None:
+        kind = ir.ArrayType(ir.DoubleType(), len(numbers))
+        table = ir.GlobalVariable(module, kind, name)
+        table.initializer, table.global_constant = ir.Constant(kind, list(numbers)), True
+        table.linkage = "internal"
+    place = builder.gep(table, [index.ir], source_etype=ir.DoubleType())
+    return index.made(builder.load(place, typ=ir.DoubleType()), FLOAT64)
+
+
+class _Assumed(threading.local):
+    """The conditions that code being written here and now may take for granted; None: none."""
+
+    conditions: list[Value] | None = None
+
+
+_ASSUMED = _Assumed()
+
+
+@contextmanager
+def assuming() -> Iterator[list[Value]]:
+    """Within it, code may be emitted that is right where conditions hold, which it lists.
+
+    So a kernel has a quick loop beside the one that is always right, with the same bits.
+    """
+    _ASSUMED.conditions = conditions = []
+    try:
+        yield conditions
+    finally:
+        _ASSUMED.conditions = None
+
+
+def assumed(condition: Value) -> bool:
+    """Whether the code that is being written may take a condition for granted."""
+    if _ASSUMED.conditions is None:
+        return False
+    _ASSUMED.conditions.append(condition)
+    return True
 
 
 def remainder(x: Value, y: Value) -> Value:

@@ -13,6 +13,7 @@ BOOL, INTEGER, REAL, COMPLEX = "?", "bBhHiIlLqQ", "fd", "FD"
 
 EMIT: dict[str, Callable[..., Any]] = {}
 DTYPES: dict[str, str] = {}
+FORMS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
 def emits(names: str, dtypes: str) -> Callable[[Any], Any]:
@@ -20,7 +21,13 @@ def emits(names: str, dtypes: str) -> Callable[[Any], Any]:
 
     def enter(function: Any) -> Any:
         for name in names.split():
-            EMIT[name], DTYPES[name] = function, dtypes
+            FORMS.update({(name, char): function for char in dtypes})
+            EMIT[name], DTYPES[name] = by_dtype(name), DTYPES.get(name, "") + dtypes
         return function
 
     return enter
+
+
+def by_dtype(name: str) -> Callable[..., Any]:
+    """What calls the function entered under a name for the dtype of the last operand."""
+    return lambda *operands: FORMS[name, operands[-1].dtype.char](*operands)
