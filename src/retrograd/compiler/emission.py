@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["code", "known"]
 
 BYTE, LONG, POINTER = ir.IntType(8), ir.IntType(64), ir.PointerType()
+WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
 INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 STRUCTURE = {
     "cast": None,
@@ -142,4 +143,5 @@ def parallel(module: Any, loop: Any, branch: Any) -> str:
             instruction.set_metadata("llvm.access.group", group)
     branch.set_metadata("llvm.loop", itself)
     text = str(module).replace('!{ !"group" }', "distinct !{}")
-    return text.replace('!{ !"loop", ', f"distinct !{{ {itself.get_reference()}, ")
+    text = text.replace('!{ !"loop", ', f"distinct !{{ {itself.get_reference()}, ")
+    return text.replace(")\n{", f") {WIDEST}\n{{")
