@@ -17,6 +17,7 @@ import textwrap
 import types
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -130,7 +131,7 @@ def errors_said(layer, seen=()):
 @pytest.mark.parametrize("op", DECLARED, ids=repr)
 def test_examples_of_a_declared_op_run(op):
     finder = doctest.DocTestParser()
-    test = finder.get_doctest(op.doc, {"rg": rg, "retrograd": rg}, op.name, None, 0)
+    test = finder.get_doctest(op.doc, {"rg": rg, "np": np, "retrograd": rg}, op.name, None, 0)
     report: list[str] = []
     failed, tried = doctest.DocTestRunner(optionflags=0).run(test, out=report.append)
     assert tried

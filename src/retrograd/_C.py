@@ -109,7 +109,7 @@ class _UndefinedGrad:
 def _current_graph_task_id() -> int:
     """The number of the backward pass that runs in this thread, or -1."""
     task = modes.state.current_pass
-    return -1 if task is None else task.number  # type: ignore[no-any-return]
+    return -1 if task is None else task.number
 
 
 def _current_graph_task_execution_order() -> list[Any]:

@@ -228,7 +228,7 @@ def is_holomorphic(
 
 def blocks(rows: list[list[Tensor]]) -> Tensor:
     """The matrix of blocks."""
-    return recorded.cat(*[recorded.cat(*row, dim=1) for row in rows], dim=0)  # type: ignore[no-any-return]
+    return recorded.cat(*[recorded.cat(*row, dim=1) for row in rows], dim=0)
 
 
 def to_augmented(a: Tensor, b: Tensor) -> Tensor:

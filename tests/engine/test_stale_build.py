@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from retrograd.engine.native import built_from, native
+from retrograd.engine.native import native
+from retrograd.kernels.native import built_from
 
 pytestmark = pytest.mark.skipif(native is None, reason="the hot path in C is not built")
 

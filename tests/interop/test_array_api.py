@@ -77,7 +77,7 @@ def test_generated_functions_are_documented_and_their_examples_run(space):
         if inspect.isfunction(function):
             assert function.__doc__
             if "array_api" in function.__module__:
-                test = parser.get_doctest(function.__doc__, {"rg": rg}, name, None, 0)
+                test = parser.get_doctest(function.__doc__, {"rg": rg, "np": np}, name, None, 0)
                 failed, tried = doctest.DocTestRunner().run(test)
                 assert tried
                 assert not failed

@@ -1,9 +1,14 @@
-"""Tensors around arrays that are not NumPy's: a whole training step never makes one of NumPy's.
+"""Tensors around arrays that are not NumPy's: no public function makes one of NumPy's beside them.
 
-NOTE [The seam] in `kernels.allocation` says what such an array has to have.
+Each runs the calls that `tests/data/ops.json` stores; a small network is trained. NOTE [The seam]
+in `kernels.allocation` says what such an array has to have.
 """
 
 from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +22,11 @@ from retrograd.optim import SGD
 from .recorder import Recorder, plain
 
 F = rg.nn.functional
+
+PATH = Path(__file__).parents[1] / "data" / "ops_format.py"
+SPEC = importlib.util.spec_from_file_location("ops_format", PATH)
+ops_format = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(ops_format)
 
 
 class Counted(np.ndarray):
@@ -120,6 +130,60 @@ def test_every_rule_runs_on_recorders(name, dtype):
         results.append(w._array)
     assert type(results[1]) is Recorder
     np.testing.assert_array_equal(plain(results[1]), results[0])
+
+
+# Public functions that cannot run on such arrays, and why.
+NUMBER = "it gives a Python number, or takes one from a tensor"
+BY_STRIDES = "the protocols know no strides of one's own choosing"
+LOOKS = "how many steps to take, or which, depends on the values"
+NUMPYS = {
+    **dict.fromkeys(["allclose", "histc", "item", "linspace", "logspace"], NUMBER),
+    **dict.fromkeys(["narrow", "tensor_split", "nn.functional.one_hot"], NUMBER),
+    **dict.fromkeys(["as_strided", "as_strided_copy", "as_strided_scatter"], BY_STRIDES),
+    "new_empty_strided": BY_STRIDES,
+    **dict.fromkeys(["linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve"], LOOKS),
+    "matrix_exp": LOOKS,
+    **dict.fromkeys([f"special.{shifted}chebyshev_polynomial_{kind}"
+                     for shifted in ("", "shifted_") for kind in "tuvw"], LOOKS),
+    **dict.fromkeys(["special.hermite_polynomial_h", "special.hermite_polynomial_he",
+                     "special.laguerre_polynomial_l", "special.legendre_polynomial_p"], LOOKS),
+}  # fmt: skip
+STORED = {
+    name: [call for call in calls if call[1] and all(spec[0] != "bfloat16" for spec in call[1])]
+    for name, calls in ops_format.read().items()
+    if name not in NUMPYS
+}
+
+
+def results_of(make, expression, inputs, derivatives):
+    """The arrays that a stored call gives, and its gradients, for cotangents of the same kind."""
+    rg.manual_seed(0)
+    given = [new_tensor(make(array.copy())) for _, array, _ in inputs]
+    for t, (_, _, wanted) in zip(given, inputs, strict=True):
+        t.requires_grad = wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value, _ = ops_format.run(rg, expression, given, False)
+    found = ops_format.tensors(value)
+    outs, leaves = ([t for t in some if t.requires_grad] for some in (found, given))
+    if derivatives and outs and leaves:
+        seeds = [make(ops_format.cotangent(rg, t, i)._array) for i, t in enumerate(outs)]
+        seeds = [new_tensor(seed) for seed in seeds]
+        found += [g for g in grad(outs, leaves, seeds, allow_unused=True) if g is not None]
+    return [t._array for t in found]
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_public_function_stays_where_its_inputs_live(name):
+    for expression, inputs, _, gradients in STORED[name]:
+        expected = results_of(numpys, expression, inputs, gradients is not None)
+        found = results_of(recorder, expression, inputs, gradients is not None)
+        for a, b in zip(found, expected, strict=True):
+            assert type(a) is Recorder, expression
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            if "empty" not in name:
+                exact = 8 * np.finfo(b.dtype).eps if b.dtype.kind in "fc" else 0
+                np.testing.assert_allclose(plain(a), b, rtol=exact, atol=exact, err_msg=expression)
 
 
 LARGE = {

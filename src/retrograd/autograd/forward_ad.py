@@ -224,7 +224,7 @@ def like_layout(tensor: Tensor, tangent: Tensor) -> Tensor:
     if not x.size or x.dtype != t.dtype or (same and memory(t).size == size) or may_repeat(x):
         return tangent
     copy: Tensor = new_tensor(moved(x, np.zeros(size, np.uint8)))
-    return copy.copy_(tangent)  # type: ignore[no-any-return]
+    return copy.copy_(tangent)
 
 
 def may_repeat(array: Any) -> bool:

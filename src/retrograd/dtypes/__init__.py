@@ -122,7 +122,7 @@ def of_legacy_name(name: str) -> dtype | None:
 
 
 def _named(d: Any) -> str:
-    return d.name if d.__class__ is dtype else of_numpy(d).name  # type: ignore[no-any-return]
+    return d.name if d.__class__ is dtype else of_numpy(d).name
 
 
 _MESSAGE_NAMES = {

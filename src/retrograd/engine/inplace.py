@@ -224,7 +224,7 @@ def renew(base: Tensor, array: Any) -> None:
     base._array = array
     with modes.Changed(grad=True, inference=False):  # batches may have history from outside
         for each in live_views(base):
-            path = each._view_of.path  # type: ignore[union-attr]
+            path = each._view_of.path
             each._array = walk(new_tensor(base._array), path)._array
 
 

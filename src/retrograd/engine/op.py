@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
@@ -126,7 +127,7 @@ class Op(Kind):
         many = self.output_names[0].startswith("*")
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
-        self.forward = bind(forward)
+        self.forward = opened(bind(forward), self.name) if elementwise else bind(forward)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -142,6 +143,10 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
+        self.eager = {
+            name: opened(f, f"{self.name}, {name}") if elementwise else f
+            for name, f in self.vjps.items()
+        }
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
@@ -154,7 +159,7 @@ class Op(Kind):
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
         laid_out = [
             entry(f, [self.places.index(n) for n in self.needs[name]])
-            for name, f in self.vjps.items()
+            for name, f in self.eager.items()
         ]
         self.formulas = tuple([formula for formula, _ in laid_out])
         self.takes = tuple([place for _, place in laid_out])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.allocation import numpys, table
 from ..locks import structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
@@ -46,6 +47,7 @@ __all__ = [
     "method",
     "new_tensor",
     "node_of",
+    "placed",
     "twin",
     "wrap",
     "wrote",
@@ -295,6 +297,14 @@ def new_tensor(array: Any, cls: type[Tensor] = Tensor) -> Tensor:
     if modes.special and modes.state.inference:
         tensor._inference = True
     return tensor
+
+
+def placed(array: Any, like: Tensor) -> Tensor:
+    """A tensor without history around a table of NumPy's, where `like` lives.
+
+    Any other array stays where it is.
+    """
+    return new_tensor(table(concrete(like._array), array) if numpys(array) else array)
 
 
 def is_array(value: Any) -> bool:

@@ -302,7 +302,7 @@ def _placed(results: list[Any], shared: list[bool], like: Any, out_dims: Any, fu
 
 def _moved(t: Tensor, place: int | None) -> Tensor:
     if place is None:
-        return recorded.select(t, index=(0,))  # type: ignore[no-any-return]
+        return recorded.select(t, index=(0,))
     ndim = t._array.ndim
     if not -ndim <= place < ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, "
@@ -311,7 +311,7 @@ def _moved(t: Tensor, place: int | None) -> Tensor:
         return t
     dims = list(range(1, ndim))
     dims.insert(place % ndim, 0)
-    return recorded.permute(t, dims=tuple(dims))  # type: ignore[no-any-return]
+    return recorded.permute(t, dims=tuple(dims))
 
 
 def _name(func: Any) -> str:

@@ -104,7 +104,7 @@ def _filled(value: Tensor, tangent: Any, strict: bool) -> Tensor:
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
             "This is not allowed with strict=True."
         )
-    return recorded.zeros_like(value)  # type: ignore[no-any-return]
+    return recorded.zeros_like(value)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

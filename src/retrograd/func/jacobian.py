@@ -194,7 +194,7 @@ def _last(columns: Tensor, x: Tensor) -> Tensor:
     """Derivatives along the first dimension, moved behind and given the shape of `x`."""
     ndim = columns._array.ndim
     moved = recorded.permute(columns, dims=(*range(1, ndim), 0))
-    return moved.reshape((*columns.shape[1:], *x.shape))  # type: ignore[no-any-return]
+    return moved.reshape((*columns.shape[1:], *x.shape))
 
 
 def hessian(

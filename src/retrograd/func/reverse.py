@@ -167,7 +167,7 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
 
 def _tensor(g: Any, like: Tensor) -> Tensor:
     if g is None:
-        return recorded.zeros_like(like)  # type: ignore[no-any-return]
+        return recorded.zeros_like(like)
     return g if isinstance(g, Tensor) else new_tensor(np.asarray(g))
 
 

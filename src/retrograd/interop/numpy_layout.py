@@ -28,7 +28,7 @@ def transpose(a: Tensor, axes: Any = None) -> Tensor:
 
 def swapaxes(a: Tensor, axis1: int, axis2: int, /) -> Tensor:
     """Two axes exchanged."""
-    return ops.swapaxes(a, axis1, axis2)  # type: ignore[no-any-return]
+    return ops.swapaxes(a, axis1, axis2)
 
 
 def squeeze(a: Tensor, axis: Any = None) -> Tensor:
@@ -66,7 +66,7 @@ def tensors(arrays: Any) -> list[Tensor]:
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
     """Arrays joined along an axis, flattened without one."""
     found = api.concat(tensors(arrays), axis=axis)
-    return found if dtype is None else found.to(dtype)  # type: ignore[no-any-return]
+    return found if dtype is None else found.to(dtype)
 
 
 def hstack(tup: Any) -> Tensor:
@@ -156,7 +156,7 @@ def take_along_axis(arr: Tensor, indices: Tensor, /, *, axis: int | None = -1) -
 
 def extract(condition: Tensor, arr: Tensor, /) -> Tensor:
     """The elements where the condition holds."""
-    return arr.reshape(-1)[(condition != 0).reshape(-1)]  # type: ignore[no-any-return]
+    return arr.reshape(-1)[(condition != 0).reshape(-1)]
 
 
 def compress(condition: Any, a: Any, /, *, axis: int | None = None) -> Tensor:
@@ -210,7 +210,7 @@ def ndim(a: Tensor) -> int:
 
 def size(a: Tensor, axis: int | None = None) -> int:
     """The number of elements, or of those along an axis."""
-    return a.numel() if axis is None else a.shape[axis]  # type: ignore[no-any-return]
+    return a.numel() if axis is None else a.shape[axis]
 
 
 def isrealobj(x: Tensor) -> bool:

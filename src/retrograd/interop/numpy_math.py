@@ -25,7 +25,7 @@ __all__: list[str] = []
 
 def cbrt(x: Tensor) -> Tensor:
     """The real cube root."""
-    return ops.copysign(ops.abs(x) ** (1 / 3), x)  # type: ignore[no-any-return]
+    return ops.copysign(ops.abs(x) ** (1 / 3), x)
 
 
 def divmod(x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
@@ -61,7 +61,7 @@ def allclose(
 
 def copy(a: Tensor) -> Tensor:
     """A copy."""
-    return ops.clone(a)  # type: ignore[no-any-return]
+    return ops.clone(a)
 
 
 # -- reductions ----------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def floating(a: Tensor, dtype: Any = None) -> Tensor:
     """The array as NumPy averages it: integers as float64."""
     if dtype is None and a._array.dtype.kind in "biu":
         dtype = api.float64
-    return a if dtype is None else a.to(dtype)  # type: ignore[no-any-return]
+    return a if dtype is None else a.to(dtype)
 
 
 def mean(a: Tensor, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -95,7 +95,7 @@ def std(
 
 def ptp(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     """Largest less smallest."""
-    return api.max(a, axis=axis, keepdims=keepdims) - api.min(a, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
+    return api.max(a, axis=axis, keepdims=keepdims) - api.min(a, axis=axis, keepdims=keepdims)
 
 
 def average(a: Tensor, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -109,7 +109,7 @@ def average(a: Tensor, axis: Any = None, weights: Any = None, *, keepdims: bool 
         weights = weights.reshape(*(n if i == place else 1 for i, n in enumerate(a.shape)))
         weights = weights.expand(*a.shape)
     total = api.sum(weights, axis=axis, keepdims=keepdims)
-    return api.sum(a * weights, axis=axis, keepdims=keepdims) / total  # type: ignore[no-any-return]
+    return api.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
 def quantiles(function: Any, a: Tensor, q: Any, axis: Any, method: str, keepdims: bool) -> Tensor:
@@ -122,7 +122,7 @@ def quantiles(function: Any, a: Tensor, q: Any, axis: Any, method: str, keepdims
         found = quantiles(
             function, ops.permute(a, (*kept, *places)).flatten(len(kept)), q, -1, method, False
         )
-        return found.reshape(*found.shape[: found.ndim - len(kept)], *shape) if keepdims else found  # type: ignore[no-any-return]
+        return found.reshape(*found.shape[: found.ndim - len(kept)], *shape) if keepdims else found
     q = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, np.float64))
     return function(a, q.to(a.dtype), axis, keepdims, interpolation=method)  # type: ignore[no-any-return]
 
@@ -272,7 +272,7 @@ def convolve(a: Tensor, v: Tensor, mode: str = "full") -> Tensor:
         raise ValueError(f"convolve(): mode must be 'full', 'same' or 'valid', not {mode!r}")
     padded = ops.constant_pad_nd(a, (m - 1, m - 1), 0)
     start, length = ends[mode]
-    return (padded.unfold(0, m, 1) @ ops.flip(v, 0)).narrow(0, start, length)  # type: ignore[no-any-return]
+    return (padded.unfold(0, m, 1) @ ops.flip(v, 0)).narrow(0, start, length)
 
 
 def polyval(p: Tensor, x: Any) -> Tensor:
@@ -304,7 +304,7 @@ def lstsq(a: Tensor, b: Tensor, rcond: Any = None) -> tuple[Any, ...]:
 
 def matrix_power(a: Tensor, n: int, /) -> Tensor:
     """A power of every matrix."""
-    return linalg.matrix_power(a, n)  # type: ignore[no-any-return]
+    return linalg.matrix_power(a, n)
 
 
 def tensorsolve(a: Tensor, b: Tensor, axes: Any = None) -> Tensor:

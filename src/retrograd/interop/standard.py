@@ -43,4 +43,4 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """
     if stream is not None:
         raise ValueError("to_device(): there are no streams on the cpu. Leave stream away.")
-    return self.to(device)  # type: ignore[no-any-return]
+    return self.to(device)

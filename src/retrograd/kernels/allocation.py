@@ -8,7 +8,9 @@ NOTE [The seam]
    `item`, `float`. Memory comes from the functions here, or from NumPy's that have `like` in their
    name. Numbers may be NumPy's, and indices within `x[...]`; other constants come by `table`.
 3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
-4. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
+4. Functions that NumPy lacks are SciPy's ufuncs, or loops of our own without SciPy. An array that
+   has them itself says so by a method `special(name)`, with SciPy's name.
+5. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    lists the few that need more.
 """
 

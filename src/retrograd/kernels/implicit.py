@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .allocation import full, table
 from .bessel import bessel_ie
 from .special import polygamma
 
@@ -46,7 +47,7 @@ def _rule() -> tuple[Any, Any]:
 
 def _integral(function: Callable[[Any], Any], reach: Any) -> Any:
     """The integral of a function from 0 to `reach`, elementwise."""
-    nodes, weights = _rule()
+    nodes, weights = (table(reach, each) for each in _rule())
     return (weights * function(nodes * reach)).sum(0) * reach
 
 
@@ -54,8 +55,8 @@ def _by_case(
     cases: list[tuple[Any, Callable[..., Any]]], dtype: np.dtype[Any], *arrays: Any
 ) -> Any:
     """For each element the kernel of the first case that holds for it, on flat blocks; else NaN."""
-    out = np.full(arrays[0].shape, np.nan)
-    left = np.ones(out.shape, bool)
+    out = full(arrays[0], arrays[0].shape, np.nan)
+    left = full(out, out.shape, True, np.bool_)
     for holds, kernel in cases:
         where = np.flatnonzero(left & holds)
         for start in range(0, where.size, BLOCK):
@@ -67,7 +68,7 @@ def _by_case(
 
 def _flat(*arrays: Any) -> tuple[Any, ...]:
     """The arrays, broadcast, flat and of double precision; and their shape."""
-    wide = np.broadcast_arrays(*(np.asarray(array, np.float64) for array in arrays))
+    wide = np.broadcast_arrays(*(array.astype(np.float64) for array in arrays))
     return *(array.ravel() for array in wide), wide[0].shape
 
 

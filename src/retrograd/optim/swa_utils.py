@@ -52,7 +52,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tens
 
     def ema_update(average: Tensor, value: Tensor, count: Any) -> Tensor:
         with no_grad():
-            return average * decay + value * (1 - decay)  # type: ignore[no-any-return]
+            return average * decay + value * (1 - decay)
 
     return ema_update
 

@@ -429,7 +429,7 @@ class GradientTape:
         if source is None:
             return None
         watched = self._watched.get(id(source))
-        return node_of(source) if watched is None else watched[1]  # type: ignore[no-any-return]
+        return node_of(source) if watched is None else watched[1]
 
     def _holds(self, node: Any) -> bool:
         """Whether a node is on the tape: NOTE [Marks] of `recording`."""

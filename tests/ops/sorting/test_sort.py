@@ -5,7 +5,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.autograd import grad
-from retrograd.ops.sorting.sort import one_hot
+from retrograd.ops.nn.embedding import one_hot
 
 NAN = float("nan")
 

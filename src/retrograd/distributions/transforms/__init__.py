@@ -189,7 +189,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         return x**self.exponent
@@ -242,7 +242,7 @@ class AffineTransform(Transform):
         pairs = (self.loc, other.loc), (self.scale, other.scale)
         return all(bool(ops.as_tensor(a == b).all()) for a, b in pairs)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @property
     def sign(self) -> Any:

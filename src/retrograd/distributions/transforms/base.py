@@ -130,7 +130,7 @@ class PlainTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class _InverseTransform(Transform):
@@ -140,9 +140,9 @@ class _InverseTransform(Transform):
         super().__init__(transform._cache_size)
         self._inv: Any = transform
 
-    domain = property(lambda self: self._inv.codomain)  # type: ignore[assignment]
-    codomain = property(lambda self: self._inv.domain)  # type: ignore[assignment]
-    bijective = property(lambda self: self._inv.bijective)  # type: ignore[assignment]
+    domain = property(lambda self: self._inv.codomain)
+    codomain = property(lambda self: self._inv.domain)
+    bijective = property(lambda self: self._inv.bijective)
     sign = property(lambda self: self._inv.sign)
     inv = property(lambda self: self._inv)
 
@@ -155,7 +155,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __call__(self, x: Tensor) -> Tensor:
         return self._inv._inv_call(x)
@@ -192,7 +192,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @constraints.dependent_property
     def domain(self) -> Any:
@@ -322,7 +322,7 @@ class IndependentTransform(Transform):
         base = self.base_transform.codomain
         return constraints.independent(base, self.reinterpreted_batch_ndims)
 
-    bijective = property(lambda self: self.base_transform.bijective)  # type: ignore[assignment]
+    bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 
     def _call(self, x: Tensor) -> Tensor:

@@ -319,7 +319,7 @@ def split(tensor: Any, level: BatchLevel) -> Tensor:
     if level.holds(tensor) and not batch.shared:
         return batch.value  # type: ignore[no-any-return]
     batched = batch.value if level.holds(tensor) else tensor
-    return recorded.clone(with_axis(batched, level.size))  # type: ignore[no-any-return]
+    return recorded.clone(with_axis(batched, level.size))
 
 
 def variable(tensor: Tensor) -> Tensor:

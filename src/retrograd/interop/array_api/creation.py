@@ -97,7 +97,7 @@ def linspace(
     """
     if endpoint:
         return ops.linspace(start, stop, num, dtype=dtype, device=device)
-    return ops.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]  # type: ignore[no-any-return]
+    return ops.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:

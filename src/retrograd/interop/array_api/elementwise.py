@@ -186,7 +186,7 @@ def round(x: Tensor, /) -> Tensor:
     """
     if not x.dtype.is_complex:
         return ops.round(x)
-    return ops.complex(ops.round(ops.real(x)), ops.round(ops.imag(x)))  # type: ignore[no-any-return]
+    return ops.complex(ops.round(ops.real(x)), ops.round(ops.imag(x)))
 
 
 def sign(x: Tensor, /) -> Tensor:
@@ -200,7 +200,7 @@ def sign(x: Tensor, /) -> Tensor:
     """
     found = ops.sgn(x)
     if not x.dtype.is_floating_point:
-        return found  # type: ignore[no-any-return]
+        return found
     return ops.where(ops.isnan(x), x, found)  # type: ignore[no-any-return]
 
 
@@ -215,8 +215,8 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     tensor([2, 5, 6])
     """
     if min is None and max is None:
-        return ops.clone(x)  # type: ignore[no-any-return]
+        return ops.clone(x)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         bounds = [None if b is None else pair(b, x)[0].to(x.dtype) for b in (min, max)]
         return ops.clamp(x, *bounds)
-    return ops.clamp(x, min, max).to(x.dtype)  # type: ignore[no-any-return]
+    return ops.clamp(x, min, max).to(x.dtype)

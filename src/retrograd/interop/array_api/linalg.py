@@ -53,7 +53,7 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
     >>> xp.matrix_transpose(xp.ones((2, 3, 4))).shape
     retrograd.Size([2, 4, 3])
     """
-    return x.mT  # type: ignore[no-any-return]
+    return x.mT
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
@@ -186,7 +186,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """
     x1, x2 = pair(x1, x2)
     if x2.ndim == 1:
-        return linalg.solve(x1, x2.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
+        return linalg.solve(x1, x2.unsqueeze(-1)).squeeze(-1)
     if x2.ndim == x1.ndim - 1:  # PyTorch would take it for a batch of vectors
         x2 = x2.expand(*x1.shape[:-2], *x2.shape[-2:])
     return linalg.solve(x1, x2)

@@ -77,7 +77,7 @@ def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
     retrograd.Size([3, 1])
     """
     if not isinstance(axis, (tuple, list)):
-        return ops.unsqueeze(x, axis)  # type: ignore[no-any-return]
+        return ops.unsqueeze(x, axis)
     ndim = x.ndim + len(axis)
     for place in sorted([place + ndim if place < 0 else place for place in axis]):
         x = ops.unsqueeze(x, place)
@@ -126,11 +126,11 @@ def reshape(x: Tensor, /, shape: Any, *, copy: bool | None = None) -> Tensor:
     """
     if copy is False:
         try:
-            return x.view(shape_of(shape))  # type: ignore[no-any-return]
+            return x.view(shape_of(shape))
         except RuntimeError as error:
             raise ValueError(f"reshape(): copy=False, but {error}") from error
     found = x.reshape(shape_of(shape))
-    return clone(found) if copy else found  # type: ignore[no-any-return]
+    return clone(found) if copy else found
 
 
 def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:

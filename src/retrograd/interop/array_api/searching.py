@@ -197,7 +197,7 @@ def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:
     x, axis = one_axis(x, axis, "take")
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"take(): axis {axis} of an array with {x.ndim} dimensions")
-    return x[(slice(None),) * (axis % x.ndim) + (indices,)]  # type: ignore[no-any-return]
+    return x[(slice(None),) * (axis % x.ndim) + (indices,)]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:

@@ -122,7 +122,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """The class with the highest probability, (N): that of the head if it is no cluster."""
         head = self.head(input).argmax(1)
         outside = head >= self.shortlist_size
-        return self.log_prob(input).argmax(1).where(outside, head)  # type: ignore[no-any-return]
+        return self.log_prob(input).argmax(1).where(outside, head)
 
 
 def _check(input: Tensor, target: Tensor) -> None:

@@ -38,7 +38,7 @@ class Flatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` flattened."""
-        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[no-any-return]
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         """The dimensions."""
@@ -75,7 +75,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` with the dimension split."""
-        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[no-any-return]
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """The dimension and its sizes."""

@@ -115,7 +115,7 @@ class Sequential(_Listed):
     def forward(self, input: Any) -> Any:
         """The last module's output."""
         for module in self._modules.values():
-            input = module(input)  # type: ignore[misc]
+            input = module(input)
         return input
 
     def __add__(self, other: Any) -> Any:

@@ -86,7 +86,7 @@ class _Uninitialized(Tensor, sees_properties=False):
         kind = self._array.dtype if dtype is None else None
         made = empty(tuple(shape), device, dtype)._array
         self._array = made if kind is None else made.astype(kind)
-        self.__class__ = self.becomes  # type: ignore[assignment]
+        self.__class__ = self.becomes
         if self._node is not None:
             self._node.shape, self._node.dtype = self._array.shape, self._array.dtype
 
@@ -149,7 +149,7 @@ class _Lazy:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.initialize_parameters(*args, **kwargs)
-        self.__class__ = self.becomes  # type: ignore[assignment]
+        self.__class__ = self.becomes
         return self(*args, **kwargs)
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:

@@ -394,7 +394,7 @@ class RNNCellBase(Module):
                 f"{self.input_size}"
             )
         if hx is None:
-            return input.new_zeros((*input.shape[:-1], self.hidden_size))  # type: ignore[no-any-return]
+            return input.new_zeros((*input.shape[:-1], self.hidden_size))
         if hx._array.ndim not in (1, 2):
             raise ValueError(
                 f"{name}: Expected hidden to be 1D or 2D, got {hx._array.ndim}D instead"

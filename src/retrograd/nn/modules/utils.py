@@ -28,4 +28,4 @@ def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
 
 def empty_parameter(shape: tuple[int, ...], place: Any, dtype: Any) -> Parameter:
     """An uninitialized parameter, for the layer to draw."""
-    return Parameter(empty(shape, place, dtype))  # type: ignore[no-any-return]
+    return Parameter(empty(shape, place, dtype))

@@ -20,7 +20,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     >>> rg.nn.utils.parameters_to_vector([rg.ones(2, 2), rg.zeros(1)])
     tensor([1., 1., 1., 1., 0.])
     """
-    return cat([p.reshape(-1) for p in parameters])  # type: ignore[no-any-return]
+    return cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

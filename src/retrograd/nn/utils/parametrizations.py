@@ -28,7 +28,7 @@ def norm_except(v: Tensor, dim: int) -> Tensor:
     if dim == -1:
         return v.norm()
     others = [d for d in range(v._array.ndim) if d != dim % v._array.ndim]
-    return v.norm(2, others, keepdim=True) if others else v.abs()  # type: ignore[no-any-return]
+    return v.norm(2, others, keepdim=True) if others else v.abs()
 
 
 class _WeightNorm(Module):

@@ -220,7 +220,7 @@ def softsign(input: Tensor) -> Tensor:
     >>> rg.nn.functional.softsign(rg.tensor([1.0, -3.0]))
     tensor([ 0.5000, -0.7500])
     """
-    return input / (input.abs() + 1)  # type: ignore[no-any-return]
+    return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -258,4 +258,4 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if input._array.dtype.kind in "biu":
         raise unsupported("glu", input._array.dtype)
     value, gate = input.chunk(2, dim)
-    return value * sigmoid(gate)  # type: ignore[no-any-return]
+    return value * sigmoid(gate)

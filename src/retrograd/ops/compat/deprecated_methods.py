@@ -22,10 +22,10 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
     first = data[0] if len(data) == 1 else None
     if not data or isinstance(first, Size) or all(isinstance(n, int) for n in data):
         sizes = first if isinstance(first, Size) else data
-        return self.new_empty(tuple(sizes) or (0,), device=device)  # type: ignore[no-any-return]
+        return self.new_empty(tuple(sizes) or (0,), device=device)
     if isinstance(first, Tensor):
-        return first.detach().type_as(self)  # type: ignore[no-any-return]
-    return self.new_tensor(first, device=device)  # type: ignore[no-any-return]
+        return first.detach().type_as(self)
+    return self.new_tensor(first, device=device)
 
 
 def resize(self: Tensor, *sizes: Any) -> Tensor:
@@ -35,7 +35,7 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
     >>> rg.ones(2, 3).resize(3, 2).shape
     retrograd.Size([3, 2])
     """
-    return self.reshape(*sizes)  # type: ignore[no-any-return]
+    return self.reshape(*sizes)
 
 
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     >>> rg.ones(2, 3).resize_as(rg.ones(6)).shape
     retrograd.Size([6])
     """
-    return self.reshape(tensor.shape)  # type: ignore[no-any-return]
+    return self.reshape(tensor.shape)
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
-"""Switches that PyTorch's programs set: threads, determinism, precision. Here they are kept, only.
+"""Switches that PyTorch's programs set: threads, determinism, precision.
 
-NumPy runs the kernels. They are deterministic, in full precision, and the number of threads in
-products of matrices is set before Python starts: `OMP_NUM_THREADS=4 python program.py`.
+The number of threads is that of the loops in C: `kernels/threads.py`. All others are kept, only:
+kernels are deterministic, in full precision.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import modes
+from ...kernels.threads import set_threads, threads
 from .table import older
 
 if TYPE_CHECKING:
@@ -23,19 +24,22 @@ PRECISION = (
     "has no effect."
 )
 KEPT: dict[str, Any] = {  # what was set last, for the functions that ask
-    "num_threads": os.cpu_count() or 1,
     "num_interop_threads": os.cpu_count() or 1,
     "deterministic_debug_mode": 0,
     "float32_matmul_precision": "highest",
 }
 
 
-def _keep_threads(name: str, threads: Any) -> None:
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        raise TypeError(f"set_{name} expects an int, but got {type(threads).__name__}")
-    if threads <= 0:
-        raise RuntimeError(f"set_{name} expects a positive integer, but got {threads}")
-    KEPT[name] = threads
+def _checked_count(name: str, count: Any) -> int:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(f"{name} expects an int, but got {type(count).__name__}")
+    if count <= 0:
+        raise RuntimeError(f"{name} expects a positive integer, but got {count}")
+    return count
+
+
+def _keep_interop_threads(count: Any) -> None:
+    KEPT["num_interop_threads"] = _checked_count("set_num_interop_threads", count)
 
 
 def _keep_mode(mode: Any, warn_only: bool) -> None:
@@ -73,18 +77,19 @@ def _watch(anomaly: Any, check_nan: Any) -> None:
 # By name: the function, what it does, and an example with what it shows.
 SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "set_num_threads": (
-        lambda threads: _keep_threads("num_threads", threads),
-        "Keep a number of threads. It changes nothing: see the module.\n\n"
+        lambda threads: set_threads(_checked_count("set_num_threads", threads)),
+        "Let large loops use a number of threads, as far as this process may run on so many\n"
+        "    processors. The environment variable RETROGRAD_NUM_THREADS sets it beforehand.\n\n"
         "    Raises RuntimeError for a number that is not positive, TypeError for none.",
         "rg.set_num_threads(1); rg.get_num_threads()", "1",
     ),
     "get_num_threads": (
-        lambda: KEPT["num_threads"],
+        lambda: threads(),
         "The number that `set_num_threads` was given last, at first that of the processors.",
         "rg.get_num_threads() > 0", "True",
     ),
     "set_num_interop_threads": (
-        lambda threads: _keep_threads("num_interop_threads", threads),
+        lambda threads: _keep_interop_threads(threads),
         "Keep a number of threads. It changes nothing: ops run one after the other.\n\n"
         "    Raises RuntimeError for a number that is not positive, TypeError for none.",
         "rg.set_num_interop_threads(2); rg.get_num_interop_threads()", "2",

@@ -41,7 +41,7 @@ class TensorType:
                     f"{self.__name__}() expected a tensor of {self.dtype}, got {first.dtype}. "
                     f"Convert it: x.to({self.dtype})"
                 )
-            return first.detach()  # type: ignore[no-any-return]
+            return first.detach()
         if isinstance(first, Size) or all(isinstance(n, int) for n in data):
             shape = shape_of(first or data or (0,), self.__name__)
             return new_tensor(allocate(np.empty, shape, target))
@@ -94,7 +94,7 @@ def typename(obj: Any) -> str:
     ('retrograd.FloatTensor', 'retrograd.nn.modules.linear.Linear', 'int')
     """
     if isinstance(obj, Tensor):
-        return obj.type()  # type: ignore[no-any-return]
+        return obj.type()
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", None) or ""
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"

@@ -14,8 +14,9 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
-from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor
+from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor, placed
 from ...errors import OutOfMemoryError
+from ...kernels.allocation import table
 from ...quiet import quietly
 from ..core.arguments import public
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
@@ -476,9 +477,10 @@ def _new(factory: Any, name: str) -> Any:
 
 
 def as_wide(made: Tensor, like: Tensor) -> Tensor:
-    """A new tensor that has room for all examples that `like` stands for, if it is a batch."""
-    if isinstance(like._array, Interpreted):
-        made._array = like._array.alike(new_tensor(made._array))
+    """A new tensor, moved to where `like` lives; with room for all of its examples, if a batch."""
+    where = like._array
+    alone = not isinstance(where, Interpreted)
+    made._array = table(where, made._array) if alone else where.alike(placed(made._array, like))
     return made
 
 

@@ -348,8 +348,8 @@ def asarray(
         raise ValueError(f"can't alias tensor with dtype '{obj.dtype}' into dtype '{dtype}'.")
     made = obj.to(obj.dtype if dtype is None else dtype, copy=bool(copy))
     if requires_grad is False and made.requires_grad:
-        return made.detach()  # type: ignore[no-any-return]
-    return made.requires_grad_(requires_grad) if requires_grad else made  # type: ignore[no-any-return]
+        return made.detach()
+    return made.requires_grad_(requires_grad) if requires_grad else made
 
 
 def from_numpy(ndarray: Any) -> Tensor:

@@ -113,4 +113,4 @@ def copied_in(t: Tensor, format: Any, name: str) -> Tensor:
         return _reordered(t)
     if format is preserve_format or lies_in(t._array, format):
         return clone(t)
-    return t.contiguous()  # type: ignore[no-any-return]
+    return t.contiguous()

@@ -338,7 +338,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
     dims, sizes = _shifted(input, dim)
-    return input.roll([n // 2 for n in sizes], dims) if dims else input.clone()  # type: ignore[no-any-return]
+    return input.roll([n // 2 for n in sizes], dims) if dims else input.clone()
 
 
 @public()
@@ -350,7 +350,7 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     tensor([1, 2, 3])
     """
     dims, sizes = _shifted(input, dim)
-    return input.roll([(n + 1) // 2 for n in sizes], dims) if dims else input.clone()  # type: ignore[no-any-return]
+    return input.roll([(n + 1) // 2 for n in sizes], dims) if dims else input.clone()
 
 
 def _shifted(input: Tensor, dim: Any) -> tuple[list[int], list[int]]:

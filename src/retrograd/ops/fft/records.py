@@ -247,7 +247,7 @@ def to_half(name: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> Ten
         raise RuntimeError(f"{name} must transform at least one axis")
     input = _sized(input, dims, _given(input, dims, asked))
     if name[0] == "i":
-        return fft_r2c(input, dim=dims, norm=DUAL[_norm(norm)]).conj()  # type: ignore[no-any-return]
+        return fft_r2c(input, dim=dims, norm=DUAL[_norm(norm)]).conj()
     return fft_r2c(input, dim=dims, norm=_norm(norm))
 
 

@@ -10,7 +10,9 @@ import warnings
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
+from ... import dtypes
+from ...engine.tensor import Tensor, placed
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from ..elementwise.complex import view_as_real
@@ -50,8 +52,7 @@ def _centred(window: Tensor | None, win_length: int, n_fft: int, like: Tensor) -
     if win_length == n_fft:
         return window
     if window is None:
-        real = like._array.real.dtype
-        window = new_tensor(np.ones(win_length, real))
+        window = placed(np.ones(win_length, dtypes.real_of(like._array.dtype)), like)
     left = (n_fft - win_length) // 2
     return constant_pad_nd(window, (left, n_fft - win_length - left))
 
@@ -131,7 +132,7 @@ def _bordered(input: Tensor, widths: tuple[int, int], mode: str) -> Tensor:
     """The signal padded on both sides; `pad` wants dimensions in front of it."""
     lead = (1,) * (3 - input.ndim)
     padded = pad(input.reshape(*lead, *input.shape), widths, mode)
-    return padded.reshape(*input.shape[:-1], padded.shape[-1])  # type: ignore[no-any-return]
+    return padded.reshape(*input.shape[:-1], padded.shape[-1])
 
 
 def _check_frames(input: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None) -> None:
@@ -207,7 +208,7 @@ def istft(
         frames = from_half("irfft", narrow(bins, -1, 0, n_fft // 2 + 1), (n_fft,), (-1,), norm)
     weights = _centred(window, width, n_fft, input)
     if weights is None:
-        weights = new_tensor(np.ones(n_fft, input._array.real.dtype))
+        weights = placed(np.ones(n_fft, dtypes.real_of(input._array.dtype)), input)
     return _overlapped(input, mul(frames, weights), weights, hop, center, length)
 
 
@@ -255,7 +256,7 @@ def _overlapped(
     signal = _added(frames, hop, (*frames.shape[:-2], total), first, kept)
     envelope = _added(squares, hop, (total,), first, kept)
     lowest = np.min(np.abs(envelope._array), initial=np.inf)
-    if lowest < 1e-11:
+    if surely(lowest < 1e-11):
         raise _fail(
             "istft",
             input,

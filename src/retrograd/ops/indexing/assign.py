@@ -164,7 +164,7 @@ def zero_(self: Tensor) -> Tensor:
     if must_run(self, ()):
         return write(self, "zero_", _zero, (), {}, True)
     check_writable(self, "zero_", False, True)
-    self._array.fill(0)
+    self._array[...] = 0
     return overwritten(self, "zero_")
 
 
@@ -196,7 +196,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
                 _scalar(self, value.reshape(()), "setitem")  # for its error
             else:
                 check_same(self, value)
-        found, dims = combine(tensors)
+        found, dims = combine(self, tensors)
         ndim = len(region_shape(region._array.shape, found, dims))
         _put(region, _strip(source, ndim), found, dims, False)
         return
@@ -232,7 +232,7 @@ def _strip(value: Tensor, ndim: int) -> Tensor:
     shape = value._array.shape
     extra = len(shape) - ndim
     if extra > 0 and all(n == 1 for n in shape[:extra]):
-        return value.reshape(shape[extra:])  # type: ignore[no-any-return]
+        return value.reshape(shape[extra:])
     return value
 
 

@@ -91,7 +91,7 @@ def fill_diagonal(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     else:
         count = np.arange(min(shape))
         places[(count,) * len(shape)] = True
-    return input.masked_fill(new_tensor(places), fill_value)  # type: ignore[no-any-return]
+    return input.masked_fill(new_tensor(places), fill_value)
 
 
 for function in (apply_, map_, map2_, in_place(fill_diagonal)):

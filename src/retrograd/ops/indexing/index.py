@@ -199,7 +199,7 @@ def getitem(self: Tensor, key: Any) -> Any:
                          "0-dim tensor.")  # fmt: skip
     basics, tensors = parse(shape, key)
     x = basic_view(self, basics) if not tensors or any(item != WHOLE for item in basics) else self
-    return gathered(x, *combine(tensors)) if tensors else x
+    return gathered(x, *combine(x, tensors)) if tensors else x
 
 
 def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Any:
@@ -225,7 +225,7 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         for item in indices
     ]  # fmt: skip
     basics, tensors = parse(x._array.shape, tuple(key))
-    return basic_view(x, basics) if None in basics else x, *combine(tensors)
+    return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
 
 
 def check_vector(found: Any, name: str) -> None:
@@ -265,7 +265,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     shape = input._array.shape
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
-        return _index_select(input.reshape(1), index, dim=0).reshape(())  # type: ignore[no-any-return]
+        return _index_select(input.reshape(1), index, dim=0).reshape(())
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

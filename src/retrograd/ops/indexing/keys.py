@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
+from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds
 
@@ -166,15 +166,17 @@ def expand_mask(mask: Tensor, shape: tuple[int, ...], dim: int) -> list[Tensor]:
     return [new_tensor(part) for part in np.nonzero(mask._array)]
 
 
-def combine(tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
-    """The one index tensor and the dimensions that the record `index` takes."""
-    dims = tuple([dim for dim, _ in tensors])
-    if len(tensors) == 1:
-        return tensors[0][1], dims
-    arrays = [part._array for _, part in tensors]
+def combine(x: Tensor, tensors: list[tuple[int, Any]]) -> tuple[Tensor, tuple[int, ...]]:
+    """The one index tensor and the dimensions that the record `index` of `x` takes."""
+    dims, parts = tuple([dim for dim, _ in tensors]), [part for _, part in tensors]
+    if x._array.__class__ is not np.ndarray:
+        parts = [placed(part._array, x) for part in parts]
+    if len(parts) == 1:
+        return parts[0], dims
+    arrays = [part._array for part in parts]
     if any(isinstance(array, Interpreted) for array in arrays):
         shape = np.broadcast_shapes(*[array.shape for array in arrays])
-        expanded = [recorded.expand(part, shape=shape) for _, part in tensors]
+        expanded = [recorded.expand(part, shape=shape) for part in parts]
         return recorded.stack(*expanded, dim=0), dims
     try:
         return new_tensor(np.stack(np.broadcast_arrays(*arrays))), dims

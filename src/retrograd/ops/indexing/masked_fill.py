@@ -87,4 +87,4 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     values = basic(source.reshape(-1), index=(slice(cells.size),))
     flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return changed.reshape(expanded._array.shape)  # type: ignore[no-any-return]
+    return changed.reshape(expanded._array.shape)

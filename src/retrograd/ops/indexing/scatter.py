@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
-from ...kernels.allocation import copied, numpys, table
+from ...kernels.allocation import copied, numpys, surely, table
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes, normalize_dim
@@ -165,14 +165,14 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     place = check_along(input, index, dim, "gather")
     if index._array.size == 0:  # of any number of dimensions
-        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)  # type: ignore[no-any-return]
+        return basic(input.reshape(-1), index=(slice(0),)).reshape(index._array.shape)
     return take_along(input, index, dim=place)
 
 
 def from_front(indices: Tensor, size: int) -> Tensor:
     """Indices counted from the front; those that are out of bounds stay as they are."""
     array = indices._array
-    if isinstance(array, Interpreted) or not (array < 0).any():
+    if isinstance(array, Interpreted) or surely(~(array < 0).any()):
         return indices
     return new_tensor(np.where((array < 0) & (array >= -size), array + size, array))
 
@@ -261,7 +261,7 @@ def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Te
     if not given or src._array.shape == sizes:
         return src
     if len(sizes) != src._array.ndim:  # an empty index, or one entry for a 0-d source
-        return src.reshape(-1)[: index._array.size].reshape(sizes)  # type: ignore[no-any-return]
+        return src.reshape(-1)[: index._array.size].reshape(sizes)
     return basic(src, index=tuple([slice(n) for n in sizes]))
 
 
@@ -428,4 +428,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input._array.shape)  # type: ignore[no-any-return]
+    return changed.reshape(input._array.shape)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import full, table
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
@@ -102,7 +103,7 @@ def _by_segment(
     """NOTE [Segments] for a product or an extremum; `index` is an array with the shape of `src`."""
     shape = input._array.shape
     places = flat_places(np.atleast_1d(index), dim, shape or (1,)) if index.size else index.ravel()
-    own = np.arange(input._array.size)
+    own = table(places, np.arange(input._array.size))
     line = input.reshape(-1)
     if not include_self and places.size:  # only what nothing is scattered to stays
         own = np.setdiff1d(own, places)
@@ -112,18 +113,18 @@ def _by_segment(
     line = cat([line, src.reshape(-1)])[new_tensor(order)]
     group = new_tensor(goal[order])  # every place occurs, so these are the segments' numbers
     op = _segment_prod if reduce == "prod" else _segment_extreme[reduce]
-    return op(line, group).reshape(shape)  # type: ignore[no-any-return]
+    return op(line, group).reshape(shape)
 
 
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
     """The sum over the number of summands; integers round down."""
     total = scatter_add(_start(input, dim, index, include_self), dim, index, src)
     is_integer = input._array.dtype.kind in "biu"
-    ones = np.ones(src._array.shape, np.int64 if is_integer else input._array.dtype)
-    start = np.full(input._array.shape, int(include_self), ones.dtype)
+    ones = full(src._array, src._array.shape, 1, np.int64 if is_integer else input._array.dtype)
+    start = full(input._array, input._array.shape, int(include_self), ones.dtype)
     number = scatter_add(new_tensor(start), dim, index, new_tensor(ones)).clamp(min=1)
     if is_integer:
-        return div(total, number, rounding_mode="floor").to(input.dtype)  # type: ignore[no-any-return]
+        return div(total, number, rounding_mode="floor").to(input.dtype)
     return div(total, number)
 
 
@@ -258,7 +259,7 @@ def segment_reduce(
         divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
         lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data._array.real.dtype)
         found = found / new_tensor(lined)
-    return found.reshape(*sizes.shape, *shape[1:])  # type: ignore[no-any-return]
+    return found.reshape(*sizes.shape, *shape[1:])
 
 
 def _segments(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...engine.transforms.batch import Batch
 from ...errors import LinAlgError
 from ...kernels.allocation import surely, zeros
@@ -130,7 +130,7 @@ def transposed(xp: Any, x: Any) -> Any:
 
 def identity(like: Tensor, m: int, n: int | None = None) -> Tensor:
     """Ones on the diagonal, in the dtype of another tensor."""
-    return new_tensor(np.eye(m, n, dtype=like.dtype.numpy))
+    return placed(np.eye(m, n, dtype=like.dtype.numpy), like)
 
 
 # -- records for formulas --------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import empty
 from ..core import batching
 from ..reduction.vector_norm import norm_input, norm_of
@@ -185,7 +185,7 @@ def cdist(
 def _distances(op: Any, x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
     """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
     if x1.ndim == 2 < x2.ndim:
-        return _distances(op, x2, x1, **params).mT  # type: ignore[no-any-return]
+        return _distances(op, x2, x1, **params).mT
     if x2.ndim == 2 < x1.ndim:
         flat = x1.flatten(0, -2)
         return op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])  # type: ignore[no-any-return]
@@ -213,4 +213,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     n = input.shape[0]
     first, second = np.triu_indices(n, 1)
     distances = _distances(_cdist_op, input, input, p=float(p))
-    return distances.reshape(n * n).index_select(0, new_tensor(first * n + second))  # type: ignore[no-any-return]
+    return distances.reshape(n * n).index_select(0, placed(first * n + second, input))

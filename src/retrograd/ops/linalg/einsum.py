@@ -27,7 +27,7 @@ def arranged(t: Tensor, labels: Sequence[Label], wanted: Sequence[Label]) -> Ten
     """`t` with its dimensions in the order `wanted`."""
     if list(labels) == list(wanted):
         return t
-    return t.permute([labels.index(label) for label in wanted])  # type: ignore[no-any-return]
+    return t.permute([labels.index(label) for label in wanted])
 
 
 def summed_out(

@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, is_array, placed
+from ...kernels.allocation import surely
 from ..core import return_types
 from ..core.arguments import public
 from ..elementwise.clamp_where import maximum
@@ -31,13 +32,16 @@ def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     if rtol is None:
         rtol = np.finfo(real).eps * max(A.shape[-2:])
         if atol is not None:
-            given = atol._array if isinstance(atol, Tensor) else np.asarray(atol)
-            rtol = np.where(given > 0, 0.0, rtol)
-    return tolerance(0.0 if atol is None else atol, real), tolerance(rtol, real)
+            rtol = (
+                np.where(atol._array > 0, 0.0, rtol)
+                if isinstance(atol, Tensor)
+                else (0.0 if atol > 0 else rtol)
+            )
+    return tolerance(0.0 if atol is None else atol, A, real), tolerance(rtol, A, real)
 
 
-def tolerance(value: Any, dtype: Any) -> Tensor:
-    """A tolerance, a number or a tensor, as a real tensor without history."""
+def tolerance(value: Any, like: Tensor, dtype: Any) -> Tensor:
+    """A tolerance, a number or a tensor, as a real tensor without history, beside `like`."""
     if isinstance(value, Tensor):
         if value.dtype.is_complex:
             raise RuntimeError(
@@ -45,7 +49,7 @@ def tolerance(value: Any, dtype: Any) -> Tensor:
                 f"{dtypes.legacy_name(value.dtype)}; pass their absolute values"
             )
         value = value._array
-    return new_tensor(np.asarray(value, dtype))
+    return placed(value.astype(dtype) if is_array(value) else np.asarray(value, dtype), like)
 
 
 def _pinv(x: Any, atol: Any, rtol: Any) -> Any:
@@ -141,7 +145,7 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     A = A.detach()
     if 0 in A.shape[-2:]:
-        return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)  # type: ignore[no-any-return]
+        return A.new_zeros(tuple(A.shape[:-2]), dtype=dtypes.int64)
     absolute, relative = tolerances(A, atol, rtol)
     sizes = eigvalsh(A).abs() if hermitian else svdvals(A)
     cut = maximum(absolute, relative * amax(sizes, -1))
@@ -171,18 +175,22 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     vectors = check_right_side(A, B)
     right = B.unsqueeze(-1) if vectors else B
     m, n = A.shape[-2:]
-    none = new_tensor(np.empty(0, A.dtype.numpy))
+    none = placed(np.empty(0, A.dtype.numpy), A)
     real = none.real if A.dtype.is_complex else none
     solution = pinv(A, rtol=rcond) @ right
     singular = svdvals(A.detach())
     rank = matrix_rank(A, rtol=rcond)
     residuals = real
-    if m > n and driver not in (None, "gelsy") and (driver == "gels" or (rank._array == n).all()):
+    if (
+        m > n
+        and driver not in (None, "gelsy")
+        and (driver == "gels" or surely((rank._array == n).all()))
+    ):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
     return return_types.linalg_lstsq(
         solution.squeeze(-1) if vectors else solution,
         residuals,
-        new_tensor(np.empty(0, np.int64)) if driver == "gels" else rank,
+        placed(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,
     )
 

@@ -10,6 +10,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor
 from ...engine.transforms.batch import raised, spread
 from ...kernels import lapack
+from ...kernels.allocation import surely
 from ..core import return_types
 from ..core.arguments import public
 from .checks import (
@@ -175,18 +176,18 @@ def lower_part(LU: Tensor) -> Tensor:
     """L, with its diagonal of ones."""
     m, n = LU.shape[-2:]
     k = min(m, n)
-    return LU[..., :k].tril(-1) + identity(LU, m, k)  # type: ignore[no-any-return]
+    return LU[..., :k].tril(-1) + identity(LU, m, k)
 
 
 def upper_part(LU: Tensor) -> Tensor:
     """U."""
-    return LU[..., : min(LU.shape[-2:]), :].triu()  # type: ignore[no-any-return]
+    return LU[..., : min(LU.shape[-2:]), :].triu()
 
 
 def check_pivots(which: str, pivots: Tensor, rows: int) -> None:
     """Raise unless each pivot names a row, from 1 on."""
     array = concrete(pivots._array)
-    if array.size and not 1 <= array.min() <= array.max() <= rows:
+    if array.size and surely((array.min() < 1) | (array.max() > rows)):
         raise RuntimeError(
             f"Pivots {which} must be between 1 and LU.size(-2), here {rows}, inclusive, but they "
             f"run from {array.min()} to {array.max()}. Did you properly pass the result of "
@@ -265,7 +266,7 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return turned.mH  # type: ignore[no-any-return]
+        return turned.mH
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)

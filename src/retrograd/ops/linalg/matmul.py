@@ -46,7 +46,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if m == 2:
             return bilinear.mm(input, other)
         if m == 1:
-            return bilinear.mm(input.unsqueeze(0), other).squeeze(0)  # type: ignore[no-any-return]
+            return bilinear.mm(input.unsqueeze(0), other).squeeze(0)
     if m == 0 or n == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D"
@@ -54,9 +54,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 1:
         if m <= 2:
             return (bilinear.dot if m == 1 else bilinear.mv)(input, other)
-        return bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
+        return bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1)
     if m == 1:
-        return bilinear.matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore[no-any-return]
+        return bilinear.matmul(input.unsqueeze(0), other).squeeze(-2)
     return bilinear.matmul(input, other)
 
 
@@ -184,7 +184,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         if t.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
     if input.dtype is not vec2.dtype:
-        return input.unsqueeze(-1) * vec2  # type: ignore[no-any-return]
+        return input.unsqueeze(-1) * vec2
     return bilinear.outer(input, vec2)
 
 
@@ -212,7 +212,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if input.ndim == 1 and other.ndim == 1:
         return bilinear.dot(input, other)
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
-    return bilinear.linear(input, rows, None).reshape(*input.shape[:-1], *other.shape[:-1])  # type: ignore[no-any-return]
+    return bilinear.linear(input, rows, None).reshape(*input.shape[:-1], *other.shape[:-1])
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -138,7 +138,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         )
     if 0 in A.shape:
         real = A.real if A.dtype.is_complex else A
-        return real.new_zeros(tuple(A.shape[:-2]))  # type: ignore[no-any-return]
+        return real.new_zeros(tuple(A.shape[:-2]))
     if p in (None, 2, -2):
         values = svdvals(A)
         first, last = values[..., 0], values[..., -1]

@@ -151,7 +151,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return input.diagonal().sum()  # type: ignore[no-any-return]
+    return input.diagonal().sum()
 
 
 @public(out=True, methods="kron")
@@ -170,7 +170,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])  # type: ignore[no-any-return]
+    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])
 
 
 @public(out=True, methods="matrix_power")
@@ -323,7 +323,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     half = linear(input1, weight.permute(0, 2, 1).reshape(m * j, i))
     half = half.reshape(*input1.shape[:-1], m, j)
     product = matmul(half, input2.unsqueeze(-1)).squeeze(-1)
-    return product if bias is None else product + bias  # type: ignore[no-any-return]
+    return product if bias is None else product + bias
 
 
 def check_bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -165,7 +165,7 @@ def reflected(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool) -> Tenso
         inside = scale.conj() * inside
     else:
         inside = solve_triangular(system, scale * inside, upper=True, unitriangular=True)
-    return other - vectors @ inside  # type: ignore[no-any-return]
+    return other - vectors @ inside
 
 
 @public(out=True)
@@ -222,4 +222,4 @@ def ormqr(
         )
     if left:
         return reflected(input, tau, other, transpose)
-    return reflected(input, tau, other.mH, not transpose).mH  # type: ignore[no-any-return]
+    return reflected(input, tau, other.mH, not transpose).mH

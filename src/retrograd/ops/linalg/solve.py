@@ -113,7 +113,7 @@ def inv(A: Tensor) -> Tensor:
     check_square(A, "linalg.inv")
     result, info = _inv_ex(A)
     raise_failed(info, SINGULAR)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @public(out=True, methods="inverse")
@@ -177,7 +177,7 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
 
 def transposed_tensor(x: Tensor) -> Tensor:
     """Rows and columns exchanged."""
-    return x.transpose(-2, -1)  # type: ignore[no-any-return]
+    return x.transpose(-2, -1)
 
 
 @public(out=True)
@@ -262,7 +262,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
         )
-    return inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first)  # type: ignore[no-any-return]
+    return inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first)
 
 
 @public(out=True)
@@ -287,4 +287,4 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Te
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}. "
             f"A has shape {list(A.shape)}, B {list(B.shape)}"
         )
-    return solve(A.reshape(size, size), B.reshape(size)).reshape(shape)  # type: ignore[no-any-return]
+    return solve(A.reshape(size, size), B.reshape(size)).reshape(shape)

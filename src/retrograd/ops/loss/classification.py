@@ -18,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ...kernels.allocation import numpys, surely, table, zeros
 from ..activation.piecewise import logsigmoid
 from ..core.pointwise import check_floating
 from ..core.structure import piecewise
@@ -82,25 +83,26 @@ def _check_sizes(input: Tensor, target: Tensor) -> None:
 
 def shares(
     target: Any, classes: int, ignore_index: int, weight: Any, dtype: Any
-) -> tuple[Any, Any, float]:
+) -> tuple[Any, Any, Any]:
     """The indices with ignored ones as 0, the share of each (None: all 1), and the shares' sum.
 
-    Raises IndexError for an index that is no class.
+    The sum is a number, or a tensor where `target` is not NumPy's. Raises IndexError for an index
+    that is no class.
     """
-    size = target.size
-    highest = int(target.view(np.uint64 if target.itemsize == 8 else np.uint8).max(initial=0))
-    if highest < classes and not 0 <= ignore_index < classes:  # a negative index is highest too
+    seen = numpys(target)
+    unsigned = target.view(np.uint64 if target.itemsize == 8 else np.uint8)
+    few = surely(unsigned.max(initial=0) < classes)  # a negative index is among the highest
+    if few and not 0 <= ignore_index < classes:
         if weight is None:
-            return target, None, float(size)
+            return target, None, float(target.size)
         share = weight[target]
         return target, share, float(share.sum())
     valid = target != ignore_index
-    wrong = target[valid & ((target < 0) | (target >= classes))]
-    if wrong.size:
+    if seen and (wrong := target[valid & ((target < 0) | (target >= classes))]).size:
         raise IndexError(f"Target {wrong[0]} is out of bounds.")
     indices = np.where(valid, target, 0)
     share = valid.astype(dtype) if weight is None else np.where(valid, weight[indices], 0)
-    return indices, share, float(share.sum())
+    return indices, share, float(share.sum()) if seen else new_tensor(share.sum())
 
 
 def _unbatched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,7 +213,7 @@ def cross_entropy(
         one = _unbatched(input, target)
         loss = cross_entropy(*one, weight, None, ignore_index, None, reduction, label_smoothing)
         return loss.reshape(()) if reduction == "none" else loss
-    fused = input._array.ndim == 2 and input._array.dtype.kind == "f"
+    fused = input._array.ndim == 2 and input._array.dtype.kind == "f" and numpys(target._array)
     if fused and reduction != "none" and label_smoothing == 0:
         _check_weight(weight, input._array.shape[1], input)
         indices, share, total = shares(
@@ -256,7 +258,7 @@ def _unseen_losses(log_p: Tensor, target: Tensor, ignore_index: int, reduction: 
     loss = -piecewise(log_p).gather(dim, index).squeeze(dim)
     loss = recorded.where(counts, loss, recorded.zeros_like(loss))
     if reduction == "mean":
-        return loss.sum() / counts.sum()  # type: ignore[no-any-return]
+        return loss.sum() / counts.sum()
     return reduced(loss, reduction)
 
 
@@ -342,9 +344,10 @@ def multi_margin_loss(
         raise RuntimeError(
             f"inconsistent target size, expected {samples} but got {list(target.shape)}"
         )
-    if ((indices < 0) | (indices >= classes)).any():
+    if surely(((indices < 0) | (indices >= classes)).any()):
         raise RuntimeError("target out of range")
-    right, input = np.arange(classes) == indices[:, None], piecewise(input)
+    right = table(indices, np.arange(classes)) == indices[:, None]
+    input = piecewise(input)
     gap = (input - input.gather(1, target.unsqueeze(1)) + margin).clamp_min(0.0)
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
@@ -380,15 +383,16 @@ def multilabel_margin_loss(
         loss = multilabel_margin_loss(*one, reduction=reduction)
         return loss.reshape(()) if reduction == "none" else loss
     classes, input = input._array.shape[1], piecewise(input)
-    if ((target._array < -1) | (target._array >= classes)).any():
+    if surely(((target._array < -1) | (target._array >= classes)).any()):
         raise RuntimeError(
             f"argument #2 'target' is out of range: it holds classes from 0 to {classes - 1}, and "
             "-1 after the last"
         )
     listed = np.logical_and.accumulate(target._array >= 0, 1)
-    listed = listed[:, : np.max(listed.sum(1), initial=0)]  # no pairs for what no row lists
+    if numpys(listed):  # no pairs for what no row lists
+        listed = listed[:, : np.max(listed.sum(1), initial=0)]
     indices = np.where(listed, target._array[:, : listed.shape[1]], 0)
-    right = np.zeros(input._array.shape, np.bool_)
+    right = zeros(listed, input._array.shape)
     rows = np.nonzero(listed)[0]
     right[rows, indices[listed]] = True
     gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0

@@ -100,7 +100,7 @@ def ctc_loss(
         loss = loss.where(new_tensor(~impossible), 0.0 if zero_infinity else math.inf)
     if reduction == "mean":
         divisor = new_tensor(np.maximum(lengths, 1).astype(loss._array.dtype))
-        return (loss / divisor).mean()  # type: ignore[no-any-return]
+        return (loss / divisor).mean()
     return reduced(loss, reduction)
 
 
@@ -128,4 +128,4 @@ def _forward(log_probs: Tensor, labels: Any, times: Any, lengths: Any, blank: in
     last = alpha.gather(1, new_tensor(ends))
     none = np.stack([times == 0, (lengths == 0) | (times == 0)], 1)
     last = last + new_tensor(np.where(none, NEVER, 0.0).astype(dtype))
-    return last.logsumexp(1)  # type: ignore[no-any-return]
+    return last.logsumexp(1)

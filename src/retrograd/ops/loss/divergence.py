@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed, wrap
+from ...kernels.allocation import surely
 from ..creation.from_data import filler
 from .elementwise import check_tensors, reduced, reduction_of, squared_distance
 
@@ -100,7 +101,8 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        var = new_tensor(np.full(input._array.shape, var, dtypes.real_of(input._array.dtype)))
+        kind = dtypes.real_of(input._array.dtype)
+        var = placed(np.full(input._array.shape, var, kind), input)
     sizes, found = input._array.shape, var._array.shape
     if found != sizes:
         if sizes[:-1] == found:
@@ -110,9 +112,9 @@ def gaussian_nll_loss(
     reduction = reduction_of(reduction)
     if not isinstance(target, Tensor):
         target = filler(target, input._array.dtype)
-    if (var._array < 0).any():
+    if surely((var._array < 0).any()):
         raise ValueError("var has negative entry/entries")
     # Adding a constant bounds the value and leaves the derivative 1, as PyTorch's clamp of a clone.
-    bounded = var + new_tensor(np.maximum(var._array, var._array.dtype.type(eps)) - var._array)
+    bounded = var + wrap(np.maximum(var._array, var._array.dtype.type(eps)) - var._array)
     loss = 0.5 * (bounded.log() + squared_distance(input, target, reduction="none") / bounded)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

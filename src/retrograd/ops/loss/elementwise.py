@@ -19,6 +19,7 @@ from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels import sums
+from ...kernels.allocation import surely
 from ..core import batching
 from ..core.pointwise import check_floating, unsupported
 
@@ -64,7 +65,7 @@ def reduction_of(
 def reduced(loss: Tensor, reduction: str) -> Tensor:
     """The mean, the sum, or the loss itself."""
     if reduction == "mean":
-        return loss.mean()  # type: ignore[no-any-return]
+        return loss.mean()
     return loss.sum() if reduction == "sum" else loss
 
 
@@ -206,7 +207,7 @@ def _huber(d: Tensor, delta: float) -> Tensor:
     near = d.where(inner, 0.0)
     far = (size - 0.5 * delta).where(~inner, 0.0)
     square = (near * near.conj()).real if d._array.dtype.kind == "c" else near * near
-    return square * 0.5 + far * delta  # type: ignore[no-any-return]
+    return square * 0.5 + far * delta
 
 
 def huber_loss(
@@ -323,7 +324,7 @@ def binary_cross_entropy(
     if input._array.dtype != target._array.dtype:
         names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
-    if not ((input._array >= 0) & (input._array <= 1)).all():
+    if surely(~((input._array >= 0) & (input._array <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = _bce(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)

@@ -49,7 +49,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     second = x2 / x2.norm(2, dim, keepdim=True).clamp_min(eps)
     if x2._array.dtype.kind == "c":
         second = second.conj()
-    return (first * second).sum(dim)  # type: ignore[no-any-return]
+    return (first * second).sum(dim)
 
 
 @public()
@@ -64,7 +64,7 @@ def pairwise_distance(
     >>> rg.nn.functional.pairwise_distance(rg.tensor([[3.0, 0.0]]), rg.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
-    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)  # type: ignore[no-any-return]
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
 def hinge_embedding_loss(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ...engine.tensor import Interpreted, Tensor, placed, wrap
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
@@ -54,7 +54,7 @@ def scaled_dot_product_attention(
         value = value.repeat_interleave(heads // value._array.shape[-3], -3)
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = new_tensor(np.tri(rows, columns, dtype=np.bool_))
+        attn_mask = placed(np.tri(rows, columns, dtype=np.bool_), query)
     if attn_mask is not None:
         scores = scores + _as_bias(attn_mask, scores._array.dtype)
     weights = dropout(scores.softmax(-1), dropout_p)
@@ -68,4 +68,4 @@ def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
     if isinstance(mask._array, Interpreted):
         hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
         return recorded.where(mask, hidden, hidden - math.inf)
-    return new_tensor(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))
+    return wrap(np.where(mask._array, 0.0, -math.inf).astype(dtypes.real_of(dtype)))

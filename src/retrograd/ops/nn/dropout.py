@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
 from ..random.generator import default_generator, examples
 
 __all__ = [
@@ -49,12 +49,11 @@ masked_scale = declare(
 )
 
 
-def _keep(shape: tuple[int, ...], p: float) -> Tensor:
+def _keep(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
     """A mask that is True with probability 1 - p."""
     kind = np.dtype(np.float32)
-    return new_tensor(
-        examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
-    )
+    drawn = examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
+    return placed(drawn, like)
 
 
 def _check(p: float) -> None:
@@ -63,7 +62,7 @@ def _check(p: float) -> None:
 
 
 def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
-    mask = _keep(shape, p)
+    mask = _keep(shape, p, input)
     return masked_scale(input, mask, scale=1.0 / (1.0 - p) if p < 1.0 else 0.0)
 
 
@@ -80,7 +79,7 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     """Dropped values become ALPHA, and an affine map restores mean 0 and variance 1."""
     if p == 1.0:
         return input * 0.0
-    mask = _keep(shape, p)
+    mask = _keep(shape, p, input)
     a = 1.0 / ((ALPHA**2 * p + 1.0) * (1.0 - p)) ** 0.5
     noise = np.where(mask._array, 0.0, ALPHA * a) - ALPHA * a * p
     return masked_scale(input, mask, scale=a) + new_tensor(noise.astype(input._array.dtype))

@@ -9,9 +9,9 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, check_memory
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, wrote
+from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
-from ...kernels.allocation import numpys, table, zeros
+from ...kernels.allocation import full, numpys, surely, table, zeros
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -200,7 +200,7 @@ def embedding_bag(
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
-    counted = np.ones(flat._array.shape, np.bool_)
+    counted = full(flat._array, flat._array.shape, True, np.bool_)
     if padding_idx is not None:
         counted = flat._array != _row_to_skip(padding_idx, weight._array.shape[0])
     return _pooled(rows, starts, counted, mode)
@@ -215,7 +215,7 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
                 "of fixed length sequences."
             )
-        return np.arange(shape[0] + 1) * shape[1]
+        return table(concrete(input._array), np.arange(shape[0] + 1) * shape[1])
     if len(shape) != 1:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {len(shape)}"
@@ -227,18 +227,18 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
     starts = offsets._array
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
-    if starts.size and starts[0] != 0:
+    if starts.size and surely(starts[0] != 0):
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             f"position 0. However, got {starts[0]}"
         )
-    if starts.size and starts[-1] > shape[0]:
+    if starts.size and surely(starts[-1] > shape[0]):
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {shape[0]} but got offsets[-1] of "
             f"{starts[-1]}"
         )
     starts = starts if include_last_offset else np.append(starts, shape[0])
-    if (np.diff(starts) < 0).any():
+    if surely((np.diff(starts) < 0).any()):
         raise RuntimeError(f"offsets must not decrease, but they are {starts.tolist()}")
     return starts
 
@@ -246,14 +246,14 @@ def _bag_starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool
 def _pooled(rows: Tensor, starts: Any, counted: Any, mode: str) -> Tensor:
     """The rows of each bag put together; `starts` has a further entry for the end."""
     bags = len(starts) - 1
-    bag = np.repeat(np.arange(bags), np.diff(starts))
+    bag = np.repeat(table(starts, np.arange(bags)), np.diff(starts))
     if mode == "max":
         return _largest(rows, bag, counted, bags)
     if mode == "mean":
         sizes = np.bincount(bag[counted], minlength=bags)
         share = 1.0 / np.maximum(sizes, 1)[bag]
         rows = rows * new_tensor(share.astype(rows._array.real.dtype)[:, None])
-    if not counted.all():
+    if not surely(counted.all()):
         rows = rows.where(new_tensor(counted[:, None]), 0.0)
     return _sum_rows(rows, new_tensor(bag), rows=bags, skip=None, by_frequency=False)
 
@@ -276,8 +276,8 @@ def winners(rows: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
 def _largest(rows: Tensor, bag: Any, counted: Any, bags: int) -> Tensor:
     """The maximum over each bag, column by column; the first of equal values gets the gradient."""
     winner, filled = winners(rows._array, bag, counted, bags)
-    found = rows.gather(0, new_tensor(winner)) if counted.any() else rows.sum(0)
-    return found.where(new_tensor(filled), 0.0)  # type: ignore[no-any-return]
+    found = rows.gather(0, new_tensor(winner)) if rows._array.size else rows.sum(0)
+    return found.where(new_tensor(filled), 0.0)
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
@@ -301,13 +301,11 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     values = concrete(indices)
     if indices.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if values.size and values.min() < 0:
+    if values.size and surely(values.min() < 0):
         raise RuntimeError(f"Class values must be non-negative. Got {values.min()}")
     classes = int(values.max()) + 1 if num_classes == -1 else num_classes
-    if values.size and values.max() >= classes:
+    if values.size and surely(values.max() >= classes):
         raise RuntimeError(
             f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"
         )
-    if isinstance(indices, Interpreted):
-        return (input.unsqueeze(-1) == new_tensor(np.arange(classes))).long()  # type: ignore[no-any-return]
-    return new_tensor((indices[..., None] == np.arange(classes)).astype(np.int64))
+    return (input.unsqueeze(-1) == placed(np.arange(classes), input)).long()

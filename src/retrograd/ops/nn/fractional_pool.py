@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
+from ...kernels.allocation import full, table, zeros
 from ..core.structure import piecewise
 from ..random.factories import rand
 from .pool import NO_ORDER, check_input, pool_gather, refuse_complex
@@ -27,11 +28,11 @@ __all__ = [
 
 def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     """Where the `out` windows of each channel start, `(..., out)`; the last ends at the end."""
-    starts = np.full((*samples.shape, out), size - kernel, np.int64)
+    starts = full(samples, (*samples.shape, out), size - kernel, np.int64)
     if out > 1:
         step = samples.dtype.type((size - kernel) / (out - 1))
         shift = samples[..., None]
-        steps = ((np.arange(out - 1) + shift) * step).astype(np.int64)
+        steps = ((table(samples, np.arange(out - 1)) + shift) * step).astype(np.int64)
         starts[..., :-1] = steps - (shift * step).astype(np.int64)
     return starts
 
@@ -39,11 +40,12 @@ def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
 def _best(x: Any, starts: list[Any], kernel: tuple[int, ...]) -> Any:
     """The flat index of the first maximum of each window, NaN counting as largest."""
     dims, (n, c) = len(kernel), x.shape[:2]
-    flat: Any = np.zeros((n, c, *[1] * (2 * dims)), np.int64)
+    flat: Any = zeros(x, (n, c, *[1] * (2 * dims)), np.int64)
     for axis, (start, k) in enumerate(zip(starts, kernel, strict=True)):
         shape = [n, c, *[1] * (2 * dims)]
         shape[2 + axis], shape[2 + dims + axis] = start.shape[-1], k
-        flat = flat * x.shape[2 + axis] + (start[..., None] + np.arange(k)).reshape(shape)
+        places = start[..., None] + table(start, np.arange(k))
+        flat = flat * x.shape[2 + axis] + places.reshape(shape)
     windows = flat.reshape(*flat.shape[: 2 + dims], -1)
     values = np.take_along_axis(x.reshape(n, c, -1), windows.reshape(n, c, -1), -1)
     first = values.reshape(windows.shape).argmax(-1)[..., None]
@@ -91,7 +93,7 @@ def _pool(
             )
     shape = (*batched.shape[:2], dims)
     if samples is None:
-        samples = rand(*shape, dtype=input.dtype)
+        samples = placed(rand(*shape, dtype=input.dtype)._array, input)
     elif samples.shape != shape or samples.dtype != input.dtype:
         raise RuntimeError(
             f"{name}(): _random_samples must be {list(shape)} of {input.dtype}, but is "

@@ -72,7 +72,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)
     flat = new_tensor(places.reshape(-1, dims + 1).astype(theta._array.dtype))
     points = flat @ theta.transpose(1, 2)
-    return points.reshape(theta.shape[0], *size[2:], dims)  # type: ignore[no-any-return]
+    return points.reshape(theta.shape[0], *size[2:], dims)
 
 
 def _centres(n: int, align_corners: bool) -> Any:
@@ -231,4 +231,4 @@ def _read(input: Tensor, taps: list[list[tuple[Any, Any]]]) -> Tensor:
     where_read = stack(indices, 1).reshape(batch, 1, points).expand(batch, channels, points)
     flat = input.reshape(batch, channels, math.prod(sizes))
     entries = flat.gather(2, where_read).reshape(batch, channels, count, *shape)
-    return (entries * stack(weights, 1).unsqueeze(1)).sum(2)  # type: ignore[no-any-return]
+    return (entries * stack(weights, 1).unsqueeze(1)).sum(2)

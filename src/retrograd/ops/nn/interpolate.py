@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import empty, table, zeros
 from .adaptive_pool import adaptive_avg_pool
 
@@ -56,7 +56,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)  # type: ignore[no-any-return]
+    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -82,7 +82,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)  # type: ignore[no-any-return]
+    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -114,7 +114,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     grouped = input.reshape(shape[0], groups, shape[1] // groups, *shape[2:])
-    return grouped.transpose(1, 2).reshape(shape)  # type: ignore[no-any-return]
+    return grouped.transpose(1, 2).reshape(shape)
 
 
 # -- interpolation ------------------------------------------------------------------------------
@@ -353,10 +353,10 @@ def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:
     total: Any = None
     shape = [1] * input._array.ndim
     for index, weight in places:
-        part = input.index_select(dim, new_tensor(index))
+        part = input.index_select(dim, placed(index, input))
         if weight is not None:
             shape[dim] = -1
             factor = weight.astype(dtypes.real_of(input._array.dtype)).reshape(shape)
-            part = part * new_tensor(factor)
+            part = part * placed(factor, input)
         total = part if total is None else total + part
     return total  # type: ignore[no-any-return]

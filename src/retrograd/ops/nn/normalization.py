@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes, modes
 from ...engine.dispatch import check_memory, write_out
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, new_tensor, wrote
+from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
@@ -177,7 +177,7 @@ def _with_running(
     if is_batched(mean, var):
         scale: Any = (var.detach() + eps).rsqrt()
     else:
-        scale = new_tensor(np.asarray(1.0 / np.sqrt(var._array + eps), var._array.dtype))
+        scale = wrap((1.0 / np.sqrt(var._array + eps)).astype(var._array.dtype))
     if weight is not None:
         scale = weight * scale
     shift = -scale * mean.detach()
@@ -312,13 +312,13 @@ def rms_norm(
     eps = float(np.finfo(kind).eps) if eps is None else eps
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
-    return out if weight is None else out * weight  # type: ignore[no-any-return]
+    return out if weight is None else out * weight
 
 
 def squared_modulus(input: Tensor) -> Tensor:
     """|x|^2, real, with no kink at 0."""
     if input._array.dtype.kind == "c":
-        return (input * input.conj()).real  # type: ignore[no-any-return]
+        return (input * input.conj()).real
     return input * input
 
 
@@ -395,7 +395,7 @@ def local_response_norm(
         padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil=False, count_pad=True,
         divisor=None,
     ).reshape(shape)  # fmt: skip
-    return input / (means * alpha + k) ** beta  # type: ignore[no-any-return]
+    return input / (means * alpha + k) ** beta
 
 
 def normalize(
@@ -411,4 +411,4 @@ def normalize(
     """
     if out is not None:
         return write_out(normalize, out, (input, p, dim, eps), {})  # type: ignore[no-any-return]
-    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)  # type: ignore[no-any-return]
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)

@@ -396,8 +396,8 @@ def avg_pool3d(
 def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
     """The `norm_type`-th root of a mean of powers, made a sum; its size if negative, with sign."""
     if mean.dtype.is_complex:
-        return (mean * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
-    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+        return (mean * count).pow(1.0 / norm_type)
+    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(

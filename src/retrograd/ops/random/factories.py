@@ -13,8 +13,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, method, new_tensor
-from ...kernels.allocation import copied
+from ...engine.tensor import Tensor, as_array, concrete, is_array, method, new_tensor, placed
+from ...kernels.allocation import copied, surely, table
 from ...kernels.search import searched
 from ..creation.factories import leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
@@ -252,10 +252,11 @@ def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
     return {"size": tuple(input.shape), "dtype": input.dtype if dtype is None else dtype}
 
 
-def _finished(made: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
+def _finished(made: Tensor, like: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
+    made = placed(made._array, like)
     if memory_format is not None:
         made = in_format(made, memory_format, "rand_like")
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 def rand_like(
@@ -276,7 +277,7 @@ def rand_like(
     """
     like = _like(input, dtype, "rand_like")
     made = rand(generator=generator, device=device, **like)
-    return _finished(made, requires_grad, memory_format)
+    return _finished(made, input, requires_grad, memory_format)
 
 
 def randn_like(
@@ -297,7 +298,7 @@ def randn_like(
     """
     like = _like(input, dtype, "randn_like")
     made = randn(generator=generator, device=device, **like)
-    return _finished(made, requires_grad, memory_format)
+    return _finished(made, input, requires_grad, memory_format)
 
 
 def randint_like(
@@ -320,7 +321,7 @@ def randint_like(
     """
     like = _like(input, dtype, "randint_like")
     made = randint(*bounds, low=low, high=high, generator=generator, device=device, **like)
-    return _finished(made, requires_grad, memory_format)
+    return _finished(made, input, requires_grad, memory_format)
 
 
 def check_std(std: Any) -> None:
@@ -328,7 +329,7 @@ def check_std(std: Any) -> None:
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if (std._array < 0).any():
+        if surely((std._array < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -375,10 +376,12 @@ def normal(
     refuse("normal_kernel_cpu", target, "fc")
     center, scale = (t._array if isinstance(t, Tensor) else target.type(t) for t in (mean, std))
     drawn = chosen(generator, "normal").normal(shape, target)
-    values = np.asarray(center + scale * drawn).astype(target, copy=False)
+    if parameters:
+        drawn = table(concrete(parameters[0]._array), drawn)
+    values = as_array(center + scale * drawn).astype(target, copy=False)
     if out is not None or not parameters:
         return leaf_or_out(values, requires_grad, out, normal)
-    zero = new_tensor(np.zeros((), target))
+    zero = placed(np.zeros((), target), parameters[0])
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
     return _normal(a, b, new_tensor(values))
 
@@ -386,7 +389,8 @@ def normal(
 def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any:
     """Booleans that are true with probability `p`, a number or an array."""
     dtype = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
-    return generator.uniform(shape, dtype) < p
+    drawn = generator.uniform(shape, dtype)
+    return (table(p, drawn) if is_array(p) else drawn) < p
 
 
 def bernoulli(
@@ -409,7 +413,7 @@ def bernoulli(
     source = chosen(generator, "bernoulli")
     if p is None:
         refuse("bernoulli_tensor_cpu_p_", array.dtype, "f")
-        if not ((array >= 0) & (array <= 1)).all():
+        if surely(~((array >= 0) & (array <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
         p = array
@@ -455,20 +459,20 @@ def multinomial(
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
-    if not (np.isfinite(weights) & (weights >= 0)).all():
+    if surely(~(np.isfinite(weights) & (weights >= 0)).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     weights = weights.astype(np.float64)
-    if (weights.sum(-1) <= 0).any():
+    if surely((weights.sum(-1) <= 0).any()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = chosen(generator, "multinomial")
     if replacement:
         edges = np.cumsum(weights, -1)
-        drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype) * edges[..., -1:]
-        indices = searched(edges, drawn, "right")
+        drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype)
+        indices = searched(edges, table(edges, drawn) * edges[..., -1:], "right")
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
-        order = np.argsort(-weights / source.exponential(weights.shape, weights.dtype), -1)
-        indices = order[..., :num_samples]
-    return leaf_or_out(np.ascontiguousarray(indices, np.int64), False, out, multinomial)
+        drawn = source.exponential(weights.shape, weights.dtype)
+        indices = np.argsort(-weights / table(weights, drawn), -1)[..., :num_samples]
+    return leaf_or_out(indices.astype(np.int64, "C"), False, out, multinomial)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -482,10 +486,10 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """
     rates = check_tensor(input, "poisson")._array
     refuse("poisson_cpu", rates.dtype, "f")
-    if not (rates >= 0).all():
+    if surely(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = chosen(generator, "poisson").call("poisson", rates.astype(np.float64))
-    return _poisson(input, new_tensor(drawn.astype(rates.dtype)))  # type: ignore[no-any-return]
+    return _poisson(input, placed(drawn.astype(rates.dtype), input))  # type: ignore[no-any-return]
 
 
 method(bernoulli)

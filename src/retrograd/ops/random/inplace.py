@@ -13,7 +13,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
 from .generator import Generator, chosen
@@ -46,7 +47,7 @@ def fill(
 
     def drawn(old: Tensor) -> Any:
         array = old._array
-        return op(old, new_tensor(np.asarray(make(source, array.shape, array.dtype))))
+        return op(old, placed(make(source, array.shape, array.dtype), old))
 
     return write(self, f"{name}_", drawn, (), {})
 
@@ -119,7 +120,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     tensor([1., 1.])
     """
     given = p._array if isinstance(p, Tensor) else p
-    if not np.all((given >= 0) & (given <= 1)):
+    if surely(~np.all((given >= 0) & (given <= 1))):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     refuse("bernoulli_scalar_cpu_", self._array.dtype, "fiub")
     if not expands(np.shape(given), self._array.shape):

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
+from ...kernels.allocation import surely
 from ..core.arguments import public
 
 __all__ = ["corrcoef", "cov"]
@@ -50,12 +51,12 @@ def cov(
     weights: Any = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
         weights = fweights * aweights
-    total = new_tensor(np.asarray(number)) if weights is None else weights.sum()
+    total = placed(np.asarray(number), x) if weights is None else weights.sum()
     weighted = x if weights is None else x * weights
     norm = total - correction
     if aweights is not None and correction != 0:
         norm = total - correction * (weights * aweights).sum() / total
-    if norm.item() <= 0:
+    if surely(norm._array <= 0):
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
             "of observations.",
@@ -64,7 +65,7 @@ def cov(
         norm = norm * 0
     centred = x - (weighted.sum(1) / total).unsqueeze(1)
     right = centred if weights is None else centred * weights
-    return (recorded.matmul(centred, right.mH) / norm).squeeze()  # type: ignore[no-any-return]
+    return (recorded.matmul(centred, right.mH) / norm).squeeze()
 
 
 def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> None:
@@ -86,7 +87,7 @@ def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> 
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {weights._array.size} != {x._array.shape[1]}"
         )
-    if weights._array.size and weights._array.min() < 0:
+    if weights._array.size and surely(weights._array.min() < 0):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

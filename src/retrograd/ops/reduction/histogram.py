@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.tensor import Tensor, as_array, new_tensor
+from ...kernels.allocation import copied, full, surely, zeros
 from ...kernels.search import searched
 from ..core import return_types
 from ..core.arguments import public, write_value
@@ -74,7 +75,8 @@ def check_sorter(sorter: Tensor, shape: tuple[int, ...]) -> None:
         raise RuntimeError(
             f"searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
         )
-    if sorter._array.size and not 0 <= sorter._array.min() <= sorter._array.max() < shape[-1]:
+    places = sorter._array
+    if places.size and surely((places.min() < 0) | (places.max() >= shape[-1])):
         raise RuntimeError(f"searchsorted(): sorter index out of range of {shape[-1]} elements")
 
 
@@ -141,7 +143,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     tensor([1, 0, 2])
     """
     array = input._array
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and surely(array.min() < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return new_tensor(np.bincount(array, minlength=minlength))
@@ -245,8 +247,8 @@ def _count(
         for d, (column, each) in enumerate(zip(points.T, bins, strict=True))
     ]
     sizes = [max(len(e) - 1, 0) for e in edges]
-    flat = np.zeros(len(points), np.int64)
-    inside = np.ones(len(points), np.bool_)
+    flat = zeros(points, len(points), np.int64)
+    inside = full(points, len(points), True, np.bool_)
     for column, e, size in zip(points.T, edges, sizes, strict=True):
         place = np.searchsorted(e, column, "right") - 1
         place = np.where((column == e[-1]) & (size > 0), size - 1, place)
@@ -257,7 +259,7 @@ def _count(
     if density:
         widths = [np.diff(e) for e in edges]
         volume = math.prod(np.ix_(*widths)) if widths else 1
-        hist = np.asarray(hist / (hist.sum() * volume), dtype)
+        hist = as_array(hist / (hist.sum() * volume)).astype(dtype)
     return new_tensor(hist), [new_tensor(e) for e in edges]
 
 
@@ -273,20 +275,20 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
                 f"got input with dtype {dtypes.legacy_name(column.dtype)} and bins for dimension "
                 f"{dim} with dtype {dtypes.legacy_name(e.dtype)}"
             )
-        return np.array(e)
+        return copied(e)
     if bins <= 0:
         raise RuntimeError(f"torch.{name}(): bins must be > 0, but got {bins} for dimension {dim}")
     if limits is None:
         low, high = (column.min(), column.max()) if column.size else (0.0, 1.0)
     else:
         low, high = limits
-    if not np.isfinite([low, high]).all():
+    if surely(~(np.isfinite(low) & np.isfinite(high))):
         raise RuntimeError(f"torch.{name}: dimension {dim}'s range [{low}, {high}] is not finite")
-    if low > high:
+    if surely(np.greater(low, high)):
         raise RuntimeError(
             f"torch.{name}: min should not exceed max, but got min {low} max {high} for dimension "
             f"{dim}"
         )
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    same = np.equal(low, high) * 0.5
+    low, high = low - same, high + same
     return np.linspace(low, high, bins + 1, dtype=column.dtype)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ..activation import softmax as unmasked
 from ..core.dims import wrap_dim, wrap_dims
 from . import arg_extrema, extrema, scan, sum_prod
@@ -64,7 +64,7 @@ def fill_masked(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
     if dtype.kind in "iu" and math.isinf(identity):
         limits = np.iinfo(dtype)
         identity = limits.max if identity > 0 else limits.min
-    neutral = new_tensor(np.asarray(identity, dtype))
+    neutral = placed(np.asarray(identity, dtype), input)
     return recorded.where(whole_mask(input, mask), input, neutral)
 
 
@@ -184,7 +184,7 @@ def argmin(
 
 def number(input: Tensor, dim: Any, mask: Tensor | None, keepdim: bool) -> Tensor:
     """How many elements are kept, as int64."""
-    ones = new_tensor(np.ones(input._array.shape, np.bool_))
+    ones = placed(np.ones(input._array.shape, np.bool_), input)
     return sum_prod.sum(ones if mask is None else whole_mask(input, mask), dim, keepdim)
 
 
@@ -232,7 +232,7 @@ def median(
             "masked median expects no fully masked out rows if dtype is not floating point. "
             "Convert first: x.float()"
         )
-    return found.to(dtype or input.dtype)  # type: ignore[no-any-return]
+    return found.to(dtype or input.dtype)
 
 
 def logsumexp(
@@ -394,5 +394,5 @@ def normalize(
     """
     wrap_dim(input, dim)
     size: Any = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    least = new_tensor(np.asarray(eps, size._array.dtype))
+    least = placed(np.asarray(eps, size._array.dtype), size)
     return recorded.div(fill_masked(input, mask, 0), recorded.maximum(size, least))

@@ -12,7 +12,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
+from ...kernels.allocation import surely
 from ..core.arguments import public
 from ..core.dims import wrap_dim
 from ..indexing.scatter import take_along_dim
@@ -97,12 +98,12 @@ def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    points = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, input._array.dtype))
+    points = q if isinstance(q, Tensor) else placed(np.asarray(q, input._array.dtype), input)
     if points._array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if points._array.dtype != input._array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not ((points._array >= 0) & (points._array <= 1)).all():
+    if surely(~((points._array >= 0) & (points._array <= 1)).all()):
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
     return points
 
@@ -115,7 +116,7 @@ def _ranks(values: Tensor, points: Tensor, skip: bool) -> Any:
         present = np.maximum(last - bad.sum(-1, keepdims=True), 0)
         return points * new_tensor(present.astype(values._array.dtype))
     spoilt = new_tensor(bad.any(-1, keepdims=True))
-    return recorded.masked_fill(points * last, new_tensor(np.asarray(float(last))), spoilt)
+    return recorded.masked_fill(points * last, placed(np.asarray(float(last)), values), spoilt)
 
 
 def _between(values: Tensor, rank: Any, interpolation: str) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
+from ...kernels.allocation import surely, table
 from ...kernels.memory import in_rows
 from ..core import batching
 from ..core.arguments import public
@@ -348,7 +349,7 @@ def repeat_interleave(
     """
     if repeats is None:
         counts = input._array
-        return new_tensor(np.repeat(np.arange(counts.size), counts))
+        return new_tensor(np.repeat(table(counts, np.arange(counts.size)), counts))
     if dim is None:
         input, dim = reshape(input, (input._array.size,)), 0
     place = normalize_dim(dim, input._array.ndim)
@@ -359,9 +360,10 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({place}) = {size}"
         )
-    if counts.size and counts.min() < 0:
+    if counts.size and surely(counts.min() < 0):
         raise RuntimeError("Repeats must be non-negative")
-    return index_select(input, place, new_tensor(np.repeat(np.arange(size), counts)))
+    found = np.repeat(table(counts, np.arange(size)), counts)
+    return index_select(input, place, placed(found, input))
 
 
 # -- grids and blocks --------------------------------------------------------------------------
@@ -432,10 +434,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return new_tensor(np.empty(0, input._array.dtype))
+        return placed(np.empty(0, input._array.dtype), input)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     found = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
-    return input[new_tensor(found)]
+    return input[placed(found, input)]
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -463,7 +465,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     for x in blocks:
         height, own = x._array.shape
         after = width - before - own
-        sides = [new_tensor(np.zeros((height, n), dtype)) for n in (before, after)]
+        sides = [placed(np.zeros((height, n), dtype), x) for n in (before, after)]
         rows.append(cat([sides[0], x, sides[1]], 1))
         before += own
     return cat(rows, 0)

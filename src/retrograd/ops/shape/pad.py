@@ -157,7 +157,7 @@ def _reflect(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor
 def _replicate(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor:
     sizes = list(x._array.shape)
     sizes[dim] = width
-    return narrow(x, dim, 0 if before else size - 1, 1).expand(sizes)  # type: ignore[no-any-return]
+    return narrow(x, dim, 0 if before else size - 1, 1).expand(sizes)
 
 
 def _circular(x: Tensor, dim: int, width: int, size: int, before: bool) -> Tensor:

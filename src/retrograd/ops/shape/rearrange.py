@@ -152,7 +152,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         if len(steps) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:0")
         shape = input._array.shape
-        return _roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)  # type: ignore[no-any-return]
+        return _roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)
     given = integers((dims,), "roll", "dims")
     if len(given) != len(steps):
         raise RuntimeError(
@@ -184,12 +184,12 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         )
     turns = operator.index(k) % 4
     if turns == 1:
-        return flip(input, second).transpose(first, second)  # type: ignore[no-any-return]
+        return flip(input, second).transpose(first, second)
     if turns == 2:
         return flip(input, (first, second))
     if turns == 3:
-        return flip(input, first).transpose(first, second)  # type: ignore[no-any-return]
-    return input.clone()  # type: ignore[no-any-return]
+        return flip(input, first).transpose(first, second)
+    return input.clone()
 
 
 def _check_matrix(input: Tensor, name: str) -> None:
@@ -296,7 +296,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:
-        return _diagonal_of(input, diagonal).clone()  # type: ignore[no-any-return]
+        return _diagonal_of(input, diagonal).clone()
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 

@@ -279,7 +279,7 @@ def detach_(self: Tensor) -> Tensor:
     for view in live_views(self):
         if view._node is not None and view._node.inherited:
             view._node = None
-        elif view._view_of.origin == "plain":  # type: ignore[union-attr]
+        elif view._view_of.origin == "plain":
             node_of(view)  # its history, while there is one to derive it from
     if self._node is not None:
         self._parked = self._node if self._node.op is LEAF else None

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, wrap
+from ...kernels.allocation import full
 from ..core.arguments import public
 from .sort import nonzero
 
@@ -42,7 +43,7 @@ def isin(
             raise RuntimeError(
                 f"Unsupported input type encountered for isin(): {dtypes.legacy_name(array.dtype)}"
             )
-    return new_tensor(np.asarray(np.isin(*dtypes.promote(x, y), invert=invert)))
+    return wrap(np.isin(*dtypes.promote(x, y), invert=invert))
 
 
 @public(methods="nonzero_static")
@@ -60,7 +61,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = nonzero(input)._array[:size]
-    padded = np.full((size, input._array.ndim), fill_value, np.int64)
+    padded = full(found, (size, input._array.ndim), fill_value)
     padded[: len(found)] = found
     return new_tensor(padded)
 
@@ -83,6 +84,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     parts, rest = [], indices._array
     for n in reversed(sizes):
-        parts.append(new_tensor(np.asarray(rest % n if n else rest)))
+        parts.append(wrap(rest % n if n else rest))
         rest = rest // n if n else rest
     return tuple(reversed(parts))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
-from ...kernels.allocation import table
+from ...kernels.allocation import full, table
 from ...kernels.search import comparable, kth
 from ..core import return_types
 from ..core.arguments import public
@@ -284,7 +284,7 @@ def unique_consecutive(
     values = array.reshape(-1) if dim is None else np.atleast_1d(array)
     rows = np.moveaxis(values, axis, 0)
     rows = rows.reshape(len(rows), values.size // max(len(rows), 1))
-    new = np.ones(len(rows), bool)
+    new = full(rows, len(rows), True, np.bool_)
     new[1:] = (rows[1:] != rows[:-1]).any(1)
     starts = np.flatnonzero(new)
     inverse = np.cumsum(new) - 1
@@ -293,26 +293,3 @@ def unique_consecutive(
         inverse.reshape(array.shape if dim is None else -1) if return_inverse else None,
         np.diff(starts, append=len(rows)) if return_counts else None,
     )
-
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A new last dimension with 1 at the class that each element names and 0 elsewhere; int64.
-
-    `num_classes` -1 takes the largest class plus one. Raises RuntimeError for what is not int64,
-    for negative classes, and for classes beyond `num_classes`. Source: PyTorch's
-    `nn.functional.one_hot`.
-    """
-    classes = tensor._array
-    if classes.dtype != np.int64:
-        raise RuntimeError(
-            "one_hot is only applicable to index tensor of type LongTensor. Convert it: x.long()"
-        )
-    if classes.size == 0 and num_classes <= 0:
-        raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if classes.size and classes.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    if num_classes == -1:
-        num_classes = int(classes.max()) + 1
-    elif classes.size and classes.max() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    return new_tensor((classes[..., None] == np.arange(num_classes)).astype(np.int64))

@@ -389,7 +389,7 @@ def _bool(self: Tensor) -> bool:
 def _len(self: Tensor) -> int:
     if self.ndim == 0:
         raise TypeError("len() of a 0-d tensor")
-    return self.shape[0]  # type: ignore[no-any-return]
+    return self.shape[0]
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:

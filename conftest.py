@@ -1,0 +1,16 @@
+"""What every doctest knows without importing it: `rg` and `np`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+
+@pytest.fixture(autouse=True)
+def known_names(doctest_namespace: dict[str, Any]) -> None:
+    """Give doctests the names under which users import Retrograd and NumPy."""
+    doctest_namespace |= {"rg": rg, "np": np}

@@ -1,0 +1,59 @@
+/* Loops over arrays that NumPy lacks or runs on one core: what `retrograd/kernels/` hands to C.
+
+   NOTE [Loops]
+   1. Every function here is the twin of one in Python, in `retrograd/kernels/`, which takes over for
+      whatever is not NumPy's own, and where this module is not built. They agree to rounding, and on
+      what is NaN.
+   2. Functions take arrays in row-major order of one dtype, which their callers in Python see to, and
+      check that, so that no mistake there becomes one of memory.
+   3. Loops run without the interpreter's lock, over the threads of NOTE [Pool]. What they compute does
+      not depend on the number of threads.
+   The files are one translation unit, of its own: it knows neither tensors nor the engine.
+*/
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "kernel.c"
+
+/* `set_threads(count)`: how many threads a loop may use. */
+static PyObject *
+set_threads(PyObject *module, PyObject *count)
+{
+    long threads = PyLong_AsLong(count);
+    if (threads == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    pool_threads = threads < 1 ? 1 : threads > 1024 ? 1024 : (int)threads;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"set_door", set_door, METH_VARARGS, NULL},
+    {"set_threads", set_threads, METH_O, NULL},
+    {NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "retrograd.kernels._loops",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit__loops(void)
+{
+    import_array();
+    PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
+    if (module == NULL || address == NULL || PyType_Ready(&KernelType) < 0 ||
+        PyType_Ready(&DoorType) < 0 ||
+        PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 ||
+        PyModule_AddObjectRef(module, "Door", (PyObject *)&DoorType) < 0 ||
+        PyModule_AddStringConstant(module, "BUILT_FROM", BUILT_FROM) < 0 ||
+        PyModule_AddObjectRef(module, "POOL_RUN", address) < 0) {
+        Py_CLEAR(module);
+    }
+    Py_XDECREF(address);
+    return module;
+}
