@@ -17,7 +17,10 @@ pytest.importorskip("llvmlite")
 
 import scipy.special
 
+from retrograd.compiler.kernels import Kernel
 from retrograd.compiler.mathematics import EMIT
+from retrograd.compiler.program import Call, Program
+from retrograd.compiler.recorder import Recording
 from retrograd.quiet import Quiet
 
 from .loops import run
@@ -146,3 +149,17 @@ def test_single_angles_next_to_right_ones_lose_nothing(k):
         wide = run(EMIT[name], x.astype(np.float64))
         errors = units(run(EMIT[name], x), wide, np.zeros_like(wide))
         assert errors.max() <= ULP[name][0]
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_a_large_angle_changes_no_bits_of_the_others(name, char):
+    program = Program(char, (Call(name, (0,), char),), (1,), (-1,))
+    kernel = Kernel(Recording(program, (0,)))
+    x = np.random.default_rng(0).standard_normal(10_000).astype(char)
+    near = kernel([x])
+    x[7_000] = 1e30
+    far = kernel([x])
+    np.testing.assert_array_equal(np.delete(far, 7_000), np.delete(near, 7_000))
+    assert far[7_000] == run(EMIT[name], x)[7_000]
+    np.testing.assert_array_equal(near[:7_000], run(EMIT[name], x)[:7_000])

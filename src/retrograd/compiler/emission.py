@@ -12,21 +12,24 @@ as long as an output is either the very memory of an input, or apart from all of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
 from .mathematics import DTYPES, EMIT
-from .values import BOOL, Complex, Value, convert, ir_type, select
+from .values import BOOL, Complex, Value, assuming, convert, ir_type, select
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from .program import Call, Program
 
 __all__ = ["code", "known"]
 
-BYTE, LONG, POINTER = ir.IntType(8), ir.IntType(64), ir.PointerType()
 WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
+BIT, BYTE, LONG, POINTER = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.PointerType()
 INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 STRUCTURE = {
     "cast": None,
@@ -50,40 +53,94 @@ def known(program: Program) -> bool:
     )
 
 
+class Loop(NamedTuple):
+    """A loop over all elements: the block that leads to it, its own, and its last instruction."""
+
+    start: Any
+    block: Any
+    branch: Any
+
+
 def code(program: Program, numbers: int, name: str) -> str:
-    """The module of a program's kernel; bit i of `numbers` says that input i is one number."""
+    """The module of a program's kernel; bit i of `numbers` says that input i is one number.
+
+    Where some of it is quicker on condition, there is a loop for elements that all meet it, one for
+    others, and a first one that finds out.
+    """
     module = ir.Module(name)
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, LONG])
-    function = ir.Function(module, kind, name)
-    pointers, count = function.args
-    entry, loop, end = (function.append_basic_block(name) for name in ("entry", "loop", "end"))
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, LONG]), name)
+    entry, end = (function.append_basic_block(name) for name in ("entry", "end"))
     builder = ir.IRBuilder(entry)
     dtypes = [*map(np.dtype, program.inputs), *map(program.dtype, program.outputs)]
     bases = [
-        builder.load(builder.gep(pointers, [LONG(i)], source_etype=POINTER), typ=POINTER)
+        builder.load(builder.gep(function.args[0], [LONG(i)], source_etype=POINTER), typ=POINTER)
         for i in range(len(dtypes))
     ]
     inputs = len(program.inputs)
-    values = {
+    fixed = {
         i: loaded(builder, bases[i], LONG(0), dtypes[i]) for i in range(inputs) if numbers >> i & 1
     }
-    builder.cbranch(builder.icmp_signed(">", count, LONG(0)), loop, end)
-    builder.position_at_end(loop)
-    index = builder.phi(LONG)
-    index.add_incoming(LONG(0), entry)
-    for i in range(inputs):
-        if i not in values:
-            values[i] = loaded(builder, bases[i], index, dtypes[i])
-    for number, call in enumerate(program.calls, inputs):
-        values[number] = emitted(builder, call, [values[i] for i in call.operands])
-    for i, value in enumerate(program.outputs, inputs):
-        stored(builder, bases[i], index, values[value])
-    after = builder.add(index, LONG(1))
-    index.add_incoming(after, loop)
-    branch = builder.cbranch(builder.icmp_signed("<", after, count), loop, end)
+
+    def element(index: Any) -> list[Any]:
+        values = [
+            fixed[i] if i in fixed else loaded(builder, bases[i], index, dtypes[i])
+            for i in range(inputs)
+        ]
+        for call in program.calls:
+            values.append(emitted(builder, call, [values[i] for i in call.operands]))
+        return [values[value] for value in program.outputs]
+
+    def write(index: Any) -> None:
+        for i, value in enumerate(element(index), inputs):
+            stored(builder, bases[i], index, value)
+
+    with assuming() as conditions:
+        loops = [looped(builder, end, write)]
+    first = loops[0].start
+    if conditions:
+        loops.append(looped(builder, end, write))
+        first = deciding(builder, element, loops[0].start, loops[1].start)
+    builder.position_at_end(entry)
+    builder.cbranch(builder.icmp_signed(">", function.args[1], LONG(0)), first, end)
     builder.position_at_end(end)
     builder.ret_void()
-    return parallel(module, loop, branch)
+    return parallel(module, loops)
+
+
+def looped(builder: Any, end: Any, each: Callable[[Any], None]) -> Loop:
+    """Emit a loop that does something for each index, and goes on to `end`."""
+    function = builder.function
+    start, block = (function.append_basic_block(name) for name in ("start", "loop"))
+    builder.position_at_end(start)
+    builder.branch(block)
+    builder.position_at_end(block)
+    index = builder.phi(LONG)
+    index.add_incoming(LONG(0), start)
+    each(index)
+    after = builder.add(index, LONG(1))
+    index.add_incoming(after, block)
+    more = builder.icmp_signed("<", after, function.args[1])
+    return Loop(start, block, builder.cbranch(more, block, end))
+
+
+def deciding(builder: Any, element: Callable[[Any], Any], quick: Any, always: Any) -> Any:
+    """Emit a loop that goes on to `quick` if all elements meet its conditions; where it starts."""
+    decision = builder.function.append_basic_block("decision")
+    held = []
+
+    def check(index: Any) -> None:
+        before = builder.phi(BIT)
+        with assuming() as conditions:
+            element(index)
+        held.append((before, reduce(builder.and_, [c.ir for c in conditions], before)))
+
+    loop = looped(builder, decision, check)
+    (before, after) = held[0]
+    before.add_incoming(BIT(1), loop.start)
+    before.add_incoming(after, loop.block)
+    builder.position_at_end(decision)
+    builder.cbranch(after, quick, always)
+    return loop.start
 
 
 def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
@@ -130,18 +187,23 @@ def stored(builder: Any, base: Any, index: Any, value: Any) -> None:
     builder.store(held, place, align=value.dtype.itemsize)
 
 
-def parallel(module: Any, loop: Any, branch: Any) -> str:
-    """The module's text, its loop marked as NOTE [Parallel accesses] says.
+def parallel(module: Any, loops: Sequence[Loop]) -> str:
+    """The module's text, its loops marked as NOTE [Parallel accesses] says.
 
     A loop is told from others by metadata that names itself, which llvmlite cannot say.
     """
     group = module.add_metadata(["group"])
     facts = module.add_metadata(["llvm.loop.parallel_accesses", group])
-    itself = module.add_metadata(["loop", facts])
-    for instruction in loop.instructions:
-        if instruction.opname in ("load", "store"):
-            instruction.set_metadata("llvm.access.group", group)
-    branch.set_metadata("llvm.loop", itself)
-    text = str(module).replace('!{ !"group" }', "distinct !{}")
-    text = text.replace('!{ !"loop", ', f"distinct !{{ {itself.get_reference()}, ")
-    return text.replace(")\n{", f") {WIDEST}\n{{")
+    text = []
+    for number, loop in enumerate(loops):
+        itself = module.add_metadata([f"loop {number}", facts])
+        for instruction in loop.block.instructions:
+            if instruction.opname in ("load", "store"):
+                instruction.set_metadata("llvm.access.group", group)
+        loop.branch.set_metadata("llvm.loop", itself)
+        text.append((f'!{{ !"loop {number}", ', f"distinct !{{ {itself.get_reference()}, "))
+    text += [('!{ !"group" }', "distinct !{}"), (")\n{", f") {WIDEST}\n{{")]
+    found = str(module)
+    for old, new in text:
+        found = found.replace(old, new)
+    return found

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 LARGE = 22.0  # beyond, cosh(x) and sinh(|x|) are exp(|x|) / 2
+FAR = 1400.0  # beyond, they overflow whatever they are multiplied by
 
 
 def in_double(function: Callable[[Complex], Complex]) -> Callable[[Complex], Complex]:
@@ -51,25 +52,29 @@ emits("absolute", COMPLEX)(lambda z: hypot(z.real, z.imag))
 
 @emits("sign", COMPLEX)
 def sign(z: Complex) -> Complex:
-    """z / |z|, and 0 at 0."""
-    size = hypot(z.real, z.imag)
+    """z / |z|; 0 at 0, and of one infinite part the direction of it."""
+    x, y = z.real, z.imag
+    size = hypot(x, y)
+    up, right = abs(y) == math.inf, abs(x) == math.inf
     none = size == 0
-    return Complex(select(none, 0.0, z.real / size), select(none, 0.0, z.imag / size))
+    real = select(right & ~up, copysign(x.number(1.0), x), select(up & ~right, 0.0, x / size))
+    imag = select(up & ~right, copysign(y.number(1.0), y), select(right & ~up, 0.0, y / size))
+    return Complex(select(none, 0.0, real), select(none, 0.0, imag))
 
 
 @emits("exp", COMPLEX)
 def exponential(z: Complex) -> Complex:
     """exp(x) (cos y + i sin y), scaled last."""
     x, y = z.real, z.imag
-    end = {4: 200.0, 8: 1450.0}[x.dtype.itemsize]
+    end = {4: 170.0, 8: 1400.0}[x.dtype.itemsize]
     high, low, n = exp_pair(select(x > end, end, select(x < -end, -end, x)))
     size = high + low
     c, s = cos(y), sin(y)
     real, imag = scaled(size * c, n), scaled(size * s, n)
-    up, down = x == math.inf, x == -math.inf
-    real, imag = select(up, x * c, real), select(up, x * s, imag)
+    up, down = x > end, x == -math.inf
+    real, imag = select(up, math.inf * c, real), select(up, math.inf * s, imag)
     lost = isnan(c)
-    real = select(lost & down, 0.0, select(lost & up, x, real))
+    real = select(lost & down, 0.0, select(lost & (x == math.inf), x, real))
     imag = select(lost & down, 0.0, imag)
     return Complex(select(y == 0, exp(x), real), select(y == 0, y, imag))
 
@@ -101,8 +106,11 @@ def logarithm(z: Complex) -> Complex:
     a, b = select(near, high, 1.0), select(near, low, 0.0)
     first, second = a * a, b * b
     total, lost = sum_of(first - 1.0, second)
-    rest = lost + (fma(a, a, -first) + fma(b, b, -second))
-    real = select(near, 0.5 * log1p(total + rest), log_of_length(high, low))
+    rest, least = sum_of(fma(a, a, -first), fma(b, b, -second))
+    rest, less = sum_of(lost, rest)
+    total, lost = sum_of(total, rest)
+    excess = total + (lost + (less + least))
+    real = select(near, 0.5 * log1p(excess), log_of_length(high, low))
     return Complex(real, arctan2(z.imag, z.real))
 
 
@@ -165,7 +173,7 @@ def grown(x: Value) -> tuple[Value, Value, Value]:
     """(cosh(x), sinh(x)) of large |x| as numbers to be scaled by 2**n, of others with n = 0."""
     size = abs(x)
     big = size > LARGE
-    high, low, n = exp_pair(select(size > 1450.0, 1450.0, select(big, size, LARGE)))
+    high, low, n = exp_pair(select(size > FAR, FAR, select(big, size, LARGE)))
     huge = high + low
     bounded = select(big, 0.0, x)
     c = select(big, huge, cosh(bounded))
@@ -180,13 +188,13 @@ def hyperbolic_cosine(z: Complex) -> Complex:
     x, y = z.real, z.imag
     c, s, n = grown(x)
     real, imag = scaled(c * cos(y), n), scaled(s * sin(y), n)
-    infinite = abs(x) == math.inf
-    real = select(infinite, select(y == 0, math.inf, abs(x) * cos(y)), real)
-    imag = select(infinite, x * sin(y), imag)
-    flat = (x == 0) | (y == 0)
-    return Complex(
-        real, select(flat, copysign(x.number(1.0), x) * copysign(x.number(0.0), y), imag)
-    )
+    beyond = copysign(x.number(math.inf), x)
+    real = select(abs(x) > FAR, math.inf * cos(y), real)
+    imag = select(abs(x) > FAR, beyond * sin(y), imag)
+    real = select((abs(x) == math.inf) & isnan(real), math.inf, real)
+    flat = ((x == 0) | (y == 0)) & isnan(imag)
+    zero = copysign(x.number(1.0), x) * copysign(y.number(0.0), y)
+    return Complex(real, select(flat, zero, imag))
 
 
 @emits("sinh", COMPLEX)
@@ -196,12 +204,12 @@ def hyperbolic_sine(z: Complex) -> Complex:
     x, y = z.real, z.imag
     c, s, n = grown(x)
     real, imag = scaled(s * cos(y), n), scaled(c * sin(y), n)
-    infinite = abs(x) == math.inf
-    real = select(infinite, x * cos(y), real)
-    imag = select(infinite, abs(x) * sin(y), imag)
+    infinite, beyond = abs(x) == math.inf, copysign(x.number(math.inf), x)
+    real = select(abs(x) > FAR, beyond * cos(y), real)
+    imag = select(abs(x) > FAR, math.inf * sin(y), imag)
     lost = infinite & isnan(imag) & (y != 0)
     real = select(lost, math.inf, real)
-    return Complex(select(x == 0, x, real), select(y == 0, y, imag))
+    return Complex(select((x == 0) & isnan(real), x, real), select(y == 0, y, imag))
 
 
 @emits("tanh", COMPLEX)
@@ -218,9 +226,9 @@ def hyperbolic_tangent(z: Complex) -> Complex:
     size = abs(x)
     small = 4.0 * sin(y) * cos(y) * exp(select(size > 400.0, -800.0, size * -2.0))
     real, imag = select(big, copysign(x.number(1.0), x), real), select(big, small, imag)
-    lost = (abs(x) == math.inf) & isnan(imag)
-    imag = select(lost, copysign(x.number(0.0), y), imag)
-    real = select((x == 0) & isnan(t), x, real)
+    lost = isnan(t)
+    real = select(lost & (size < math.inf), select(x == 0, x, t), real)
+    imag = select(lost & (size == math.inf), copysign(y.number(0.0), y), imag)
     return Complex(real, select(y == 0, y, imag))
 
 
