@@ -26,7 +26,7 @@ from .program import Call, Program, simplified
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["FLOAT", "Abstract", "Operand", "Recording", "Refused", "record"]
+__all__ = ["FLOAT", "Abstract", "NotElementwiseError", "Operand", "Recording", "record"]
 
 SHAPE = (1 << 60,)
 NUMBERS = (bool, int, float, complex)
@@ -36,7 +36,7 @@ LOGICAL = {"invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": 
 POWERS: dict[Any, Any] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
 
 
-class Refused(TypeError):
+class NotElementwiseError(TypeError):
     """A function does what no elementwise program says."""
 
 
@@ -98,7 +98,9 @@ class Trace:
 class Abstract(NDArrayOperatorsMixin):
     """An array that is known by its dtype alone: NOTE [Abstract arrays]."""
 
-    def __init__(self, trace: Trace, place: int, dtype: Any, shape: Any, weak: bool = False) -> None:
+    def __init__(
+        self, trace: Trace, place: int, dtype: Any, shape: Any, weak: bool = False
+    ) -> None:
         self.trace, self.place, self.dtype = trace, place, np.dtype(dtype)
         self.shape, self.weak = shape, weak
 
@@ -126,7 +128,9 @@ class Abstract(NDArrayOperatorsMixin):
         self, ufunc: Any, method: str, *operands: Any, out: Any = None, **options: Any
     ) -> Any:
         if method != "__call__" or ufunc.nout != 1 or options:
-            raise Refused(f"{ufunc.__name__}.{method} with {list(options)} is not elementwise")
+            raise NotElementwiseError(
+                f"{ufunc.__name__}.{method} with {list(options)} is not elementwise"
+            )
         operands = tuple(map(operand, operands))
         dtypes = ufunc.resolve_dtypes((*map(kind_of, operands), None))
         made = self.trace.ufunc(ufunc.__name__, operands, dtypes)
@@ -137,7 +141,7 @@ class Abstract(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         own, out = FUNCTIONS.get(function), options.pop("out", None)
         if own is None:
-            raise Refused(f"np.{function.__name__} is not elementwise")
+            raise NotElementwiseError(f"np.{function.__name__} is not elementwise")
         made = own(*args, **options)
         return made if out is None else written(out, made)
 
@@ -151,16 +155,18 @@ class Abstract(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         if key is not Ellipsis:
-            raise Refused("an element is asked for")
+            raise NotElementwiseError("an element is asked for")
         return self
 
     def __setitem__(self, key: Any, value: Any) -> None:
         written(self[key], value)
 
     def __bool__(self) -> bool:
-        raise Refused("a branch on what an array holds")
+        raise NotElementwiseError("a branch on what an array holds")
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True) -> Any:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
+    ) -> Any:
         """A copy in another dtype."""
         return like(self, self.trace.value(self, np.dtype(dtype)), dtype)
 
@@ -203,7 +209,7 @@ def operand(x: Any) -> Any:
         return x
     if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0:
         return x
-    raise Refused(f"{type(x).__name__} among the operands")
+    raise NotElementwiseError(f"{type(x).__name__} among the operands")
 
 
 def kind_of(x: Any) -> Any:
@@ -222,9 +228,11 @@ def shape_of(*operands: Any) -> Any:
 
 def common(*operands: Any) -> Any:
     """The dtype of operands, of which one at least is an array, together."""
-    return np.result_type(*[
-        (0.0 if x.weak else x.dtype) if isinstance(x, Abstract) else x for x in map(operand, operands)
-    ])  # fmt: skip
+    kinds = [
+        x if not isinstance(x, Abstract) else 0.0 if x.weak else x.dtype
+        for x in map(operand, operands)
+    ]
+    return np.result_type(*kinds)
 
 
 def like(x: Any, place: int, dtype: Any) -> Abstract:
@@ -235,7 +243,7 @@ def like(x: Any, place: int, dtype: Any) -> Abstract:
 def written(target: Any, value: Any) -> Any:
     """Put a value in the place of what `target` holds; `target`."""
     if not isinstance(target, Abstract) or len(shape_of(value)) > target.ndim:
-        raise Refused("a write to what is no array here")
+        raise NotElementwiseError("a write to what is no array here")
     target.place = target.trace.value(operand(value), target.dtype)
     return target
 
@@ -244,17 +252,22 @@ def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any =
            shape: Any = None) -> Abstract:  # fmt: skip
     """An array of one value, like `x`: `np.full_like`."""
     if shape is not None and tuple(shape) not in (SHAPE, x.shape):
-        raise Refused("an array of another shape is made")
+        raise NotElementwiseError("an array of another shape is made")
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     number = value if isinstance(value, Abstract) else operand(value)
     made = Abstract(x.trace, -1, dtype, x.shape if shape is None else tuple(shape))
     return written(made, number)  # type: ignore[no-any-return]
 
 
+def zeros(x: Any, *how: Any, **named: Any) -> Abstract:
+    """An array of zeros like `x`."""
+    return filled(x, 0, *how, **named)
+
+
 def chosen(condition: Any, x: Any = None, y: Any = None) -> Abstract:
     """`np.where` of three operands."""
     if x is None or y is None:
-        raise Refused("np.where of a condition alone")
+        raise NotElementwiseError("np.where of a condition alone")
     trace = next(v.trace for v in (condition, x, y) if isinstance(v, Abstract))
     dtype = common(x, y)
     return trace.ufunc("select", (condition, x, y), (BOOL, dtype, dtype, dtype))  # type: ignore[no-any-return]
@@ -267,10 +280,15 @@ def clipped(x: Any, least: Any = None, most: Any = None) -> Any:
     return x if most is None else np.where((x > most) | np.isnan(most), most, x)
 
 
-def numbered(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def numbered(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
     """`np.nan_to_num` of a real array."""
     limits = np.finfo(x.dtype)
-    high, low = (limits.max if posinf is None else posinf), (limits.min if neginf is None else neginf)
+    high, low = (
+        (limits.max if posinf is None else posinf),
+        (limits.min if neginf is None else neginf),
+    )
     found = np.where(np.isnan(x), nan, x)
     found = np.where(x == np.inf, high, found)
     return np.where(x == -np.inf, low, found)
@@ -291,8 +309,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.round: rounded,
     np.copyto: lambda target, value, casting="same_kind": written(target, value) and None,
     np.full_like: filled,
-    np.empty_like: lambda x, *how, **named: filled(x, 0, *how, **named),
-    np.zeros_like: lambda x, *how, **named: filled(x, 0, *how, **named),
+    np.empty_like: zeros,
+    np.zeros_like: zeros,
     np.ones_like: lambda x, *how, **named: filled(x, 1, *how, **named),
     np.copy: lambda x: x.copy(),
     np.real: lambda x: x.real,
@@ -304,7 +322,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def record(function: Callable[..., Any], operands: Sequence[Any], writes: bool = False) -> Recording:
+def record(
+    function: Callable[..., Any], operands: Sequence[Any], writes: bool = False
+) -> Recording:
     """The program of a function, by running it on abstract operands; whatever stops it, it raises.
 
     Of the operands, an `Operand` or FLOAT stands for what is not known, and anything else for
@@ -324,7 +344,7 @@ def record(function: Callable[..., Any], operands: Sequence[Any], writes: bool =
     else:
         made, targets = [result], (-1,)
     if not made or not all(isinstance(x, Abstract) and x.shape for x in made):
-        raise Refused("the result is no array of the operands' shape")
+        raise NotElementwiseError("the result is no array of the operands' shape")
     inputs = "".join([operands[i].dtype for i in unknown])
     program = Program(inputs, tuple(trace.calls), tuple([x.place for x in made]), targets)
     return reduced(simplified(program), unknown, [given[i].ndim for i in unknown])
@@ -336,7 +356,7 @@ def reduced(program: Program, places: Sequence[int], dims: Sequence[int]) -> Rec
     used = {i for call in program.calls for i in call.operands} | {*program.targets}
     kept = [i for i in range(count) if i in used]
     if any(value < count for value in program.outputs) or not any(dims[i] for i in kept):
-        raise Refused("nothing is computed")
+        raise NotElementwiseError("nothing is computed")
     moved = {old: new for new, old in enumerate(kept)}
     shift = count - len(kept)
 
