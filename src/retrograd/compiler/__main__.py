@@ -34,7 +34,7 @@ def calls(dtypes: list[Any]) -> Iterator[tuple[Any, list[Any], dict[str, Any]]]:
             yield op.forward, inputs, example.params
             out = np.asarray(op.forward(*inputs, **example.params))
             named = {**example.params, **dict(zip(op.inputs, inputs, strict=True)), "out": out}
-            for name, formula in op.eager.items():
+            for name, formula in zip(op.vjps, op.formulas, strict=True):
                 xp = namespaces.reals if dtype.kind == "f" else namespaces.arrays
                 yield formula, [xp, out, *[named[need] for need in op.needs[name]]], {}
 
