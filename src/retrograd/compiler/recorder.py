@@ -26,7 +26,7 @@ from .program import Call, Program, simplified
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["FLOAT", "Abstract", "NotElementwiseError", "Operand", "Recording", "record"]
+__all__ = ["FLOAT", "Abstract", "Operand", "Recording", "Refused", "record"]
 
 SHAPE = (1 << 60,)
 NUMBERS = (bool, int, float, complex)
@@ -36,7 +36,7 @@ LOGICAL = {"invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": 
 POWERS: dict[Any, Any] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
 
 
-class NotElementwiseError(TypeError):
+class Refused(TypeError):  # noqa: N818 (it is no fault)
     """A function does what no elementwise program says."""
 
 
@@ -128,7 +128,7 @@ class Abstract(NDArrayOperatorsMixin):
         self, ufunc: Any, method: str, *operands: Any, out: Any = None, **options: Any
     ) -> Any:
         if method != "__call__" or ufunc.nout != 1 or options:
-            raise NotElementwiseError(
+            raise Refused(
                 f"{ufunc.__name__}.{method} with {list(options)} is not elementwise"
             )
         operands = tuple(map(operand, operands))
@@ -141,7 +141,7 @@ class Abstract(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         own, out = FUNCTIONS.get(function), options.pop("out", None)
         if own is None:
-            raise NotElementwiseError(f"np.{function.__name__} is not elementwise")
+            raise Refused(f"np.{function.__name__} is not elementwise")
         made = own(*args, **options)
         return made if out is None else written(out, made)
 
@@ -155,14 +155,14 @@ class Abstract(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         if key is not Ellipsis:
-            raise NotElementwiseError("an element is asked for")
+            raise Refused("an element is asked for")
         return self
 
     def __setitem__(self, key: Any, value: Any) -> None:
         written(self[key], value)
 
     def __bool__(self) -> bool:
-        raise NotElementwiseError("a branch on what an array holds")
+        raise Refused("a branch on what an array holds")
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
@@ -209,7 +209,7 @@ def operand(x: Any) -> Any:
         return x
     if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0:
         return x
-    raise NotElementwiseError(f"{type(x).__name__} among the operands")
+    raise Refused(f"{type(x).__name__} among the operands")
 
 
 def kind_of(x: Any) -> Any:
@@ -243,7 +243,7 @@ def like(x: Any, place: int, dtype: Any) -> Abstract:
 def written(target: Any, value: Any) -> Any:
     """Put a value in the place of what `target` holds; `target`."""
     if not isinstance(target, Abstract) or len(shape_of(value)) > target.ndim:
-        raise NotElementwiseError("a write to what is no array here")
+        raise Refused("a write to what is no array here")
     target.place = target.trace.value(operand(value), target.dtype)
     return target
 
@@ -252,7 +252,7 @@ def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any =
            shape: Any = None) -> Abstract:  # fmt: skip
     """An array of one value, like `x`: `np.full_like`."""
     if shape is not None and tuple(shape) not in (SHAPE, x.shape):
-        raise NotElementwiseError("an array of another shape is made")
+        raise Refused("an array of another shape is made")
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     number = value if isinstance(value, Abstract) else operand(value)
     made = Abstract(x.trace, -1, dtype, x.shape if shape is None else tuple(shape))
@@ -267,7 +267,7 @@ def zeros(x: Any, *how: Any, **named: Any) -> Abstract:
 def chosen(condition: Any, x: Any = None, y: Any = None) -> Abstract:
     """`np.where` of three operands."""
     if x is None or y is None:
-        raise NotElementwiseError("np.where of a condition alone")
+        raise Refused("np.where of a condition alone")
     trace = next(v.trace for v in (condition, x, y) if isinstance(v, Abstract))
     dtype = common(x, y)
     return trace.ufunc("select", (condition, x, y), (BOOL, dtype, dtype, dtype))  # type: ignore[no-any-return]
@@ -344,7 +344,7 @@ def record(
     else:
         made, targets = [result], (-1,)
     if not made or not all(isinstance(x, Abstract) and x.shape for x in made):
-        raise NotElementwiseError("the result is no array of the operands' shape")
+        raise Refused("the result is no array of the operands' shape")
     inputs = "".join([operands[i].dtype for i in unknown])
     program = Program(inputs, tuple(trace.calls), tuple([x.place for x in made]), targets)
     return reduced(simplified(program), unknown, [given[i].ndim for i in unknown])
@@ -356,7 +356,7 @@ def reduced(program: Program, places: Sequence[int], dims: Sequence[int]) -> Rec
     used = {i for call in program.calls for i in call.operands} | {*program.targets}
     kept = [i for i in range(count) if i in used]
     if any(value < count for value in program.outputs) or not any(dims[i] for i in kept):
-        raise NotElementwiseError("nothing is computed")
+        raise Refused("nothing is computed")
     moved = {old: new for new, old in enumerate(kept)}
     shift = count - len(kept)
 
