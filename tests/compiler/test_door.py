@@ -180,3 +180,11 @@ def test_compiling_can_be_turned_off():
 def test_importing_and_small_arrays_load_no_compiler():
     code = "import sys, retrograd as rg; rg.ones(9).exp().tanh(); print(*sys.modules)"
     assert "llvmlite" not in printed(code)
+
+
+def test_the_command_says_how_it_is_used():
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd.compiler"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("usage: python -m retrograd.compiler warm")
