@@ -55,7 +55,7 @@ def change(**values: Any) -> dict[str, Any]:
 
 
 def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -> Any:
-    """What `kernels.kernel` makes; that, and llvmlite, is imported when it is first needed."""
+    """A kernel of a function; what makes it, and llvmlite, is imported when it is first needed."""
     made = importlib.import_module(".kernels", __package__).kernel
     return made(function, names, operands, writes)
 
