@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
+from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
@@ -122,7 +123,7 @@ class Op(Kind):
         many = self.output_names[0].startswith("*")
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
-        self.forward = bind(forward)
+        self.forward = opened(bind(forward), self.name) if elementwise else bind(forward)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -147,7 +148,11 @@ class Op(Kind):
         if self.vjps:
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
-        self.formulas = tuple(self.vjps.values())
+        self.formulas = tuple(
+            [opened(f, f"{self.name}, {name}") for name, f in self.vjps.items()]
+            if elementwise
+            else self.vjps.values()
+        )
         self._lay_out()
         self.call: Any = None
 

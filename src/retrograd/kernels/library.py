@@ -53,8 +53,11 @@ def forget() -> None:
 def by_scipy(name: str, otherwise: Callable[[Any], Any], x: Any, kinds: str = "fdFD") -> Any:
     """`scipy.special.name(x)`, and without SciPy `otherwise(x)`, in the dtype of `x`.
 
-    `kinds` are the dtypes whose loops are exact; others are computed in double precision.
+    `kinds` are the dtypes whose loops are exact; others are computed in double precision. An array
+    that has the function itself is asked for it: NOTE [The seam] in `allocation`.
     """
+    if x.__class__ is not np.ndarray and hasattr(x, "special"):
+        return x.special(name)
     function = _ufunc(name)
     if function is None:
         return otherwise(x)

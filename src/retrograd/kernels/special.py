@@ -76,9 +76,11 @@ TINY = 1e-300  # below it, lgamma is -log to the last bit
 
 def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
     """Apply a kernel of flat double precision arrays to an array of any floating dtype and size."""
+    wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    if not numpys(x):
+        return kernel(x.astype(wide)).astype(x.dtype)
     flat = x.reshape(-1)
     out = empty(flat, flat.shape)
-    wide = np.complex128 if flat.dtype.kind == "c" else np.float64
     for start in range(0, flat.size, BLOCK):
         part = flat[start : start + BLOCK].astype(wide)
         out[start : start + BLOCK] = kernel(part)

@@ -8,8 +8,9 @@ NOTE [Update rules]
    functions; or puts a new value into the list `state`. It overwrites what it has computed only by
    `t *= number` and the like, or through `spare`. So the same text runs on arrays and, where the
    group is `differentiable`, on tensors, which record it.
-3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
-   in the cache, where whole arrays would travel to memory and back once per call. Small ones come
+3. It works element by element. Where there is a compiler, large arrays are updated by one loop, a
+   kernel recorded from the rule. Else they come to it in blocks: the temporaries of a block stay in
+   the cache, where whole arrays would travel to memory and back once per call. Small ones come
    several at once, end to end: what they cost is the calls (`engine.updates.run_each`). A complex
    parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
    says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
+from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, is_array, new_tensor
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+DIRECTIONS = ("maximize", "weight_decay", "decoupled_weight_decay")  # see `directed`
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
 FEW = 1024  # elements of a parameter that is small: `run_each` takes so many `TOGETHER`
 TOGETHER = 16
@@ -173,10 +176,17 @@ class Rule(Optimizer):
             elif x.size <= most:
                 run(x, g, state, numbers, group)
             else:
-                for part in pieces(x, g, *state):
-                    run(part[0], part[1], part[2:], numbers, group)
+                self._update_large(run, (x, g, *state), numbers, group)
         if small:
             run_each(run, small, numbers, group)
+
+    def _update_large(self, run: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> None:
+        """Update one large parameter: by a kernel, or in blocks."""
+        flat = in_line(arrays)
+        variant = type(self), *map(bool, (group.get(name) for name in DIRECTIONS))
+        if flat is None or not updates.run(run, flat, numbers, group, variant):
+            for part in pieces(arrays, flat):
+                run(part[0], part[1], part[2:], numbers, group)
 
     def _record(self, group: dict[str, Any]) -> None:
         """The same on tensors. The rule writes into copies, so that what it has saved stays."""
@@ -245,22 +255,31 @@ def parts(x: Any) -> tuple[str, ...]:
     return ("real", "imag") if np.iscomplexobj(x) else ("real",)
 
 
-def pieces(*arrays: Any) -> Iterator[list[Any]]:
-    """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
+def in_line(arrays: Any) -> list[Any] | None:
+    """A parameter, its gradient and its state as flat arrays of real numbers.
 
-    What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
+    None where they have not one shape, which NumPy broadcasts, or says that it cannot; and where
+    one is not in rows.
     """
     x, g, *state = arrays
     flat = [x, in_rows(g), *state]
     plain = all(array.flags.c_contiguous for array in flat)
     if not plain or any(array.shape != x.shape for array in arrays):
-        for part in parts(x):
+        return None
+    return [array.reshape(-1).view(real_of(array.dtype)) for array in flat]
+
+
+def pieces(arrays: Any, flat: list[Any] | None) -> Iterator[list[Any]]:
+    """The same in blocks: NOTE [Update rules], 3."""
+    if flat is None:
+        for part in parts(arrays[0]):
             yield [getattr(array, part) for array in arrays]
         return
-    flat = [array.reshape(-1).view(real_of(array.dtype)) for array in flat]
     for start in range(0, flat[0].size, BLOCK):
         yield [array[start : start + BLOCK] for array in flat]
 
+
+updates = Updates()
 
 _known: dict[Any, list[Any]] = {}
 

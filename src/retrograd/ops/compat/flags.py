@@ -1,6 +1,6 @@
 """Switches that PyTorch's programs set: threads, determinism, precision.
 
-The number of threads is that of the loops in C: `kernels/threads.py`. All others are kept, only:
+The number of threads is that of the loops in C: `kernels/native/threads.py`. All others are kept, only:
 kernels are deterministic, in full precision.
 """
 

@@ -226,6 +226,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         for item in indices
     ]  # fmt: skip
     basics, tensors = parse(x._array.shape, tuple(key))
+    if not tensors:
+        raise RuntimeError(f"{name}(): expected at least one index tensor, but got none")
     return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
 
 
