@@ -28,7 +28,6 @@
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
 enum { MOST_KERNELS = 1024 }; /* that a door remembers */
 enum { SHORTEST = 32 };       /* elements of a row; shorter ones are left to NumPy */
-enum { LOCKED = 1 << 14 };    /* elements for which the interpreter's lock is kept */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
@@ -46,7 +45,7 @@ typedef struct {
     int places[MOST_OPERANDS];   /* of each input among the arguments */
     int targets[MOST_OUTPUTS];   /* the input over which an output is written, or -1 */
     npy_intp times;              /* how many times `least` elements there must be */
-    int64_t grain;               /* elements of a piece */
+    int64_t grain;               /* elements of a piece; so few keep the interpreter's lock */
     PyUFuncGenericFunction loop; /* a ufunc's, instead of code; NULL if there is none */
     void *data;
     Variant *variants; /* so many as `count` */
@@ -312,7 +311,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
             across *= layout.shape[d];
         }
     }
-    if (size < LOCKED) {
+    if (size <= self->grain) {
         run_stretch(&layout, 0, size);
     }
     else {

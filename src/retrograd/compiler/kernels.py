@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "abstracted", "address", "found", "kernel"]
 
 LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
-GRAIN = 1 << 14  # elements of what a thread takes at once
+GRAIN, HARD_GRAIN = 1 << 14, 1 << 13  # elements of what a thread takes at once: some 5 us
 LIGHT = {
     *(
         "add",
@@ -47,6 +47,7 @@ LIGHT = {
     *("less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or"),
     *("isnan", "isfinite", "isinf", "sign", "copysign"),
 }
+EASY = LIGHT | {"constant", "cast", "select", "real", "imag", "complex"}
 VECTORS = {  # of real numbers, where NumPy has Intel's vector mathematics
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin"),
     *("arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
@@ -103,7 +104,7 @@ class Kernel:
             places=self.places,
             targets=self.program.targets,
             times=self.times,
-            grain=GRAIN,
+            grain=GRAIN if {call.function for call in self.program.calls} <= EASY else HARD_GRAIN,
             ufunc=self.ufunc,
         )
 
