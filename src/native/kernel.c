@@ -26,8 +26,8 @@
 #include "pool.c"
 
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
-enum { SHORTEST = 32 };    /* elements of a row; shorter ones are left to NumPy */
-enum { LOCKED = 1 << 14 }; /* elements for which the interpreter's lock is kept */
+enum { MOST_KERNELS = 1024 }; /* that a door remembers */
+enum { SHORTEST = 32 };       /* elements of a row; shorter ones are left to NumPy */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
@@ -45,7 +45,7 @@ typedef struct {
     int places[MOST_OPERANDS];   /* of each input among the arguments */
     int targets[MOST_OUTPUTS];   /* the input over which an output is written, or -1 */
     npy_intp times;              /* how many times `least` elements there must be */
-    int64_t grain;               /* elements of a piece */
+    int64_t grain;               /* elements of a piece; so few keep the interpreter's lock */
     PyUFuncGenericFunction loop; /* a ufunc's, instead of code; NULL if there is none */
     void *data;
     Variant *variants; /* so many as `count` */
@@ -211,7 +211,7 @@ lay_in_rows(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Lay
     return layout->row >= SHORTEST || layout->dims == 0;
 }
 
-/* The code for inputs of which some are numbers in a row; NULL with an error. */
+/* The code for inputs of which some are numbers in a row; NULL, with or without an error. */
 static Code
 code_for(Kernel *self, Layout *layout)
 {
@@ -311,7 +311,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
             across *= layout.shape[d];
         }
     }
-    if (size < LOCKED) {
+    if (size <= self->grain) {
         run_stretch(&layout, 0, size);
     }
     else {
@@ -498,6 +498,9 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     PyObject *found = NULL, *made = NULL, *operands = NULL, *names = NULL, *key;
     if (self->kernels == NULL && (self->kernels = PyDict_New()) == NULL) {
         return NULL;
+    }
+    if (PyDict_GET_SIZE(self->kernels) >= MOST_KERNELS) {
+        PyDict_Clear(self->kernels); /* a parameter that takes ever new values */
     }
     key = key_of(args, count, kwnames);
     found = key == NULL ? NULL : PyDict_GetItemWithError(self->kernels, key);
