@@ -4,8 +4,9 @@
    1. A `Door` stands for a function. It calls the function, but where an argument is a large array
       and the function has a kernel for what the arguments are: NOTE [The door] in `door.py`.
    2. A `Kernel` has code from LLVM, `void code(char **pointers, int64_t n)`, for each choice of inputs
-      that are one number in a whole row; `build` gives what is not there yet. Before it runs, all
-      that the code takes for granted is checked: types, alignment, byte order, rows, overlaps.
+      that are one number in a whole row; `build` gives what is not there yet. One that is a single
+      ufunc may have that ufunc's loop instead, which then runs in several threads. Before either
+      runs, all that it takes for granted is checked: types, alignment, byte order, rows, overlaps.
    3. The elements of the result are numbered in the order of its memory. A row is a stretch of them
       along which each input goes on by one element, or stays: of arrays in one layout there is one
       row, of an array and a bias as many as the array has rows. Rows are cut into pieces for the
@@ -20,13 +21,13 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 
 #include "pool.c"
 
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
-enum { SHORTEST = 32 };         /* elements of a row; shorter ones are left to NumPy */
-enum { LOCKED = 1 << 14 };      /* elements for which the interpreter's lock is kept */
-enum { LIGHT = 16, HEAVY = 1 }; /* how many times `least` a kernel must find, by what it computes */
+enum { SHORTEST = 32 };    /* elements of a row; shorter ones are left to NumPy */
+enum { LOCKED = 1 << 14 }; /* elements for which the interpreter's lock is kept */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
@@ -41,16 +42,20 @@ typedef struct {
     PyObject *build; /* gives the address of the code for a choice of numbers */
     int inputs, outputs, count;
     int types[MOST_OPERANDS + MOST_OUTPUTS];
-    int places[MOST_OPERANDS]; /* of each input among the arguments */
-    int targets[MOST_OUTPUTS]; /* the input over which an output is written, or -1 */
-    npy_intp times;            /* see LIGHT and HEAVY */
-    int64_t grain;             /* elements of a piece */
-    Variant *variants;         /* so many as `count` */
+    int places[MOST_OPERANDS];   /* of each input among the arguments */
+    int targets[MOST_OUTPUTS];   /* the input over which an output is written, or -1 */
+    npy_intp times;              /* how many times `least` elements there must be */
+    int64_t grain;               /* elements of a piece */
+    PyUFuncGenericFunction loop; /* a ufunc's, instead of code; NULL if there is none */
+    void *data;
+    Variant *variants; /* so many as `count` */
 } Kernel;
 
 /* Where the elements of one call lie. */
 typedef struct {
-    Code code;
+    Code code; /* or, if that is NULL, a loop */
+    PyUFuncGenericFunction loop;
+    void *data;
     int operands, dims; /* dims: those across which rows lie */
     char *base[MOST_OPERANDS + MOST_OUTPUTS];
     npy_intp row;                                /* elements in one */
@@ -83,7 +88,12 @@ run_stretch(void *context, int64_t begin, int64_t end)
                 pointers[i] += at * layout->strides[d][i];
             }
         }
-        layout->code(pointers, count);
+        if (layout->code != NULL) {
+            layout->code(pointers, count);
+        }
+        else {
+            layout->loop(pointers, &(npy_intp){count}, layout->step, layout->data);
+        }
         begin += count;
     }
 }
@@ -186,7 +196,8 @@ lay_out(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Layout 
     layout->row = sizes[0];
     for (int i = 0; i < self->inputs; i++) {
         layout->step[i] = strides[0][i];
-        if (strides[0][i] != 0 && strides[0][i] != PyArray_ITEMSIZE(arrays[i])) {
+        if (self->loop == NULL && strides[0][i] != 0 &&
+            strides[0][i] != PyArray_ITEMSIZE(arrays[i])) {
             return false;
         }
     }
@@ -274,8 +285,10 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
         return NULL;
     }
     layout.operands = self->inputs + self->outputs;
-    layout.code = code_for(self, &layout);
-    if (layout.code == NULL) {
+    layout.code = NULL;
+    layout.loop = self->loop;
+    layout.data = self->data;
+    if (self->loop == NULL && (layout.code = code_for(self, &layout)) == NULL) {
         return NULL;
     }
     for (int i = 0, place = self->inputs; i < self->outputs; i++, place++) {
@@ -328,16 +341,39 @@ read_numbers(PyObject *tuple, int least_one, int most, int *found)
     return true;
 }
 
+/* Find the loop of a ufunc of the kernel's types; false where it has none. */
+static bool
+find_loop(Kernel *self, PyObject *object)
+{
+    PyUFuncObject *ufunc = (PyUFuncObject *)object;
+    if (!PyObject_TypeCheck(object, &PyUFunc_Type) || ufunc->core_enabled ||
+        ufunc->nin != self->inputs || ufunc->nout != 1 || self->outputs != 1) {
+        return false;
+    }
+    for (int i = 0; i < ufunc->ntypes; i++) {
+        bool alike = true;
+        for (int j = 0; j < ufunc->nargs; j++) {
+            alike = alike && ufunc->types[i * ufunc->nargs + j] == self->types[j];
+        }
+        if (alike) {
+            self->loop = ufunc->functions[i];
+            self->data = ufunc->data == NULL ? NULL : (void *)ufunc->data[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"build", "types", "places", "targets", "heavy", "grain", NULL};
-    PyObject *build, *types, *places, *targets;
-    int heavy;
+    static char *names[] = {"build", "types", "places", "targets", "times", "grain", "ufunc", NULL};
+    PyObject *build, *types, *places, *targets, *ufunc;
+    Py_ssize_t times;
     long long grain;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OO!O!O!pL", names, &build, &PyTuple_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OO!O!O!nLO", names, &build, &PyTuple_Type,
                                      &types, &PyTuple_Type, &places, &PyTuple_Type, &targets,
-                                     &heavy, &grain)) {
+                                     &times, &grain, &ufunc)) {
         return NULL;
     }
     Py_ssize_t inputs = PyTuple_GET_SIZE(places), outputs = PyTuple_GET_SIZE(targets);
@@ -357,8 +393,12 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->build = Py_NewRef(build);
     self->inputs = (int)inputs;
     self->outputs = (int)outputs;
-    self->times = heavy ? HEAVY : LIGHT;
+    self->times = times;
     self->grain = grain;
+    if (ufunc != Py_None && !find_loop(self, ufunc)) {
+        Py_DECREF(self);
+        return PyErr_Format(PyExc_ValueError, "%R has no loop for such operands", ufunc);
+    }
     return (PyObject *)self;
 }
 

@@ -45,6 +45,7 @@ PyMODINIT_FUNC
 PyInit__loops(void)
 {
     import_array();
+    import_umath();
     PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
     if (module == NULL || address == NULL || PyType_Ready(&KernelType) < 0 ||
         PyType_Ready(&DoorType) < 0 ||

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["code", "known"]
 
+WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
 BIT, BYTE, LONG, POINTER = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.PointerType()
 INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 STRUCTURE = {
@@ -201,7 +202,8 @@ def parallel(module: Any, loops: Sequence[Loop]) -> str:
                 instruction.set_metadata("llvm.access.group", group)
         loop.branch.set_metadata("llvm.loop", itself)
         text.append((f'!{{ !"loop {number}", ', f"distinct !{{ {itself.get_reference()}, "))
-    found = str(module).replace('!{ !"group" }', "distinct !{}")
+    text += [('!{ !"group" }', "distinct !{}"), (")\n{", f") {WIDEST}\n{{")]
+    found = str(module)
     for old, new in text:
         found = found.replace(old, new)
     return found

@@ -8,9 +8,11 @@ are NumPy's: it gives None then.
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy._core._multiarray_umath import __cpu_features__
 
 from ..kernels.native import loops
 from . import cache, machine
@@ -28,11 +30,18 @@ __all__ = ["Kernel", "address", "kernel"]
 
 LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
 GRAIN = 1 << 14  # elements of what a thread takes at once
-LIGHT = {"add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "square", "maximum",
-         "minimum", "reciprocal", "conjugate", "rint", "floor", "ceil", "trunc", "equal", "not_equal",
-         "less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or",
-         "isnan", "isfinite", "isinf", "sign", "copysign"}  # fmt: skip
-TIMES = 16  # how much larger arrays must be for one of these alone, which NumPy is as good at
+LIGHT = {
+    *("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "square", "reciprocal"),
+    *("maximum", "minimum", "conjugate", "rint", "floor", "ceil", "trunc", "equal", "not_equal"),
+    *("less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or"),
+    *("isnan", "isfinite", "isinf", "sign", "copysign"),
+}
+VECTORS = {  # of real numbers, where NumPy has Intel's vector mathematics
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin"),
+    *("arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+    *("power", "cbrt"),
+}
+HAS_VECTORS = sys.platform == "linux" and __cpu_features__.get("AVX512_SKX", False)
 POINTER = ctypes.c_void_p
 FUNCTION = ctypes.CFUNCTYPE(None, ctypes.POINTER(POINTER), ctypes.c_int64)
 
@@ -57,7 +66,9 @@ class Kernel:
         self.program, self.places = recording
         self.dtypes = [*map(np.dtype, self.program.inputs)]
         self.made = [self.program.dtype(value) for value in self.program.outputs]
-        self.heavy = len(self.program.calls) > 1 or self.program.calls[0].function not in LIGHT
+        self.ufunc = quick_ufunc(self.program)
+        first = self.program.calls[0].function
+        self.times = 1 if self.ufunc is None else 16 if first in LIGHT else 4
         self.functions: dict[int, Any] = {}
 
     def code(self, numbers: int) -> int:
@@ -72,8 +83,9 @@ class Kernel:
             types=types,
             places=self.places,
             targets=self.program.targets,
-            heavy=self.heavy,
+            times=self.times,
             grain=GRAIN,
+            ufunc=self.ufunc,
         )
 
     def __call__(self, operands: Sequence[Any]) -> Any:
@@ -93,13 +105,23 @@ class Kernel:
             np.empty(shape, dtype) if target < 0 else arrays[target]
             for dtype, target in zip(self.made, self.program.targets, strict=True)
         ]
-        if outputs[0].size < setting.least * (1 if self.heavy else TIMES):
+        if self.ufunc is not None or outputs[0].size < setting.least:
             return None
         if numbers not in self.functions:
             self.functions[numbers] = FUNCTION(self.code(numbers))
         pointers = [array.__array_interface__["data"][0] for array in (*arrays, *outputs)]
         self.functions[numbers]((POINTER * len(pointers))(*pointers), outputs[0].size)
         return outputs[0]
+
+
+def quick_ufunc(program: Program) -> Any:
+    """The ufunc that a program is, if NumPy's loop for it is as quick as one of ours; or None."""
+    (first, *more), inputs = program.calls, program.inputs
+    quick = first.function in LIGHT or (
+        HAS_VECTORS and first.function in VECTORS and {*inputs} <= {"f", "d"}
+    )
+    plain = first.operands == tuple(range(len(inputs))) and program.targets == (-1,)
+    return None if more or not quick or not plain else getattr(np, first.function)
 
 
 def kernel(
