@@ -154,12 +154,11 @@ def test_single_angles_next_to_right_ones_lose_nothing(k):
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_a_large_angle_changes_no_bits_of_the_others(name, char):
-    program = Program(char, (Call(name, (0,), char),), (1,), (-1,))
-    kernel = Kernel(Recording(program, (0,)))
+    calls = (Call(name, (0,), char), Call("negative", (1,), char))
+    kernel = Kernel(Recording(Program(char, calls, (2,), (-1,)), (0,)))
     x = np.random.default_rng(0).standard_normal(10_000).astype(char)
     near = kernel([x])
     x[7_000] = 1e30
     far = kernel([x])
     np.testing.assert_array_equal(np.delete(far, 7_000), np.delete(near, 7_000))
-    assert far[7_000] == run(EMIT[name], x)[7_000]
-    np.testing.assert_array_equal(near[:7_000], run(EMIT[name], x)[:7_000])
+    np.testing.assert_array_equal(-far, run(EMIT[name], x))

@@ -352,9 +352,7 @@ class Writer:
             for i in range(self.lanes)
         ]
         while len(lanes) > 1:
-            lanes = [
-                self.pair(call, a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)
-            ]
+            lanes = [self.pair(call, a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)]
         high, *low = lanes[0]
         return convert(high + low[0] if low else high, call.dtype)
 

@@ -30,7 +30,7 @@ from .row_emission import Places, Variant, known_rows, row_code
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "kernel"]
 
 PIECE = 1 << 15  # elements of what a thread takes at once
 TIMES = 4  # how much larger than others arrays must be here, where each call costs more
@@ -91,7 +91,13 @@ class Row(Abstract):
         return 0 < self.ndim < len(self.trace.shape)
 
     def __array_ufunc__(
-        self, ufunc: Any, method: str, *operands: Any, out: Any = None, **options: Any
+        self,
+        ufunc: Any,
+        method: str,
+        *operands: Any,
+        out: Any = None,
+        where: Any = True,
+        **options: Any,
     ) -> Any:
         if method == "reduce":
             return self.reduced(ufunc, **options)
@@ -102,6 +108,8 @@ class Row(Abstract):
         asked = {"signature": (None,) * ufunc.nin + (options["dtype"],)} if options else {}
         dtypes = ufunc.resolve_dtypes(kinds, **asked)
         made = self.trace.ufunc(ufunc.__name__, given, dtypes)
+        if where is not True:
+            made = np.where(where, made, out[0])
         return made if out is None else written(out[0], made)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
@@ -307,8 +315,7 @@ class RowKernel:
         """What the function gives for arrays of the same shapes and strides."""
         recording = self.recording
         outputs = [
-            np.empty(shape, dtype)
-            for shape, dtype in zip(recording.made, self.dtypes, strict=True)
+            np.empty(shape, dtype) for shape, dtype in zip(recording.made, self.dtypes, strict=True)
         ]
         table = self.table.copy()
         held = [*[arrays[i] for i, _ in recording.inputs], *outputs]
@@ -367,3 +374,13 @@ class Rows:
             return RowKernel(recording, arrays)
         except Exception:
             return None
+
+
+def kernel(function: Callable[..., Any], names: Sequence[str]) -> Rows:
+    """The kernels of a function, the last of whose operands have names."""
+
+    def positional(*given: Any) -> Any:
+        count = len(given) - len(names)
+        return function(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    return Rows(positional)

@@ -106,6 +106,7 @@ class Op(Kind):
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
+        rows: bool = False,
         exact: bool = False,
         piecewise: bool = False,
         view: bool | str = False,
@@ -127,7 +128,9 @@ class Op(Kind):
         many = self.output_names[0].startswith("*")
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
-        self.forward = opened(bind(forward), self.name) if elementwise else bind(forward)
+        self.forward = bind(forward)
+        if elementwise or rows:
+            self.forward = opened(self.forward, self.name, rows)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -144,7 +147,7 @@ class Op(Kind):
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
         self.eager = {
-            name: opened(f, f"{self.name}, {name}") if elementwise else f
+            name: opened(f, f"{self.name}, {name}", rows) if elementwise or rows else f
             for name, f in self.vjps.items()
         }
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
