@@ -101,7 +101,7 @@ def test_a_batch_norm_and_its_derivatives(shape, dim, char, weighted):
     x, g = drawn(shape, char), drawn(shape, char)[::-1].copy()
     weight = drawn([1 if d in dim else n for d, n in enumerate(shape)], char) if weighted else None
     op = OPS["native_batch_norm"]
-    out, mean, var = compared(lambda *a: plain(op.name)(*a, dim=dim, eps=0.1), x, weight, weight)
+    _, mean, var = compared(lambda *a: plain(op.name)(*a, dim=dim, eps=0.1), x, weight, weight)
     zeros = np.zeros_like(mean)
     compared(op.vjps["input"], xp, (g, zeros, zeros + 1), x, weight, mean, var, dim, 0.1)
     if weighted:
@@ -116,7 +116,7 @@ def test_a_batch_norm_and_its_derivatives(shape, dim, char, weighted):
 def test_a_layer_norm_and_its_derivative(shape, dim, own, char):
     x, g, weight = drawn(shape, char), drawn(shape, char)[::-1].copy(), drawn(own, char)
     op = OPS["native_layer_norm"]
-    out, mean, var = compared(lambda *a: plain(op.name)(*a, dim=dim, eps=0.1), x, weight, weight)
+    _, mean, var = compared(lambda *a: plain(op.name)(*a, dim=dim, eps=0.1), x, weight, weight)
     zeros = np.zeros_like(mean)
     compared(op.vjps["input"], xp, (g, zeros, zeros), x, weight, mean, var, dim, 0.1)
 

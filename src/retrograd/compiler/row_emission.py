@@ -6,8 +6,8 @@ NOTE [Rows]
    dimensions that are reduced, lie in runs of `C`. `Places` says where the table has what.
 2. Reductions are done in passes over the row, as few as they depend on each other; the last pass
    writes. What is cheap is computed in each pass anew: a row stays in the cache.
-3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree: the
-   order of additions depends neither on the machine's vectors nor on how many threads there are.
+3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
+   the order of additions depends neither on the machine's vectors nor on the number of threads.
 4. Sums are as good as in twice the precision: of float32 in float64, of float64 in pairs.
 """
 
@@ -21,7 +21,7 @@ from llvmlite import ir
 
 from .emission import POINTER, STRUCTURE, constant
 from .mathematics import DTYPES, EMIT
-from .values import BOOL, Value, convert, isnan, ir_type, select
+from .values import BOOL, Value, convert, ir_type, isnan, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -249,7 +249,7 @@ class Writer:
         return x.made(self.b.shuffle_vector(first, empty, zeros))
 
     def vectors(self, at: list[Any], offset: Any, mask: Any) -> Callable[[int], Value]:
-        """What gives the vector of a value, of the elements from `offset` on of the runs at `at`."""
+        """What gives the vector of a value: of elements from `offset` on, of the runs at `at`."""
         known: dict[int, Value] = {}
 
         def value(number: int) -> Value:

@@ -5,7 +5,7 @@ A recording is for given shapes; the code of its program is for any sizes that a
 
 NOTE [Shapes of rows]
 1. The largest operand has all dimensions. Those that are reduced make a row, the others say which.
-   An array has as many elements as the largest, or is broadcast to it, or has a number for each row.
+   An array is as large as the largest, or is broadcast to it, or has a number for each row.
 2. An operand of fewer dimensions is what broadcasting makes of it beside one that has all. Beside
    others of fewer, and where `expand_dims` says so, it has a number for each row.
 3. Whatever does not fit, in its shape or in how it lies in memory, is NumPy's.
@@ -364,7 +364,7 @@ class Rows:
         return None if kernel is None else kernel(arrays)
 
     def made(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:
-        """The kernel for operands like these; None where the recorder or the compiler stop at it."""
+        """The kernel for operands like these; None where the recorder or the compiler stop."""
         if not all(x.flags.aligned and x.dtype.isnative and x.size for x in arrays):
             return None
         try:

@@ -282,6 +282,8 @@ def polygamma(order: int, x: Any) -> Any:
 
     At the poles 0, -1, -2, ... it is infinite where both sides agree, and at 0; else NaN.
     """
+    if order == 0 and x.__class__ is not np.ndarray and hasattr(x, "special"):
+        return x.special("psi")
     return blockwise(partial(_polygamma_block, order), x)
 
 
