@@ -287,6 +287,7 @@ def attached() -> list[str]:
             lines += function(name, value, "Tensor")
         elif not isinstance(value, (classmethod, staticmethod)):
             lines.append(f"{name}: {typed(type(value).__name__)}")
+    lines.append("def __init_subclass__(cls, sees_properties: _bool = True) -> None: ...")
     return ["class Attached:", *(f"    {line}" for line in lines)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import numpy as np
@@ -12,6 +13,12 @@ import retrograd.nn
 import retrograd.ops.later  # every family, as if its names had been asked for
 from retrograd import dtypes, modes
 from retrograd.kernels import library
+
+
+def pytest_collection_finish():
+    """Leave the tests themselves, some hundred thousand objects, out of every later collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -120,6 +120,16 @@ def methods(layer):
             yield value
 
 
+def errors_said_of(function):
+    """The prose of a function, and that of the one as for which all else is."""
+    own = prose(function)
+    return own + "".join(
+        errors_said_of(getattr(nn.functional, name))
+        for name in re.findall(r"(?:as for|as|see) `(\w+)`", own)
+        if name != function.__name__ and hasattr(nn.functional, name)
+    )
+
+
 def errors_said(layer, seen=()):
     """The prose of a layer, and that of the layers it refers to."""
     own = prose(layer)
@@ -153,7 +163,8 @@ def test_a_layer_says_the_shapes_of_its_call(name):
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_public_name_names_the_errors_it_raises(name):
     function = WRITTEN[name]
-    said = errors_said(CALLABLE[name] if isinstance(CALLABLE[name], type) else function)
+    layer = isinstance(CALLABLE[name], type)
+    said = errors_said(CALLABLE[name]) if layer else errors_said_of(function)
     assert not {error for error in raised(function) if error not in said}
 
 

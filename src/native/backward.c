@@ -91,11 +91,10 @@ number_of(PyObject *node)
 /* An ordinary node that is about to run: what its formulas take, held. The values are those that
    `saved.raw` gives. */
 typedef struct {
-    PyObject *op, *edges, *saved, *params, *formulas, *takes;
+    PyObject *op, *edges, *saved, *params, *formulas, *reads;
     long long kind, seq; /* which of the ordinary kinds, or 0 */
     Py_ssize_t count;    /* of values */
     PyObject *values[MOST_VALUES];
-    PyObject *list; /* all of them, for the formulas that take them together */
 } Turn;
 
 static void
@@ -104,13 +103,12 @@ release(Turn *turn)
     while (turn->count > 0) {
         Py_DECREF(turn->values[--turn->count]);
     }
-    Py_CLEAR(turn->list);
     Py_CLEAR(turn->op);
     Py_CLEAR(turn->edges);
     Py_CLEAR(turn->saved);
     Py_CLEAR(turn->params);
     Py_CLEAR(turn->formulas);
-    Py_CLEAR(turn->takes);
+    Py_CLEAR(turn->reads);
 }
 
 /* The version cell of an output that a node saved in one of its places, or None; held. */
@@ -171,11 +169,12 @@ prepare(Turn *turn, PyObject *node)
         return false;
     }
     turn->formulas = Py_XNewRef(tuple_at(turn->op, of_kind.formulas));
-    turn->takes = Py_XNewRef(tuple_at(turn->op, of_kind.takes));
+    PyObject *table = SLOT(turn->op, of_kind.table);
+    turn->reads = is_a(table, Table) ? Py_XNewRef(tuple_at(table, of_table.reads)) : NULL;
     turn->edges = Py_XNewRef(tuple_at(node, of_node.edges));
     turn->saved = Py_XNewRef(tuple_at(node, of_node.saved));
     turn->params = Py_XNewRef(tuple_at(node, of_node.params));
-    if (turn->formulas == NULL || turn->takes == NULL || turn->edges == NULL ||
+    if (turn->formulas == NULL || turn->reads == NULL || turn->edges == NULL ||
         turn->saved == NULL || turn->params == NULL || !PyTuple_CheckExact(turn->saved) ||
         !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
         return false;
@@ -183,7 +182,7 @@ prepare(Turn *turn, PyObject *node)
     Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), saves = PyTuple_GET_SIZE(turn->saved);
     Py_ssize_t formulas = PyTuple_GET_SIZE(turn->formulas), facts = PyTuple_GET_SIZE(turn->params);
     if (formulas != (turn->kind == VARIADIC ? 1 : edges) ||
-        PyTuple_GET_SIZE(turn->takes) != formulas || saves + facts > MOST_VALUES) {
+        PyTuple_GET_SIZE(turn->reads) != formulas || saves + facts > MOST_VALUES) {
         return false;
     }
     for (Py_ssize_t i = 0; i < edges; i++) {
@@ -207,31 +206,24 @@ prepare(Turn *turn, PyObject *node)
 static PyObject *
 contribution(Turn *turn, Py_ssize_t i, PyObject *xp, PyObject *g)
 {
-    PyObject *stack[4] = {NULL, xp, g, NULL};
-    long long place;
-    if (!is_integer(PyTuple_GET_ITEM(turn->takes, i), &place) || place >= turn->count) {
-        PyErr_Format(PyExc_IndexError, "formula %zd of %R takes a value that there is not", i,
+    PyObject *stack[3 + MOST_VALUES], *reads = PyTuple_GET_ITEM(turn->reads, i);
+    Py_ssize_t count = PyTuple_CheckExact(reads) ? PyTuple_GET_SIZE(reads) : MOST_VALUES + 1;
+    bool known = count <= MOST_VALUES;
+    stack[1] = xp;
+    stack[2] = g;
+    for (Py_ssize_t k = 0; known && k < count; k++) {
+        long long place;
+        known = is_integer(PyTuple_GET_ITEM(reads, k), &place) && 0 <= place && place < turn->count;
+        stack[3 + k] = known ? turn->values[place] : NULL;
+    }
+    if (!known) {
+        PyErr_Format(PyExc_IndexError, "formula %zd of %R reads a value that there is not", i,
                      turn->op);
         return NULL;
     }
-    if (place >= 0) {
-        stack[3] = turn->values[place];
-    }
-    else if (place != ALONE) {
-        if (turn->list == NULL) {
-            turn->list = PyList_New(turn->count);
-            for (Py_ssize_t j = 0; turn->list != NULL && j < turn->count; j++) {
-                PyList_SET_ITEM(turn->list, j, Py_NewRef(turn->values[j]));
-            }
-        }
-        stack[3] = turn->list;
-        if (stack[3] == NULL) {
-            return NULL;
-        }
-    }
-    size_t count = place == ALONE ? 2 : 3;
     PyObject *formula = PyTuple_GET_ITEM(turn->formulas, i);
-    return PyObject_Vectorcall(formula, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    return PyObject_Vectorcall(formula, stack + 1, (2 + count) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                               NULL);
 }
 
 /* Add to a cotangent that has arrived already: NOTE [Ownership of cotangents] in `traversal.py`. */
@@ -500,7 +492,6 @@ step(Pass *pass, PyObject *node, bool free)
     }
     Turn turn;
     memset(&turn, 0, offsetof(Turn, values));
-    turn.list = NULL;
     int led = prepare(&turn, node) ? run(pass, node, free, &turn) : 1;
     release(&turn);
     return led;
@@ -554,7 +545,10 @@ run_on(Pass *pass, bool free, PyObject **stop)
 static PyObject *
 advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 5 || Tensor == NULL || !PyDict_CheckExact(args[0]) || !PySet_CheckExact(args[1]) ||
+    if (Tensor == NULL) {
+        return in_python(advance_in_python, args, count, NULL);
+    }
+    if (count != 5 || !PyDict_CheckExact(args[0]) || !PySet_CheckExact(args[1]) ||
         !PyList_CheckExact(args[2]) || !PyList_CheckExact(args[3])) {
         PyErr_SetString(PyExc_TypeError, "advance takes grads (a dict), borrowed (a set), heap and "
                                          "leaves (lists), and free");
@@ -599,6 +593,9 @@ accumulate_all(Pass *pass)
 static PyObject *
 start(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    if (Tensor == NULL) {
+        return in_python(start_in_python, args, count, NULL);
+    }
     if (count != 3 || !is_a(args[0], Node)) {
         PyErr_SetString(PyExc_TypeError, "start takes a node, its cotangent and whether to free");
         return NULL;

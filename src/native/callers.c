@@ -88,7 +88,7 @@ compute(Call *call)
     if (result != NULL || PyErr_Occurred()) {
         return result;
     }
-    if (call->of->view != NO_VIEW) { /* nothing is computed */
+    if (call->of->view) { /* nothing is computed */
         return PyObject_Vectorcall(call->of->forward, call->arrays, count, call->kwnames);
     }
     PyObject *token = make_quiet();
@@ -224,7 +224,7 @@ caller_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     }
     Py_DECREF(override);
     if (fits && plain_params(kwnames, most)) {
-        long kind = current_modes();
+        long long kind = current_modes();
         if (kind != OTHER) {
             Call call = {self, args, NULL, kwnames, (int)count, false};
             PyObject *result = call_plain(&call, kind == DEFAULT);
@@ -269,14 +269,19 @@ public_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *
     return result;
 }
 
+/* Read a tuple of so many small numbers, all of them between two others. */
 static bool
-all_within(PyObject *numbers, long long least, long long most)
+read_numbers(PyObject *numbers, long long least, long long most, int count, signed char *found)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++) {
+    if (numbers == NULL || PyTuple_GET_SIZE(numbers) != count || count > MOST) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
         long long n;
         if (!is_integer(PyTuple_GET_ITEM(numbers, i), &n) || n < least || n > most) {
             return false;
         }
+        found[i] = (signed char)n;
     }
     return true;
 }
@@ -295,6 +300,26 @@ are_facts(PyObject *facts, int inputs, bool variadic)
         }
     }
     return true;
+}
+
+/* Read a table, whose facts are borrowed; false where it says what an op of so many inputs cannot. */
+static bool
+read_table(PyObject *table, int inputs, bool variadic, Layout *found)
+{
+    PyObject *edges = tuple_at(table, of_table.edges), *saved = tuple_at(table, of_table.saved);
+    found->facts = tuple_at(table, of_table.facts);
+    if (edges == NULL || saved == NULL || found->facts == NULL ||
+        !is_integer(SLOT(table, of_table.fits), &found->fits)) {
+        return false;
+    }
+    found->edges = (int)PyTuple_GET_SIZE(edges);
+    found->saves = (int)PyTuple_GET_SIZE(saved);
+    return found->edges <= inputs && !(variadic && found->saves) &&
+           read_numbers(edges, 0, inputs - 1, found->edges, found->edge) &&
+           read_numbers(saved, -MOST, inputs - 1, found->saves, found->saved) &&
+           read_numbers(tuple_at(table, of_table.needs), 0, (1 << MOST) - 1, found->edges,
+                        found->needs) &&
+           are_facts(found->facts, inputs, variadic);
 }
 
 /* Find the loops of a ufunc of so many inputs, for each type that all of them may have; false where
@@ -326,33 +351,24 @@ find_loops(PyObject *function, int inputs, Loop *loops)
 static PyObject *
 caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"python",   "op",           "forward", "inputs",    "places", "sources",
-                            "keeps",    "facts",        "fits",    "several",   "joined", "view",
-                            "variadic", "takes_scalar", "loops",   "otherwise", NULL};
-    PyObject *python, *op, *forward, *loops, *places, *sources, *keeps, *facts, *otherwise;
-    int inputs, fits, several, joined, view, variadic, takes_scalar;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!O!O!O!ippippOO", names, &python, &op,
-                                     &forward, &inputs, &PyTuple_Type, &places, &PyTuple_Type,
-                                     &sources, &PyTuple_Type, &keeps, &PyTuple_Type, &facts, &fits,
-                                     &several, &joined, &view, &variadic, &takes_scalar, &loops,
-                                     &otherwise)) {
-        return NULL;
-    }
+    static char *names[] = {"python",       "op",     "forward",   "inputs", "table",
+                            "several",      "joined", "view",      "maybe",  "variadic",
+                            "takes_scalar", "loops",  "otherwise", NULL};
+    PyObject *python, *op, *forward, *table, *loops, *otherwise;
+    int inputs, several, joined, view, maybe, variadic, takes_scalar;
+    Layout layout;
     if (Tensor == NULL) {
         PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
         return NULL;
     }
-    Py_ssize_t edges = PyTuple_GET_SIZE(places), saves = PyTuple_GET_SIZE(sources);
-    if (inputs < 1 || inputs > MOST || edges > inputs || saves > MOST ||
-        PyTuple_GET_SIZE(keeps) != edges || (takes_scalar && inputs != 2) ||
-        (variadic && (inputs != 1 || saves)) || view < NO_VIEW || view > MAYBE_VIEW) {
-        PyErr_SetString(PyExc_ValueError,
-                        "no such inputs, edges or saved values in a native caller");
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$OOOiO!ppppppOO", names, &python, &op, &forward,
+                                     &inputs, Table, &table, &several, &joined, &view, &maybe,
+                                     &variadic, &takes_scalar, &loops, &otherwise)) {
         return NULL;
     }
-    if (!all_within(places, 0, inputs - 1) || !all_within(sources, -MOST, inputs - 1) ||
-        !all_within(keeps, 0, (1 << MOST) - 1) || !are_facts(facts, inputs, variadic)) {
-        PyErr_SetString(PyExc_ValueError, "a place of a native caller is none of its inputs");
+    if (inputs < 1 || inputs > MOST || (takes_scalar && inputs != 2) || (variadic && inputs != 1) ||
+        !read_table(table, inputs, variadic, &layout)) {
+        PyErr_SetString(PyExc_ValueError, "no such inputs or table of a native caller");
         return NULL;
     }
     Caller *self = (Caller *)type->tp_alloc(type, 0);
@@ -363,27 +379,17 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->python = Py_NewRef(python);
     self->op = Py_NewRef(op);
     self->forward = Py_NewRef(forward);
-    self->facts = Py_NewRef(facts);
+    self->table = layout;
+    Py_INCREF(layout.facts);
     self->otherwise = Py_NewRef(otherwise);
     self->inputs = inputs;
-    self->edges = (int)edges;
-    self->saves = (int)saves;
-    self->fits = fits;
     self->several = several;
     self->joined = joined;
     self->view = view;
+    self->maybe = maybe;
     self->variadic = variadic;
     self->takes_scalar = takes_scalar;
     self->is_ufunc = find_loops(loops, inputs, self->loops);
-    for (Py_ssize_t i = 0; i < edges; i++) {
-        self->places[i] = (signed char)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
-    }
-    for (Py_ssize_t i = 0; i < saves; i++) {
-        self->sources[i] = (signed char)PyLong_AsLong(PyTuple_GET_ITEM(sources, i));
-    }
-    for (Py_ssize_t i = 0; i < edges; i++) {
-        self->keeps[i] = (unsigned char)PyLong_AsLong(PyTuple_GET_ITEM(keeps, i));
-    }
     return (PyObject *)self;
 }
 
@@ -441,7 +447,7 @@ caller_dealloc(PyObject *object)
     Py_XDECREF(self->python);
     Py_XDECREF(self->op);
     Py_XDECREF(self->forward);
-    Py_XDECREF(self->facts);
+    Py_XDECREF(self->table.facts);
     Py_XDECREF(self->otherwise);
     Py_XDECREF(self->served);
     Py_XDECREF(self->keywords);

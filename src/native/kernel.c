@@ -64,7 +64,7 @@ typedef struct {
     npy_intp strides[NPY_MAXDIMS][MOST_OPERANDS + MOST_OUTPUTS];
 } Layout;
 
-static npy_intp least = 4096; /* `setting.least` */
+static npy_intp large = 4096; /* `setting.least` */
 static PyObject *new_kernel;  /* `door.new_kernel` */
 static PyObject *watcher;     /* is told of every call of a door, if there is one */
 static PyTypeObject KernelType, DoorType;
@@ -167,7 +167,7 @@ are_alike(PyArrayObject **arrays, int count, int dims, npy_intp *shape, int orde
 /* Lay out the inputs in the order of a row-major result: dimensions along which all of them go on as
    along the next one are one with it. False where the innermost is no row. */
 static bool
-lay_out(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Layout *layout)
+lay_in_rows(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Layout *layout)
 {
     npy_intp strides[NPY_MAXDIMS][MOST_OPERANDS + MOST_OUTPUTS];
     npy_intp sizes[NPY_MAXDIMS];
@@ -269,7 +269,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
     for (int d = 0; d < dims; d++) {
         size *= shape[d];
     }
-    if (dims < 0 || size < least * self->times) {
+    if (dims < 0 || size < large * self->times) {
         return NULL;
     }
     if (are_alike(arrays, self->inputs, dims, shape, NPY_ARRAY_C_CONTIGUOUS) ||
@@ -281,7 +281,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
             layout.step[i] = number ? 0 : PyArray_ITEMSIZE(arrays[i]);
         }
     }
-    else if (!lay_out(self, arrays, dims, shape, &layout)) {
+    else if (!lay_in_rows(self, arrays, dims, shape, &layout)) {
         return NULL;
     }
     layout.operands = self->inputs + self->outputs;
@@ -329,11 +329,11 @@ done:
 
 /* Read a tuple of numbers, all of them from `least_one` to below `most`. */
 static bool
-read_numbers(PyObject *tuple, int least_one, int most, int *found)
+read_numbers(PyObject *tuple, int least, int most, int *found)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
         long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
-        if (PyErr_Occurred() || number < least_one || number >= most) {
+        if (PyErr_Occurred() || number < least || number >= most) {
             return false;
         }
         found[i] = (int)number;
@@ -553,7 +553,7 @@ static bool
 has_large(PyObject *const *args, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (PyArray_CheckExact(args[i]) && PyArray_SIZE((PyArrayObject *)args[i]) >= least) {
+        if (PyArray_CheckExact(args[i]) && PyArray_SIZE((PyArrayObject *)args[i]) >= large) {
             return true;
         }
     }
@@ -674,7 +674,7 @@ set_door(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "nOO", &size, &make, &watch)) {
         return NULL;
     }
-    least = size;
+    large = size;
     Py_XSETREF(new_kernel, Py_NewRef(make));
     Py_XSETREF(watcher, watch == Py_None ? NULL : Py_NewRef(watch));
     Py_RETURN_NONE;

@@ -13,7 +13,30 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+/* Whether an array is of a real type that loops here know, in row-major order. */
+static bool
+is_plain(PyArrayObject *array, int type)
+{
+    return PyArray_TYPE(array) == type && (type == NPY_FLOAT || type == NPY_DOUBLE) &&
+           PyArray_ISCARRAY_RO(array);
+}
+
+/* The error of a caller in Python who did not see to what it calls. */
+static PyObject *
+refuse(const char *name)
+{
+    if (!PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%s() was given arrays that do not fit together", name);
+    }
+    return NULL;
+}
+
+#include "conv.c"
 #include "kernel.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -31,6 +54,7 @@ set_threads(PyObject *module, PyObject *count)
 static PyMethodDef functions[] = {
     {"set_door", set_door, METH_VARARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
+    {"conv", conv, METH_VARARGS, NULL},
     {NULL},
 };
 
@@ -46,6 +70,7 @@ PyInit__loops(void)
 {
     import_array();
     import_umath();
+    choose_kernels();
     PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
     if (module == NULL || address == NULL || PyType_Ready(&KernelType) < 0 ||
         PyType_Ready(&DoorType) < 0 ||

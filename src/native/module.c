@@ -40,41 +40,12 @@ slot(PyObject *cls, const char *name)
     return offset;
 }
 
-/* Check that what both sides count by a number has the same number there. */
-static int
-check_constants(PyObject *constants)
-{
-    struct {
-        const char *name;
-        long value;
-    } mirrored[] = {
-        {"KEPT", KEPT},          {"LONGEST", LONGEST},
-        {"ALONE", ALONE},        {"PLAIN", PLAIN},
-        {"JOINED", JOINED},      {"VARIADIC", VARIADIC},
-        {"NEVER", FITS_NEVER},   {"DTYPES", FITS_DTYPES},
-        {"SHAPES", FITS_SHAPES}, {"NO_VIEW", NO_VIEW},
-        {"VIEW", VIEW},          {"MAYBE_VIEW", MAYBE_VIEW},
-        {"DEFAULT", DEFAULT},    {"UNRECORDED", UNRECORDED},
-        {"OTHER", OTHER},
-    };
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(mirrored); i++) {
-        long long value;
-        PyObject *found = PyDict_GetItemString(constants, mirrored[i].name);
-        if (!is_integer(found, &value) || value != mirrored[i].value) {
-            PyErr_Format(PyExc_ValueError, "%s is %ld in C and %R in Python", mirrored[i].name,
-                         mirrored[i].value, found == NULL ? Py_None : found);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Take over the parts of the engine, which are named as they are here, and find their slots. All or
    nothing: what is wrong with them is found out before anything is kept. */
 static PyObject *
 setup(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *tensor, *node, *kind, *cell, *leaf, *view, *constants;
+    PyObject *tensor, *node, *kind, *cell, *leaf, *view, *table, *constants;
     struct {
         PyObject **part;
         const char *name;
@@ -87,6 +58,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&cell, "cell", &PyType_Type},
         {&leaf, "leaf", &PyType_Type},
         {&view, "view", &PyType_Type},
+        {&table, "table", &PyType_Type},
         {&constants, "constants", &PyDict_Type},
         {&modes, "modes", &PyDict_Type},
         {&inference_seen, "inference_seen", &PyList_Type},
@@ -117,6 +89,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_RuntimeError, "the engine has been set up already");
         return NULL;
     }
+    Py_ssize_t given = kwargs == NULL ? 0 : PyDict_GET_SIZE(kwargs);
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
         parts[i].given = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, parts[i].name);
         if (parts[i].given == NULL ||
@@ -134,6 +107,11 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             *parts[i].part = parts[i].given;
         }
     }
+    if (given != (Py_ssize_t)Py_ARRAY_LENGTH(parts)) {
+        PyErr_Format(PyExc_TypeError, "setup() needs %zu parts, not %zd", Py_ARRAY_LENGTH(parts),
+                     given);
+        return NULL;
+    }
     struct {
         Py_ssize_t *offset;
         PyObject *cls;
@@ -147,7 +125,10 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_node.shape, node, "shape"},      {&of_node.dtype, node, "dtype"},
         {&of_node.hooks, node, "hooks"},      {&of_node.cell, node, "_cell"},
         {&of_node.fits, node, "fits"},        {&of_kind.formulas, kind, "formulas"},
-        {&of_kind.takes, kind, "takes"},      {&of_kind.ordinary, kind, "ordinary"},
+        {&of_kind.table, kind, "table"},      {&of_kind.ordinary, kind, "ordinary"},
+        {&of_table.edges, table, "edges"},    {&of_table.reads, table, "reads"},
+        {&of_table.saved, table, "saved"},    {&of_table.facts, table, "facts"},
+        {&of_table.needs, table, "needs"},    {&of_table.fits, table, "fits"},
         {&of_cell.last, cell, "last"},        {&of_cell.version, cell, "version"},
         {&of_cell.writes, cell, "writes"},    {&of_leaf.tensor, leaf, "tensor"},
         {&of_leaf.lock, leaf, "lock"},        {&of_view.base, view, "base"},
@@ -160,8 +141,22 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
             return NULL;
         }
     }
-    if (check_constants(constants) < 0) {
-        return NULL;
+    struct {
+        long long *number;
+        const char *name;
+        long long found;
+    } common[] = {
+        {&KEPT, "KEPT"},       {&LONGEST, "LONGEST"},       {&JOINED, "JOINED"},
+        {&NEVER, "NEVER"},     {&DTYPES, "DTYPES"},         {&VARIADIC, "VARIADIC"},
+        {&DEFAULT, "DEFAULT"}, {&UNRECORDED, "UNRECORDED"}, {&OTHER, "OTHER"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(common); i++) {
+        PyObject *given = PyDict_GetItemString(constants, common[i].name);
+        if (!is_integer(given, &common[i].found) || common[i].found < 0) {
+            PyErr_Format(PyExc_ValueError, "setup() needs the number %s, not %R", common[i].name,
+                         given == NULL ? Py_None : given);
+            return NULL;
+        }
     }
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++) {
         *parts[i].part = Py_NewRef(parts[i].given); /* for ever */
@@ -169,12 +164,16 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) {
         *slots[i].offset = slots[i].found;
     }
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(common); i++) {
+        *common[i].number = common[i].found;
+    }
     find_loops(add, 2, add_loops);
     Node = (PyTypeObject *)node;
     Kind = (PyTypeObject *)kind;
     Cell = (PyTypeObject *)cell;
     Leaf = (PyTypeObject *)leaf;
     View = (PyTypeObject *)view;
+    Table = (PyTypeObject *)table;
     Tensor = (PyTypeObject *)tensor;
     Py_RETURN_NONE;
 }
@@ -189,7 +188,8 @@ twin(PyObject *module, PyObject *function)
     } twins[] = {
         {"wrote", &wrote_in_python},         {"enlist", &enlist_in_python},
         {"add_to_leaf", &add_in_python},     {"all_plain", &all_plain_in_python},
-        {"wrote_all", &wrote_all_in_python},
+        {"wrote_all", &wrote_all_in_python}, {"start", &start_in_python},
+        {"advance", &advance_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
     for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(twins); i++) {

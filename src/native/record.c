@@ -12,26 +12,33 @@ typedef struct {
 
 enum { LOOPS = NPY_CDOUBLE - NPY_FLOAT + 1 }; /* for the real and complex types */
 
+/* A `Table` of `engine/table.py`, in small numbers. */
+typedef struct {
+    int edges, saves;        /* how many */
+    signed char edge[MOST];  /* the input that each leads to */
+    signed char saved[MOST]; /* input i is i, output i is ~i */
+    signed char needs[MOST]; /* of each edge, the saved values that its formula reads, as bits */
+    PyObject *facts;         /* names of parameters, inputs for their shapes */
+    long long fits;
+} Layout;
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *weakrefs;
     PyObject *python, *op, *forward;
-    PyObject *facts; /* what a node keeps besides: names of parameters, inputs for their shapes */
     PyObject *otherwise;         /* what takes the errors of the forward: `dispatch.dispatch` */
     PyObject *served, *keywords; /* of a function: who takes calls with one of these keywords */
-    int inputs, edges, saves;
-    int fits;          /* when contributions fit their edges as they are */
+    Layout table;
+    int inputs;
     bool several;      /* whether the forward gives a tuple of outputs */
     bool joined;       /* whether several outputs have cotangents, in one tuple */
-    int view;          /* whether the output shares the input's memory */
+    bool view;         /* whether the output shares the input's memory, */
+    bool maybe;        /* or does so in some calls */
     bool variadic;     /* whether there may be any number of inputs */
     bool takes_scalar; /* whether the second input may be a number */
     bool is_ufunc;     /* whether few floating numbers may be given to the loops of a ufunc */
     Loop loops[LOOPS];
-    signed char places[MOST];  /* the inputs that edges lead to */
-    signed char sources[MOST]; /* of each saved value: input i is i, the output is ~0 */
-    unsigned char keeps[MOST]; /* of each edge: which of the values its formula names */
 } Caller;
 
 /* One call: the inputs, their arrays (held), and the values of the parameters after both. */
@@ -81,10 +88,10 @@ shape_at(Call *call, long place)
 static PyObject *
 collect(Call *call)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(call->of->facts);
+    Py_ssize_t count = PyTuple_GET_SIZE(call->of->table.facts);
     PyObject *facts = PyTuple_New(count);
     for (Py_ssize_t i = 0; facts != NULL && i < count; i++) {
-        PyObject *fact = PyTuple_GET_ITEM(call->of->facts, i);
+        PyObject *fact = PyTuple_GET_ITEM(call->of->table.facts, i);
         PyObject *value = PyLong_Check(fact) ? shape_at(call, PyLong_AsLong(fact))
                                              : Py_XNewRef(keyword(call, fact));
         if (value == NULL) {
@@ -108,13 +115,13 @@ edge_of(PyObject *input)
 static PyObject *
 edge_input(Call *call, int i)
 {
-    return call->args[call->of->variadic ? i : call->of->places[i]];
+    return call->args[call->of->variadic ? i : call->of->table.edge[i]];
 }
 
 static int
 count_edges(Call *call)
 {
-    return call->of->variadic ? call->count : call->of->edges;
+    return call->of->variadic ? call->count : call->of->table.edges;
 }
 
 static bool
@@ -122,7 +129,7 @@ wants_node(Call *call)
 {
     for (int i = 0; i < count_edges(call); i++) {
         if (edge_of(edge_input(call, i)) != Py_None) {
-            return call->of->edges > 0;
+            return call->of->table.edges > 0;
         }
     }
     return false;
@@ -178,11 +185,11 @@ new_node(PyObject *kind, PyObject *edges, PyObject *saved, PyObject *params, PyO
 static PyObject *
 record(Call *call, PyObject *const *results, Py_ssize_t outputs)
 {
-    Caller *self = call->of;
+    Layout *table = &call->of->table;
     PyObject *facts = collect(call), *shape = NULL, *result = results[0], *node = NULL;
-    PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(self->saves);
+    PyObject *edges = PyTuple_New(count_edges(call)), *saved = PyTuple_New(table->saves);
     PyObject *dtype = Py_NewRef(dtype_of(result));
-    bool fits = self->fits != FITS_NEVER;
+    bool fits = table->fits != NEVER;
     int keep = 0;
     if (facts == NULL || edges == NULL || saved == NULL) {
         goto done;
@@ -199,18 +206,18 @@ record(Call *call, PyObject *const *results, Py_ssize_t outputs)
         if (SLOT(edge, of_node.op) == refused) { /* a history that is to be derived */
             goto done;
         }
-        keep |= self->keeps[self->variadic ? 0 : i];
+        keep |= table->needs[call->of->variadic ? 0 : i];
         bool equal = has_shape(result, SLOT(edge, of_node.shape));
         if (equal && shape == NULL) {
             shape = Py_NewRef(SLOT(edge, of_node.shape)); /* one tuple for many nodes */
         }
-        fits = fits && (equal || self->fits == FITS_DTYPES) && SLOT(edge, of_node.dtype) == dtype;
+        fits = fits && (equal || table->fits == DTYPES) && SLOT(edge, of_node.dtype) == dtype;
     }
     for (int i = 0; fits && i < call->count; i++) { /* a formula may compute with any of them */
         fits = call->arrays[i] == Py_None || dtype_of(call->arrays[i]) == dtype;
     }
-    for (int i = 0; i < self->saves; i++) {
-        int from = self->sources[i];
+    for (int i = 0; i < table->saves; i++) {
+        int from = table->saved[i];
         PyObject *value;
         if (!(keep & 1 << i)) {
             value = Py_NewRef(Py_None);
@@ -229,7 +236,7 @@ record(Call *call, PyObject *const *results, Py_ssize_t outputs)
     if (shape == NULL) {
         shape = shape_of(result);
     }
-    node = new_node(self->op, edges, saved, facts, shape, dtype, fits);
+    node = new_node(call->of->op, edges, saved, facts, shape, dtype, fits);
     facts = edges = saved = shape = NULL;
 done:
     Py_XDECREF(facts);
@@ -247,8 +254,7 @@ wrap(Call *call, PyObject *result, bool recording)
 {
     PyObject *source = call->args[0], *node = NULL, *tensor = NULL, *view = NULL;
     PyObject *const *values = call->args + call->count;
-    int kind = call->of->view;
-    if (kind == VIEW || (kind == MAYBE_VIEW && shares(call->arrays[0], result))) {
+    if (call->of->view && (!call->of->maybe || shares(call->arrays[0], result))) {
         view = new_view(source, call->of->op, values, call->kwnames, Py_None, recording);
         if (view == NULL) {
             return NULL;
@@ -325,8 +331,8 @@ set_cells(Call *call, PyObject *node, PyObject *tensors)
 {
     PyObject *cells = PyDict_New();
     int failed = cells == NULL;
-    for (int i = 0; !failed && i < call->of->saves; i++) {
-        int from = call->of->sources[i];
+    for (int i = 0; !failed && i < call->of->table.saves; i++) {
+        int from = call->of->table.saved[i];
         if (from < 0) {
             PyObject *cell = cell_of(PyTuple_GET_ITEM(tensors, ~from)), *place = PyLong_FromLong(i);
             failed = cell == NULL || place == NULL || PyDict_SetItem(cells, place, cell) < 0;

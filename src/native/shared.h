@@ -20,25 +20,18 @@
 #include <numpy/ufuncobject.h>
 
 enum { MOST = 6, MOST_VALUES = 32 }; /* inputs, saved values, parameters of an op; node's values */
-enum { FEW = 1024 };  /* elements for which the lock of the interpreter may be kept */
-enum { KEPT = 7 };    /* as in `engine/graph.py` */
-enum { LONGEST = 4 }; /* as in `engine/views.py` */
-enum { ALONE = -1 };  /* as in `engine/op.py` */
-enum { FITS_NEVER, FITS_DTYPES, FITS_SHAPES }; /* as in `engine/callers.py` */
-enum { NO_VIEW, VIEW, MAYBE_VIEW };
-enum { PLAIN = 1, JOINED, VARIADIC }; /* as in `engine/graph.py` */
-enum { DEFAULT, UNRECORDED, OTHER };  /* as in `modes.py` */
-
+enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be kept */
 #define NOT_SET_UP "the engine has not been set up; import retrograd does that"
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* What the engine hands over in `setup`. */
-static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf; /* NULL until then */
+static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table; /* NULL until then */
+static long long KEPT, LONGEST, JOINED, VARIADIC, NEVER, DTYPES, DEFAULT, UNRECORDED, OTHER;
 static PyObject *as_array, *copied, *scalar_array, *fit, *fit_leaf, *about_to_write, *numbers,
     *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python,
     *one, *calm, *noted, *finish, *inference_seen;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
-    *wrote_all_in_python; /* NOTE [Twins] in native.py */
+    *wrote_all_in_python, *start_in_python, *advance_in_python; /* NOTE [Twins] in native.py */
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_is_inference, *text_cells;
@@ -52,8 +45,11 @@ static struct {
     Py_ssize_t op, seq, edges, saved, params, shape, dtype, hooks, cell, fits;
 } of_node;
 static struct {
-    Py_ssize_t formulas, takes, ordinary;
+    Py_ssize_t formulas, table, ordinary;
 } of_kind;
+static struct {
+    Py_ssize_t edges, reads, saved, facts, needs, fits;
+} of_table;
 static struct {
     Py_ssize_t last, version, writes;
 } of_cell;
@@ -130,7 +126,7 @@ tick(void)
 }
 
 /* Whether the calling thread is in the default modes, in no_grad alone, or in another mode. */
-static long
+static long long
 current_modes(void)
 {
     if (PyDict_GetItemWithError(modes, text_special) == zero) {
@@ -141,7 +137,7 @@ current_modes(void)
     bool known = is_integer(found, &kind) && (kind == DEFAULT || kind == UNRECORDED);
     Py_XDECREF(found);
     PyErr_Clear();
-    return known ? (long)kind : OTHER;
+    return known ? kind : OTHER;
 }
 
 /* NumPy ignores floating-point errors from here on, until what this gives is handed to `make_loud`:

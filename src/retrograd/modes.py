@@ -192,7 +192,7 @@ class Changed:
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> object:
         self.before = change(**self.fields)
 
     def __exit__(self, *exc: object) -> None:

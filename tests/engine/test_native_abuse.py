@@ -23,6 +23,7 @@ from retrograd.engine.backward import accumulation
 from retrograd.engine.backward import traversal as backward
 from retrograd.engine.graph import Cell, Kind, Leaf, Node
 from retrograd.engine.native import native
+from retrograd.engine.table import Table
 from retrograd.engine.tensor import Tensor, new_tensor
 from retrograd.engine.views import View
 
@@ -287,35 +288,62 @@ def test_counting_a_write_takes_a_cell():
 @pytest.mark.skipif(native is None, reason="the hot path in C is not built")
 def test_a_caller_refuses_places_that_there_are_not():
     op = (rg.ones(1) * 1)._node or rg.mul.op
-    good = {"python": len, "op": op, "forward": np.add, "inputs": 2, "places": (0, 1)}
-    good |= {"sources": (0, 1), "keeps": (1, 2), "facts": (), "fits": 0, "view": 0}
+    good = {"python": len, "op": op, "forward": np.add, "inputs": 2, "view": False, "maybe": False}
     good |= {"several": False, "joined": False, "variadic": False, "takes_scalar": True}
     good |= {"loops": np.add, "otherwise": len}
-    native.Caller(**good)
+    table = {"edges": (0, 1), "reads": ((0,), (1,)), "saved": (0, 1)}
+    native.Caller(**good, table=Table(**table))
+    for wrong in ({"inputs": -1}, {"inputs": 10**6}, {"inputs": "2"}, {"variadic": True}):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            native.Caller(**good | wrong, table=Table(**table))
     for wrong in (
-        {"inputs": -1},
-        {"inputs": 10**6},
-        {"inputs": "2"},
-        {"places": (0, 7)},
-        {"places": ("a", "b")},
-        {"places": None},
-        {"sources": (5, 0)},
-        {"sources": (-100, 0)},
-        {"keeps": (1,)},
-        {"keeps": (1, 10**9)},
+        {"edges": (0, 7)},
+        {"edges": ("a", "b")},
+        {"edges": (0, 1, 0)},
+        {"saved": (5, 0)},
+        {"saved": (-100, 0)},
+        {"saved": (0, 1) * 4},
+        {"reads": ((0,),)},
         {"facts": (9,)},
         {"facts": (None,)},
-        {"view": 9},
-        {"variadic": True},
-        {"inputs": 1, "places": (0,), "keeps": (1,), "sources": (0,)},
+        {"fits": "never"},
     ):
         with pytest.raises((TypeError, ValueError, OverflowError)):
-            native.Caller(**good | wrong)
+            native.Caller(**good, table=Table(**table | wrong))
+    for slot, junk in itertools.product(Table.__slots__, JUNK):
+        if junk != "()" or slot != "facts":
+            broken = Table(**table)
+            attempt(put, broken, slot, JUNK[junk]())
+            attempt(lambda broken=broken: native.Caller(**good, table=broken))
+    for junk in JUNK.values():
+        with pytest.raises(TypeError):
+            native.Caller(**good, table=junk())
+    good["table"] = Table(**table)
     for broken in ({"python": 3}, {"forward": None}, {"op": None}, {"python": leaf()}):
         call = native.Caller(**good | broken)
         for inputs in ((leaf(), leaf()), (leaf(), 2), (1, 2), (), (object.__new__(Tensor), 1)):
             attempt(call, *inputs)
             attempt(repr, call)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [*JUNK, "a place that there is not", "a word for a place", "a word for places"],
+)
+def test_a_table_of_junk_is_an_error(table):
+    tables = {
+        "a place that there is not": lambda: Table(reads=[(3,)]),
+        "a word for a place": lambda: with_(Table(), reads=(("a",),)),
+        "a word for places": lambda: with_(Table(), reads=("a",)),
+    }
+    kind = Kind("junk", Node, 1)
+    kind.ordinary, kind.formulas = 1, (lambda xp, g, *values: g,)
+    put(kind, "table", (JUNK | tables)[table]())
+    x = leaf()
+    y = (x * x).sum()
+    y._node.op = kind
+    with pytest.raises((AttributeError, IndexError, TypeError)):
+        y.backward()
 
 
 ALONE = """
@@ -335,21 +363,22 @@ def refused(function, *args, **kwargs):
 for args in ((), (1,), (1, 2), ({}, set(), [], [], False), (object(), 1, True)):
     for function in (native.start, native.advance, native.add_to_leaf, native.enlist):
         refused(function, *args)
-refused(native.Caller, python=len, op=1, forward=len, inputs=1, places=(), sources=(), keeps=(),
-        facts=(), fits=0, several=0, joined=0, view=0, variadic=0, takes_scalar=0)
+refused(native.Caller, python=len, op=1, forward=len, inputs=1, table=(), several=0, joined=0,
+        view=0, maybe=0, variadic=0, takes_scalar=0, loops=len, otherwise=len)
 refused(native.setup)
-names = "tensor node kind cell leaf view constants modes state numbers as_array scalar_array wrote"
-names += " noted calm fit freed refused output_kind arrays reals add"
+names = "tensor node kind cell leaf view table constants modes state numbers as_array scalar_array"
+names += " wrote noted calm fit freed refused output_kind arrays reals add"
 for junk in (None, 3, int, {}, [], iter([])):
     refused(native.setup, **dict.fromkeys(names.split(), junk))
 
 class Slots:
     __slots__ = ("_array", "_cell", "_node", "op", "seq", "edges", "saved", "params", "shape",
-                 "dtype", "hooks", "fits", "formulas", "takes", "ordinary", "last", "version",
-                 "writes", "tensor", "lock", "base", "path", "origin", "trace", "roots")
+                 "dtype", "hooks", "fits", "formulas", "table", "ordinary", "last", "version",
+                 "writes", "tensor", "lock", "base", "path", "origin", "trace", "roots", "reads",
+                 "facts", "needs")
 
 parts = dict.fromkeys(names.split(), len)
-parts |= dict.fromkeys(["tensor", "node", "kind", "cell", "leaf", "view"], Slots)
+parts |= dict.fromkeys(["tensor", "node", "kind", "cell", "leaf", "view", "table"], Slots)
 import contextvars
 parts |= dict(constants={}, modes={}, numbers=iter([]), calm=contextvars.Context())
 refused(native.setup, **parts)  # no bump, and no constants

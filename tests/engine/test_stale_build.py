@@ -46,9 +46,13 @@ WRONG = {
         "built.setup = lambda calm, **parts: real.setup(**parts)",
         "setup() needs calm",
     ),
-    "another constant": (
-        "built.setup = lambda **p: real.setup(**{**p, 'constants': {**p['constants'], 'KEPT': 8}})",
-        "KEPT is 7 in C and 8 in Python",
+    "a part more": (
+        "built.setup = lambda **parts: real.setup(**parts, more=1)",
+        "parts, not ",
+    ),
+    "a constant less": (
+        "built.setup = lambda **p: real.setup(**{**p, 'constants': {}})",
+        "setup() needs the number KEPT, not None",
     ),
     "another slot": (
         "built.setup = lambda **p: real.setup(**{**p, 'leaf': types.SimpleNamespace})",

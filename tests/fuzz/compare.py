@@ -64,8 +64,11 @@ def no_grad_view(program, d):
     silent = any(mode in text for mode in modes)
     lost = d.what == "error" and (d.ours, d.theirs) == (None, "RuntimeError")
     refused = lost and any(call in program[d.statement] for call in ("backward(", ".grad("))
-    zeros = d.sort == "numbers" and d.theirs[-1] == 0 and "materialize_grads=True" in text
-    return silent and (refused or zeros or (d.what.endswith(".grad") and d.theirs is None))
+    zeros = d.sort in ("numbers", "facts") and d.theirs[-1] == 0
+    zeros = zeros and "materialize_grads=True" in text
+    spared = "Wrong.apply(" in text and (d.ours, d.theirs) == ("RuntimeError", None)
+    nothing = d.what.endswith(".grad") and d.theirs is None
+    return silent and (refused or zeros or spared or nothing)
 
 
 def unneeded(program, d):
@@ -81,7 +84,8 @@ def unneeded(program, d):
 def saves_less(program, d):
     """These derivatives read a shape or less where PyTorch saves a tensor."""
     found = d.what == "error" and d.theirs == "RuntimeError overwritten"  # ours may fail later on
-    less = found and any(f".{name}(" in " ".join(program) for name in SAVES_LESS)
+    text = " ".join(program)
+    less = found and ("func.jvp(" in text or any(f".{name}(" in text for name in SAVES_LESS))
     return less or (d.ours, d.theirs) == (None, "RuntimeError freed")
 
 
@@ -104,7 +108,8 @@ def copies_count(program, d):
 
 def inference_leaf(program, d):
     """Ops on inference tensors that require grad: PyTorch records none, so a gradient is lost."""
-    return (d.ours, d.theirs) == ("RuntimeError inference saved", None)
+    told = flags(d) and "inference" in d.ours[-3] and "inference" in d.theirs[-3]
+    return bool(told) or (d.ours, d.theirs) == ("RuntimeError inference saved", None)
 
 
 def inference_alias(program, d):
@@ -114,7 +119,12 @@ def inference_alias(program, d):
 
 
 def data_replaced(program, d):
-    """`x.data = y` makes x no view any more, is a write to x, and may give x another dtype."""
+    """`x.data = y` makes x no view any more, is a write to x, and may give x another dtype.
+
+    In PyTorch it also makes x an inference tensor, but one with a version, if y is one.
+    """
+    if ".data = " in " ".join(program) and d.sort == "facts" and "inference" in d.theirs[-3]:
+        return "inference" not in d.ours[-3]
     recast = (d.what == "note" or d.what.endswith(".grad")) and d.sort == "facts"
     recast = recast and d.ours[-3].split()[0] != d.theirs[-3].split()[0]
     return (d.what == "error" or recast) and ".data = " in " ".join(program)
@@ -128,7 +138,7 @@ def no_gradients_to_clip(program, d):
 def jacobian_copies(program, d):
     """What Jacobians and Hessians save are copies, so nothing overwrites them."""
     calls, text = ("L.func.jacrev(", "L.func.hessian("), " ".join(program)
-    found = (d.ours, d.theirs) == (None, "RuntimeError overwritten")
+    found = d.theirs == "RuntimeError overwritten" and d.ours in (None, "RuntimeError")
     unseen = d.sort == "numbers" and ".data." in text and d.what.endswith(".grad")
     return (found or unseen) and any(call in text for call in calls)
 
@@ -140,8 +150,9 @@ def nothing_arrives(program, d):
 
 
 def detached(program, d):
-    """PyTorch refuses a saved tensor that was detached in place."""
-    return (d.ours, d.theirs) == (None, "RuntimeError detached")
+    """PyTorch refuses a saved tensor that was detached in place, or drops its gradient."""
+    dropped = d.what.endswith(".grad") and d.sort == "facts" and ".detach_()" in " ".join(program)
+    return dropped or (d.ours, d.theirs) == (None, "RuntimeError detached")
 
 
 def view_counts_as_leaf(program, d):
@@ -182,15 +193,17 @@ def transform_looks(program, d):
 def reads_others(program, d):
     """A value was overwritten unseen, and the derivative here reads another one."""
     text = " ".join(program)
-    unseen = ".data." in text or "save_on_cpu()" in text
-    return unseen and ("hypot(" in text or "sgn" in text) and d.sort in ("numbers", "facts")
+    unseen = any(way in text for way in (".data.", "save_on_cpu()", "saved_hooks("))
+    others = any(name in text for name in ("hypot(", "sgn", "prod("))
+    return unseen and others and d.sort in ("numbers", "facts")
 
 
 def view_of_expanded(program, d):
     """The gradient of a view of an expanded leaf, which was written: PyTorch spreads it out."""
     text = " ".join(program)
     alike = d.sort == "numbers" and d.what.endswith(".grad") and d.ours[-1] == d.theirs[-1]
-    return alike and ".expand(" in text and "L.no_grad()" in text
+    overlaps = d.what.endswith(".grad") and d.sort == "numbers" and "Double_.apply(" in text
+    return ".expand(" in text and ((alike and "L.no_grad()" in text) or overlaps)
 
 
 def flags(d):
@@ -205,7 +218,57 @@ def flags_of_views(program, d):
     """What views say and get when the base comes to require grad, or no longer does."""
     lost = d.what.endswith(".grad") and d.theirs is None
     set_later = any(re.fullmatch(r"(with .*: *)?v\d+\.requires_grad.*", s, re.S) for s in program)
-    return set_later and (lost or bool(flags(d)))
+    unset = "requires_grad_(False)" in " ".join(program) and ".backward(" in program[d.statement]
+    spared = unset and (d.ours, d.theirs) == ("RuntimeError", None)
+    return set_later and (lost or spared or bool(flags(d)))
+
+
+def pytorch_bug(program, d):
+    """PyTorch says so itself."""
+    return d.theirs == "RuntimeError internal"
+
+
+def retained_shape(program, d):
+    """The retained gradient of a tensor that got another shape in place."""
+    text = " ".join(program)
+    reshaped = re.search(r"(squeeze|transpose)_\(", text)
+    return d.what.endswith(".grad") and d.sort == "facts" and bool(reshaped) and "retain_g" in text
+
+
+def graph_of_nothing(program, d):
+    """Some gradients without elements have a graph here, and none in PyTorch, or the other way."""
+    return bool(flags(d)) and " [0" in d.ours[-3] and "create_graph=True" in " ".join(program)
+
+
+def scan_of_nothing(program, d):
+    """PyTorch refuses `cumsum_` of booleans, unless there are none."""
+    return (d.ours, d.theirs) == ("RuntimeError", None) and ".cumsum_(" in program[d.statement]
+
+
+def identity_of_vmap(program, d):
+    """`vmap(lambda x: x)(v)` is v itself in PyTorch; here an alias of its own."""
+    return d.sort == "facts" and "vmap(lambda x: x)" in " ".join(program)
+
+
+def checkpoint_of_constant(program, d):
+    """A run again from a leaf that no longer requires grad saves nothing, which PyTorch refuses."""
+    text = " ".join(program)
+    found = (d.ours, d.theirs) == (None, "RuntimeError") and ".backward(" in program[d.statement]
+    constant = ".requires_grad_(False)" in text or ".detach_()" in text
+    return found and "again(" in text and constant
+
+
+def nothing_to_free(program, d):
+    """A node that had nothing to save is freed as any other."""
+    freed = (d.ours, d.theirs) == ("RuntimeError freed", None)
+    return freed and ".index_add_(" in " ".join(program)
+
+
+def resized_layout(program, d):
+    """A resized `out` has the layout of the result in PyTorch: its `reshape` may be a copy."""
+    text = " ".join(program)
+    copied = "reshape(" in text and d.sort in ("facts", "numbers")
+    return copied and "out=" in text and (".t()" in text or "transpose" in text)
 
 
 def no_graph_of_zeros(program, d):
@@ -242,6 +305,14 @@ RULES = {
     reads_others: "derivatives of `hypot` and `sgn` after unseen writes",
     view_of_expanded: "the gradient of a view of an expanded leaf, after a write",
     flags_of_views: "views whose base comes to require grad, or no longer does",
+    pytorch_bug: "errors that PyTorch calls its own",
+    retained_shape: "`retain_grad()`, then `unsqueeze_` and the like",
+    graph_of_nothing: "gradients without elements",
+    scan_of_nothing: "`cumsum_` of no booleans",
+    identity_of_vmap: "`vmap` of the identity",
+    checkpoint_of_constant: "`checkpoint` of a leaf that no longer requires grad",
+    nothing_to_free: "a second pass through ops that had nothing to save",
+    resized_layout: "the memory layout of results",
     no_graph_of_zeros: "second derivatives of some piecewise linear layers",
 }
 

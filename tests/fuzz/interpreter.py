@@ -47,6 +47,7 @@ ERRORS = {
     "indexing axis dim should be positive": "no elements",
     "must have a last dimension with stride 1": "no pairs",
     "input_is_complex == grad_is_complex": "real part",
+    "INTERNAL ASSERT FAILED": "internal",
 }
 KINDS = (RuntimeError, IndexError, TypeError, ValueError, NameError)
 

@@ -2,7 +2,8 @@
 
     python all_gradients.py FILE
 
-Each op's output is used twice, so that cotangents are added up; leaves accumulate twice.
+Each op's output is used twice, so that cotangents are added up; leaves accumulate twice. Loops over
+large arrays are NumPy's, whose bits are not those of the loops in C.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import retrograd as rg
+import retrograd.kernels.native
 import retrograd.ops.later  # every family, as if its names had been asked for
 
 
@@ -26,6 +28,7 @@ def load_samples():
 
 
 def main(file):
+    retrograd.kernels.native.loops = None
     found = {}
     for sample in load_samples():
         rg.manual_seed(0)

@@ -143,20 +143,28 @@ def exchanged(value, old, new):
 # -- measuring -------------------------------------------------------------------------------------
 
 
-def bytecodes(run):
-    """How many bytecodes Python executes in `run()`."""
+class TooManyError(BaseException):
+    """Ends a call that has executed more bytecodes than it may."""
+
+
+def bytecodes(run, most=math.inf):
+    """How many bytecodes Python executes in `run()`, which ends after `most`."""
     count = 0
 
     def trace(frame, event, argument):
         nonlocal count
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         count += event == "opcode"
+        if count > most:
+            raise TooManyError
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
         run()
+    except TooManyError:
+        pass
     finally:
         sys.settrace(before)
     return count
@@ -183,12 +191,19 @@ def backward(inputs, outputs):
     return outputs
 
 
-def measured(call, arrays, most=math.inf):
-    """(bytes, elements) of inputs and outputs, peak and bytecodes; None for `most` elements."""
+def measured(call, arrays, smaller=None):
+    """(bytes, elements) of inputs and outputs, peak and bytecodes.
+
+    None for a first call of more than LARGEST elements; after a `smaller` one, bytecodes are
+    counted until there are too many.
+    """
     arrays = [a for a in arrays if a is not None] + [t._array for t in call()]
     size, total = sum(a.size for a in arrays), sum(a.nbytes for a in arrays)
     del arrays
-    return None if size > most or not total else (total, size, peak(call), bytecodes(call))
+    if not smaller:
+        return None if size > LARGEST or not total else (total, size, peak(call), bytecodes(call))
+    most = smaller[3] + WORK * max(1, size - smaller[1])
+    return total, size, peak(call), bytecodes(call, most)
 
 
 def excess(make):
@@ -197,8 +212,8 @@ def excess(make):
     None where it cannot be made in other sizes, or gives too much to be tried in a larger one.
     """
     try:
-        small = measured(*make(SMALL), LARGEST)
-        large = small and measured(*make(8 * SMALL))
+        small = measured(*make(SMALL))
+        large = small and measured(*make(8 * SMALL), small)
     except Exception:  # the sizes do not fit each other
         return None
     if not small:
@@ -207,7 +222,7 @@ def excess(make):
     work = (large[3] - small[3]) / max(1, large[1] - small[1])
     return (
         f"{memory:.1f} times the memory" if memory > MEMORY else "",
-        f"{work:.1f} bytecodes an element" if work > WORK else "",
+        f"more than {WORK} bytecodes an element" if work > WORK else "",
     )
 
 
@@ -221,8 +236,8 @@ def judge(name, ways):
 
 def first_that_fits(label, makes):
     """[(label, excess)] of the first of several ways to make a call that can be made."""
-    results = (excess(make) for make in makes)
-    return [(label, result) for result in results if result][:1]
+    found = next(filter(None, map(excess, makes)), None)
+    return [(label, found)] if found else []
 
 
 # -- records ---------------------------------------------------------------------------------------

@@ -23,7 +23,22 @@ pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlit
 assert retrograd.nn.__doc__  # all records are there
 
 SIZE = 173  # no multiple of a vector
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1e30, -1e30, 30.0]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-40,
+    -1e-40,
+    1e30,
+    -1e30,
+    30.0,
+]
 DTYPES = {"f": np.float32, "d": np.float64, "F": np.complex64, "D": np.complex128}
 ROUNDED_ALIKE = {
     *("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "square", "maximum"),
@@ -32,7 +47,6 @@ ROUNDED_ALIKE = {
     *("isnan", "isinf", "isfinite", "sign", "copysign", "select", "cast", "constant", "positive"),
 }
 RECORDS = [op for op in OPS.values() if op.elementwise and op.examples]
-NOT_YET: set[str] = set()
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +67,13 @@ def values(spec, op, char, rng):
         return made.astype(char.lower())
     made = made + 1j * rng.uniform(-1.0, 1.0, SIZE)
     places = rng.permutation(SIZE)[: len(SPECIAL)]
-    parts = np.where(np.abs(SPECIAL) == 1e30, 1e8, SPECIAL)  # whose powers do not overflow
+    parts = np.where(np.abs(SPECIAL) == 1e30, 1e3, SPECIAL)  # whose powers do not overflow
     made.real[places], made.imag[rng.permutation(places)] = parts, parts * 0.75
     return made.astype(char)
 
 
 def cases(op, name):
-    """The calls to try of a forward, or of the formula for an input: dtype, inputs, parameters."""
+    """The calls to try of a forward, or of the formula for an input: inputs and parameters."""
     kinds = {}
     for example in op.examples:
         specs = [spec if spec == "none" else spec.partition(":")[2] for spec in example.specs]
@@ -69,18 +83,20 @@ def cases(op, name):
             rng = np.random.default_rng(0)
             inputs = [values(spec, op, char, rng) for spec in example.specs]
             if name is None:
-                yield char, inputs, example.params
+                yield inputs, example.params
                 continue
             with Quiet():
                 out = op.forward.__wrapped__(*inputs, **example.params)
             named = {**example.params, **dict(zip(op.inputs, inputs, strict=True)), "out": out}
             g = values("", op, out.dtype.char, rng)
-            yield char, [arrays, g, *[named[need] for need in op.needs[name]]], {}
+            yield [arrays, g, *[named[need] for need in op.needs[name]]], {}
 
 
 def programs(function):
     """The programs of a door's kernels so far."""
-    found = [getattr(kernel, "kernels", None) or {0: kernel} for kernel in function.kernels.values()]
+    found = [
+        getattr(kernel, "kernels", None) or {0: kernel} for kernel in function.kernels.values()
+    ]
     kernels = [kernel for many in found for kernel in many.values() if kernel is not None]
     return [getattr(k, "build", k.__call__).__self__.program for k in kernels]
 
@@ -128,8 +144,8 @@ def compare(function, inputs, params):
 
 @pytest.mark.parametrize("op", RECORDS, ids=lambda op: op.name)
 def test_a_kernel_gives_what_numpy_gives(op):
-    for char, inputs, params in cases(op, None):
+    for inputs, params in cases(op, None):
         compare(op.forward, inputs, params)
-    for name in op.vjps:
-        for char, inputs, params in cases(op, name):
-            compare(op.eager[name], inputs, params)
+    for name, formula in zip(op.vjps, op.formulas, strict=True):
+        for inputs, params in cases(op, name):
+            compare(formula, inputs, params)

@@ -238,7 +238,6 @@ def test_only_what_a_needed_formula_names_is_saved(sample):
 
 @every_sample
 def test_dropping_the_output_frees_it_without_the_collector(sample):
-    gc.collect()
     gc.disable()
     try:
         tensors = sample.tensors()

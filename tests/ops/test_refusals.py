@@ -13,6 +13,7 @@ X = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
 V = rg.tensor([1.0, 2.0])
 B = rg.tensor([True, False])
 I = rg.tensor([1, 2])  # noqa: E741
+S = rg.tensor(2.0)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,35 @@ I = rg.tensor([1, 2])  # noqa: E741
             RuntimeError,
             "expected m1 and m2 to have the same dtype",
         ),
+        (lambda: F.dropout(I), RuntimeError, "result type Float can't be cast to the desired out"),
+        (lambda: F.alpha_dropout(B, training=True), RuntimeError, "desired output type Bool"),
+        (lambda: F.rrelu(V, 0.5, 0.3), RuntimeError, "Lower bound should be less than or equal"),
+        (lambda: rg.nn.RReLU(0.5, 0.3).eval()(V), RuntimeError, "Lower bound should be less than"),
+        (lambda: F.multilabel_margin_loss(V, V), RuntimeError, "scalar type Long but found Float"),
+        (lambda: F.multi_margin_loss(X, V), RuntimeError, "scalar type Long but found Float"),
+        (lambda: F.multi_margin_loss(X, I.int()), RuntimeError, "expected scalar type Long but f"),
+        (lambda: F.multilabel_margin_loss(I, I), NotImplementedError, "not implemented for 'Long'"),
+        (lambda: F.prelu(V.double(), V[:1]), RuntimeError, "prelu: Type promoting not supported"),
+        (lambda: rg.nn.PReLU()(I), RuntimeError, "not supported. Got Long and Float"),
+        (lambda: rg.addr(I, I, I, alpha=0.5), RuntimeError, "alpha must not be a floating point n"),
+        (lambda: rg.addr(I, I, I, beta=0.5), RuntimeError, "beta must not be a floating point num"),
+        (
+            lambda: V.clone().cumsum_(0, dtype=rg.float64),
+            RuntimeError,
+            "tensor dtype float and out",
+        ),
+        (
+            lambda: I.clone().cumprod_(0, dtype=rg.int32),
+            RuntimeError,
+            "Bad in-place call: input te",
+        ),
+        (lambda: S.index_add(0, I[:1] * 0, V[:1]), RuntimeError, "source tensor shape must match"),
+        (lambda: S.index_reduce(0, I[:1] * 0, V[:1], "prod"), RuntimeError, "Got self.shape = ..."),
+        (lambda: rg.unique_consecutive(S, dim=0), IndexError, "specified as 0 but tensor has no d"),
+        (lambda: rg.unique(S, dim=-1), IndexError, "Dimension specified as -1 but tensor has no d"),
+        (lambda: rg.unique(rg.zeros(0, 2), dim=1), RuntimeError, "so unique cannot be applied"),
+        (lambda: rg.unique_consecutive(rg.zeros(2, 0), dim=0), RuntimeError, "0 sized dimensions"),
+        (lambda: V.unflatten(0, 2), TypeError, "'sizes' must be tuple of ints, not int"),
     ],
 )
 def test_what_pytorch_refuses_is_refused(call, kind, text):
@@ -72,6 +102,34 @@ def test_what_pytorch_refuses_is_refused(call, kind, text):
 def test_a_huge_size_that_64_bits_hold_is_out_of_memory():
     with pytest.raises(rg.OutOfMemoryError, match="can't allocate memory: you tried to allocate"):
         rg.zeros(2**58)
+
+
+def test_scans_in_place_take_their_own_dtype():
+    assert V.clone().cumsum_(0, dtype=rg.float32).tolist() == [1.0, 3.0]
+    assert I.int().cumprod_(0, dtype=rg.int32).tolist() == [1, 2]
+
+
+def test_a_0d_tensor_has_one_entry():
+    assert S.index_add(0, rg.tensor([0]), S).item() == 4.0
+    assert rg.unique_consecutive(S).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("kinds", [("float32", "float64"), ("int64", "float32"), ("bool", "int64")])
+def test_addr_promotes(kinds):
+    a, b = (getattr(rg, kind) for kind in kinds)
+    v, w = rg.ones(2, dtype=a), rg.ones(2, dtype=b)
+    for args in ((rg.ones(2, 2, dtype=a), v, w), (rg.ones(2, 2, dtype=b), v, v)):
+        found = rg.addr(*args)
+        assert found.dtype is b
+        assert found.tolist() == [[2, 2], [2, 2]]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float64", "int64"])
+def test_rms_norm_has_the_dtype_of_its_input(kind):
+    weight = rg.tensor([1.0, 2.0]).to(getattr(rg, kind))
+    found = F.rms_norm(X, (2,), weight)
+    assert found.dtype is rg.float32
+    rg.testing.assert_close(found, F.rms_norm(X, (2,), weight.float()))
 
 
 def test_numbers_and_statistics_that_are_taken():

@@ -4,8 +4,8 @@ NOTE [Cache]
 1. The directory is `RETROGRAD_CACHE`, or `retrograd` in the user's cache directory. An entry is
    code, which will run; so the directory, and what is in it, must belong to the user, and nobody
    else may write there: else it is left unused, as where it cannot be made.
-2. An entry's name is the digest of all that it was built from: the program, what its inputs are, the
-   host, the compiler's sources. It begins with a digest of the object that depends on the name, too;
+2. An entry's name is the digest of all that it was built from: the program, what its inputs are,
+   the host, the compiler's sources. It begins with a digest of the object, whose key is the name;
    whatever does not fit, broken or foreign, is built anew.
 3. Entries are written elsewhere and then renamed. So two processes may fill the directory at once,
    and whoever is killed leaves no half of an entry under its name.

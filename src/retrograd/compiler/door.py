@@ -35,7 +35,7 @@ ndarray = np.ndarray
 
 
 class Setting:
-    """`least`: from how many elements on arrays are large. `watcher` is told of calls, if not None."""
+    """From how many elements on arrays are large; and who is told of calls, if anyone is."""
 
     least = 4096
     watcher: Any = None

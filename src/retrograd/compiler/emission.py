@@ -6,8 +6,8 @@ element, for all.
 
 NOTE [Parallel accesses]
 The loop says of its loads and stores that those of different elements never meet. So LLVM needs no
-check of overlaps to make vectors of it, also where an output is written over an input: this is right
-as long as an output is either the very memory of an input, or apart from all of them.
+check of overlaps to make vectors of it, also where an output is written over an input. This is
+right as long as an output is either the very memory of an input, or apart from all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .program import Call, Program
 
-__all__ = ["code", "known"]
+__all__ = ["code", "unknown"]
 
 WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
 BIT, BYTE, LONG, POINTER = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.PointerType()
@@ -41,16 +41,18 @@ STRUCTURE = {
 }
 
 
-def known(program: Program) -> bool:
-    """Whether there is code for each of a program's calls, of these dtypes."""
-    return {*program.inputs} <= {*INPUTS} and all(
-        call.dtype in VALUES
-        and (
-            call.function in STRUCTURE
-            or all(program.dtype(i).char in DTYPES.get(call.function, "") for i in call.operands)
-        )
-        for call in program.calls
-    )
+def unknown(program: Program) -> str:
+    """The first call that there is no code for, with its dtypes; "" where there is code for all."""
+    for char in program.inputs:
+        if char not in INPUTS:
+            return f"an input of {np.dtype(char)}"
+    for call in program.calls:
+        taken = [program.dtype(i) for i in call.operands]
+        takes = DTYPES.get(call.function, "")
+        plain = call.function in STRUCTURE or all(dtype.char in takes for dtype in taken)
+        if call.dtype not in VALUES or not plain:
+            return f"{call.function}({', '.join(map(str, taken))}) -> {np.dtype(call.dtype)}"
+    return ""
 
 
 class Loop(NamedTuple):
@@ -154,7 +156,9 @@ def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
 
 def constant(builder: Any, text: str, dtype: np.dtype[Any]) -> Any:
     """The number that Python writes so."""
-    number = text == "True" if dtype == BOOL else complex(text) if dtype.kind == "c" else float(text)
+    number = (
+        text == "True" if dtype == BOOL else complex(text) if dtype.kind == "c" else float(text)
+    )
     if dtype.kind == "c":
         part = np.dtype(f"f{dtype.itemsize // 2}")
         return Complex(*(constant(builder, repr(x), part) for x in (number.real, number.imag)))

@@ -17,7 +17,7 @@ from numpy._core._multiarray_umath import __cpu_features__
 from ..kernels.native import loops
 from . import cache, machine
 from .door import setting
-from .emission import code, known
+from .emission import code, unknown
 from .recorder import FLOAT, Operand, record
 
 if TYPE_CHECKING:
@@ -26,12 +26,22 @@ if TYPE_CHECKING:
     from .program import Program
     from .recorder import Recording
 
-__all__ = ["Kernel", "address", "kernel"]
+__all__ = ["Kernel", "abstracted", "address", "found", "kernel"]
 
 LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
 GRAIN = 1 << 14  # elements of what a thread takes at once
 LIGHT = {
-    *("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "square", "reciprocal"),
+    *(
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "negative",
+        "absolute",
+        "sqrt",
+        "square",
+        "reciprocal",
+    ),
     *("maximum", "minimum", "conjugate", "rint", "floor", "ceil", "trunc", "equal", "not_equal"),
     *("less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or"),
     *("isnan", "isfinite", "isinf", "sign", "copysign"),
@@ -105,7 +115,7 @@ class Kernel:
             np.empty(shape, dtype) if target < 0 else arrays[target]
             for dtype, target in zip(self.made, self.program.targets, strict=True)
         ]
-        if self.ufunc is not None or outputs[0].size < setting.least:
+        if outputs[0].size < setting.least:
             return None
         if numbers not in self.functions:
             self.functions[numbers] = FUNCTION(self.code(numbers))
@@ -125,38 +135,63 @@ def quick_ufunc(program: Program) -> Any:
 
 
 def kernel(
-    function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any], writes: bool = False
+    function: Callable[..., Any],
+    names: Sequence[str],
+    operands: Sequence[Any],
+    writes: bool = False,
 ) -> Any:
-    """The kernel of a function for such operands, the last of which have names; None if it has none.
+    """The kernel of a function for such operands, the last of which have names, if it has one.
 
-    Of a function that `writes`, the kernel writes its operands, too. It raises nothing: whatever is
+    Of a function that `writes`, the kernel writes its operands, too. Nothing is raised: whatever is
     wrong with a call, the function itself will say.
     """
+    function, known, weak = abstracted(function, names, operands)
+    try:
+        recording = record(function, weak, writes)
+    except Exception:
+        return None if weak == known else Baked(function, known)
+    return made(recording)
+
+
+def abstracted(
+    function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any]
+) -> tuple[Callable[..., Any], list[Any], list[Any]]:
+    """A function of operands alone; and these as `record` takes them, with numbers and without."""
     count = len(operands) - len(names)
 
     def positional(*given: Any) -> Any:
         return function(*given[:count], **dict(zip(names, given[count:], strict=True)))
 
-    abstract = [
+    known = [
         Operand(x.dtype.char, x.ndim > 0) if isinstance(x, np.ndarray) else x for x in operands
     ]
-    weak = [FLOAT if x.__class__ is float else x for x in abstract]
-    try:
-        recording = record(positional, weak, writes)
-    except Exception:
-        if weak == abstract:
-            return None
-        return Baked(positional, abstract)
-    return checked(recording)
+    return positional, known, [FLOAT if x.__class__ is float else x for x in known]
 
 
-def checked(recording: Recording) -> Any:
+def made(recording: Recording) -> Any:
     """The kernel of a recording, None if there is no code for it."""
     program = recording.program
-    if not known(program) or len(program.calls) > LONGEST or len(program.inputs) > MOST:
+    if unknown(program) or len(program.calls) > LONGEST or len(program.inputs) > MOST:
         return None
-    made = Kernel(recording)
-    return made if loops is None else made.native()
+    kernel = Kernel(recording)
+    if loops is not None:
+        return kernel.native()
+    return kernel if kernel.ufunc is None else None
+
+
+def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple[str, Any]:
+    """Why a function has no kernel for such operands, "" if it has one; and the program."""
+    function, known, weak = abstracted(function, names, operands)
+    why = ""
+    for given in (weak, known):
+        try:
+            program = record(function, given).program
+        except Exception as error:
+            why = str(error)
+        else:
+            what = unknown(program)
+            return f"there is no code for {what}" if what else "", program
+    return why, None
 
 
 class Baked:
@@ -182,7 +217,7 @@ class Baked:
         for i, number in zip(self.numbers, numbers, strict=True):
             operands[i] = number
         try:
-            return checked(record(self.function, operands))
+            return made(record(self.function, operands))
         except Exception:
             return None
 

@@ -1,4 +1,4 @@
-"""The machine that this runs on: LLVM's code as an object for it, and an object's address in memory.
+"""The machine that this runs on: LLVM's code as an object for it, and an object's address.
 
 It is the only module that runs LLVM; `door` imports it, with what depends on it, where there is
 llvmlite.
@@ -12,6 +12,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from ..locks import new_lock
+
 __all__ = ["HOST", "built", "loaded"]
 
 llvm.initialize_native_target()

@@ -85,12 +85,19 @@ def folded(program: Program) -> Program:
         alike = program.dtype(inner).char == call.dtype
         source = program.calls[inner - count] if inner >= count else None
         if call.function == "positive" or (
-            alike and (call.function == "cast" or (call.function == "conjugate" and call.dtype in "fd?"))
+            alike
+            and (call.function == "cast" or (call.function == "conjugate" and call.dtype in "fd?"))
         ):
             place[number] = inner
-        elif source is not None and source.function == "complex" and call.function in ("real", "imag"):
+        elif (
+            source is not None
+            and source.function == "complex"
+            and call.function in ("real", "imag")
+        ):
             place[number] = place[source.operands[call.function == "imag"]]
-    calls = [call._replace(operands=tuple([place[i] for i in call.operands])) for call in program.calls]
+    calls = [
+        call._replace(operands=tuple([place[i] for i in call.operands])) for call in program.calls
+    ]
     return program.rebuilt(calls, place)
 
 

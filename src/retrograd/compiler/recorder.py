@@ -36,7 +36,7 @@ LOGICAL = {"invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": 
 POWERS: dict[Any, Any] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
 
 
-class Refused(TypeError):
+class Refused(TypeError):  # noqa: N818 (it is no fault)
     """A function does what no elementwise program says."""
 
 
@@ -102,7 +102,9 @@ class Trace:
 class Abstract(NDArrayOperatorsMixin):
     """An array that is known by its dtype alone: NOTE [Abstract arrays]."""
 
-    def __init__(self, trace: Trace, place: int, dtype: Any, shape: Any, weak: bool = False) -> None:
+    def __init__(
+        self, trace: Trace, place: int, dtype: Any, shape: Any, weak: bool = False
+    ) -> None:
         self.trace, self.place, self.dtype = trace, place, np.dtype(dtype)
         self.shape, self.weak = shape, weak
 
@@ -130,7 +132,9 @@ class Abstract(NDArrayOperatorsMixin):
         self, ufunc: Any, method: str, *operands: Any, out: Any = None, **options: Any
     ) -> Any:
         if method != "__call__" or ufunc.nout != 1 or options:
-            raise Refused(f"{ufunc.__name__}.{method} with {list(options)} is not elementwise")
+            raise Refused(
+                f"{ufunc.__name__}.{method} with {list(options)} is not elementwise"
+            )
         operands = tuple(map(operand, operands))
         dtypes = ufunc.resolve_dtypes((*map(kind_of, operands), None))
         made = self.trace.ufunc(ufunc.__name__, operands, dtypes)
@@ -164,7 +168,9 @@ class Abstract(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise Refused("a branch on what an array holds")
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True) -> Any:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
+    ) -> Any:
         """A copy in another dtype."""
         return like(self, self.trace.value(self, np.dtype(dtype)), dtype)
 
@@ -226,9 +232,11 @@ def shape_of(*operands: Any) -> Any:
 
 def common(*operands: Any) -> Any:
     """The dtype of operands, of which one at least is an array, together."""
-    return np.result_type(*[
-        (0.0 if x.weak else x.dtype) if isinstance(x, Abstract) else x for x in map(operand, operands)
-    ])  # fmt: skip
+    kinds = [
+        x if not isinstance(x, Abstract) else 0.0 if x.weak else x.dtype
+        for x in map(operand, operands)
+    ]
+    return np.result_type(*kinds)
 
 
 def like(x: Any, place: int, dtype: Any) -> Abstract:
@@ -255,6 +263,11 @@ def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any =
     return written(made, number)  # type: ignore[no-any-return]
 
 
+def zeros(x: Any, *how: Any, **named: Any) -> Abstract:
+    """An array of zeros like `x`."""
+    return filled(x, 0, *how, **named)
+
+
 def chosen(condition: Any, x: Any = None, y: Any = None) -> Abstract:
     """`np.where` of three operands."""
     if x is None or y is None:
@@ -271,10 +284,15 @@ def clipped(x: Any, least: Any = None, most: Any = None) -> Any:
     return x if most is None else np.where((x > most) | np.isnan(most), most, x)
 
 
-def numbered(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def numbered(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
     """`np.nan_to_num` of a real array."""
     limits = np.finfo(x.dtype)
-    high, low = (limits.max if posinf is None else posinf), (limits.min if neginf is None else neginf)
+    high, low = (
+        (limits.max if posinf is None else posinf),
+        (limits.min if neginf is None else neginf),
+    )
     found = np.where(np.isnan(x), nan, x)
     found = np.where(x == np.inf, high, found)
     return np.where(x == -np.inf, low, found)
@@ -295,8 +313,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.round: rounded,
     np.copyto: lambda target, value, casting="same_kind": written(target, value) and None,
     np.full_like: filled,
-    np.empty_like: lambda x, *how, **named: filled(x, 0, *how, **named),
-    np.zeros_like: lambda x, *how, **named: filled(x, 0, *how, **named),
+    np.empty_like: zeros,
+    np.zeros_like: zeros,
     np.ones_like: lambda x, *how, **named: filled(x, 1, *how, **named),
     np.copy: lambda x: x.copy(),
     np.real: lambda x: x.real,
@@ -308,7 +326,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def record(function: Callable[..., Any], operands: Sequence[Any], writes: bool = False) -> Recording:
+def record(
+    function: Callable[..., Any], operands: Sequence[Any], writes: bool = False
+) -> Recording:
     """The program of a function, by running it on abstract operands; whatever stops it, it raises.
 
     Of the operands, an `Operand` or FLOAT stands for what is not known, and anything else for

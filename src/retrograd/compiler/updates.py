@@ -29,7 +29,8 @@ class Noting(dict[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """As a dictionary's."""
-        return self[name] if name in self else default
+        self.read[name] = found = super().get(name, default)
+        return found
 
 
 class Updates:
@@ -44,15 +45,15 @@ class Updates:
     ) -> bool:  # fmt: skip
         """Update a parameter and its state in place; False where there is no kernel for them.
 
-        `arrays` are the parameter, the gradient and the state, alike and real. `variant` tells rules
-        apart that have the same kernels otherwise.
+        `arrays` are the parameter, the gradient and the state, alike and real. `variant` tells one
+        rule from another.
         """
         if not door.AVAILABLE or arrays[0].size < door.setting.least:
             return False
         operands = (*arrays, *numbers)
         entries = self.known.setdefault((variant, len(arrays), arrays[0].dtype.num), [])
         for read, kernel in entries:
-            if all(group[name] == value for name, value in read.items()):
+            if all(group.get(name) == value for name, value in read.items()):
                 return kernel is not None and kernel(operands) is not None
         noting = Noting(group)
 

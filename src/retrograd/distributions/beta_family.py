@@ -22,7 +22,7 @@ from .utils import broadcast_all, clamp_probs, euler_constant
 
 __all__ = ["Beta", "ContinuousBernoulli", "Dirichlet", "Kumaraswamy"]
 
-TWO_CONCENTRATIONS = {
+TWO_CONCENTRATIONS: dict[str, constraints.Constraint] = {
     "concentration1": constraints.positive,
     "concentration0": constraints.positive,
 }

@@ -25,9 +25,9 @@ class ByProbs(Distribution):
     def _by_odds(self, probs: Any, logits: Any, *others: Any) -> Any:
         """Take one of the two, broadcast against the others, which are returned."""
         name, value = self._given(probs, logits)
-        value, *others = broadcast_all(value, *others)
+        value, *rest = broadcast_all(value, *others)
         self._choose(name, value)
-        return others
+        return rest
 
     def _choose(self, name: str, value: Tensor) -> None:
         self._is_logits = name == "logits"

@@ -15,7 +15,7 @@ A class with further distributions among its attributes expands these too.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.grad import grad
 from ..autograd.grad_mode import enable_grad, no_grad
@@ -41,9 +41,13 @@ class Distribution:
     (retrograd.Size([3]), retrograd.Size([]), retrograd.Size([2, 3]))
     """
 
-    has_rsample = False
-    has_enumerate_support = False
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
     _validate_args = __debug__
+
+    if TYPE_CHECKING:  # what NOTE [Parameters] sets by name
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -98,13 +102,13 @@ class Distribution:
 
         `_instance` is what an overriding `expand` made by `_get_checked_instance`, to be filled.
         """
-        own = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        own: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
         if own in (Distribution, ExponentialFamily):
             raise NotImplementedError(f"{type(self)} does not implement expand")
         new = self._get_checked_instance(own, _instance)
         regions: Any = own.arg_constraints
         if isinstance(regions, property):
-            regions = regions.fget(self)
+            regions = regions.__get__(self)
         for name in vars(self).keys() - vars(new).keys():
             value = vars(self)[name]
             if name in regions:
@@ -283,7 +287,7 @@ class ExponentialFamily(Distribution):
     def _mean_carrier_measure(self) -> Any:
         raise NotImplementedError(f"{type(self)} does not define _mean_carrier_measure")
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _log_normalizer(self, *natural_params: Any) -> Tensor:
         raise NotImplementedError(f"{type(self)} does not define _log_normalizer")
 
     def _differentiated(self) -> tuple[Tensor, list[Tensor], tuple[Tensor, ...]]:

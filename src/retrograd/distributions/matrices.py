@@ -150,8 +150,8 @@ class LKJCholesky(Distribution):
         with no_grad():
             shape, c = self._extended_shape(sample_shape), self.concentration.unsqueeze(-1)
             row = ops.arange(1, self.dim, dtype=c.dtype)
-            off = Beta(row / 2, c + (self.dim - 1 - row) / 2, validate_args=False)
-            off = off.sample(sample_shape).unsqueeze(-1)
+            beta = Beta(row / 2, c + (self.dim - 1 - row) / 2, validate_args=False)
+            off = beta.sample(sample_shape).unsqueeze(-1)
             normal = _standard_normal(shape, c.dtype)[..., 1:, :].tril()
             rows = off.sqrt() * normal / (normal * normal).sum(-1, keepdim=True).sqrt()
             made = ops.zeros(shape, dtype=c.dtype)

@@ -189,7 +189,8 @@ class TransformedDistribution(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """The base's at the preimage, less the logarithm of the transforms' Jacobian."""
         self._check_sample(value)
-        event, result = len(self.event_shape), 0.0
+        result: Any = 0.0
+        event = len(self.event_shape)
         for transform in reversed(self.transforms):
             x = transform.inv(value)
             event += transform.domain.event_dim - transform.codomain.event_dim

@@ -23,6 +23,7 @@ from .graph import Node, tick
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
+from .table import NEVER, SHAPES
 from .tensor import Tensor, as_array, new_tensor
 
 if TYPE_CHECKING:
@@ -64,11 +65,10 @@ def without_out(params: dict[str, Any]) -> dict[str, Any]:
 def unary_caller(op: Op) -> Callable[..., Any]:
     """The caller of an op with one input and one output that is no view."""
     forward, special = op.forward, modes
-    saves_input, saves_out = op.inputs[0] in op.saves, "out" in op.saves
+    saves_input, saves_out = 0 in op.table.saved, ~0 in op.table.saved
     differentiable = bool(op.formulas)
-    exact = op.exact
-    facts = tuple(None if name.endswith("_shape") else name for name in op.facts)
-    only_shape = facts == (None,)
+    exact = op.table.fits != NEVER
+    facts, only_shape = op.table.facts, op.table.facts == (0,)
     plain = UNASKED
 
     def call(input: Any = ABSENT, **params: Any) -> Any:
@@ -111,7 +111,7 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         elif only_shape:
             node.params = (x.shape,)
         else:
-            node.params = tuple([x.shape if name is None else params[name] for name in facts])
+            node.params = tuple([x.shape if key == 0 else params[key] for key in facts])
         node.shape = r.shape
         node.dtype = dtype = r.dtype
         node.fits = exact and edge.dtype is dtype
@@ -129,16 +129,11 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     forward, special = op.forward, modes
     promote, scalar_array = op.promote, dtypes.scalar_array
     differentiable = bool(op.formulas)
-    saves_out = "out" in op.saves
-    nothing, pair = (None,) * len(op.saves), None
+    saves_out = ~0 in op.table.saved
+    nothing = (None,) * len(op.saves)
+    first, second = op.table.needs if differentiable else (0, 0)  # bits: input, other, out
+    both = first | second
     plain = UNASKED
-    if differentiable:
-        edge = Node()
-        first, second, both = [
-            keeps(op.plan(edges)) for edges in ((edge, None), (None, edge), (edge, edge))
-        ]
-        if both == (True, True, False):
-            pair = both  # the commonest case: two tensors that both require grad and are both saved
 
     def call(  # noqa: PLR0915 (unrolled)
         input: Any = ABSENT, other: Any = ABSENT, *, out: Any = None, **names: Any
@@ -197,18 +192,15 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         node.hooks = node._cell = None
         node.seq = tick()
         node.edges = (left, right)
-        if keep is None:
+        if not keep:
             node.saved = nothing
-        elif keep is pair:
-            node.saved = (input, other)
         else:
-            keep_input, keep_other, keep_out = keep
             if right is None:
                 other = as_tensor(other, x.dtype)
-            input = input if keep_input else None
-            other = other if keep_other else None
+            input = input if keep & 1 else None
+            other = other if keep & 2 else None
             if saves_out:
-                node.saved = (input, other, r if keep_out else None)
+                node.saved = (input, other, r if keep & 4 else None)
             else:
                 node.saved = (input, other)
         node.params = ()
@@ -225,19 +217,12 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     return call
 
 
-def keeps(plan: tuple[int | None, ...]) -> tuple[bool, bool, bool] | None:
-    """A binary op's plan as (input, other, out), or None if nothing is to be saved."""
-    saves = (0 in plan, 1 in plan, ~0 in plan)
-    return saves if any(saves) else None
-
-
 def general_caller(op: Op) -> Callable[..., Any]:
     """The caller of every other op: any inputs (None for an absent one), parameters, outputs."""
     forward, special, single = op.forward, modes, op.outputs == 1
     recordable = bool(op.vjps) and not op.view
-    places = tuple([i for i, name in enumerate(op.inputs) if name in op.vjps])
-    variadic, saves, facts = op.variadic, bool(op.saves), bool(op.facts)
-    exact = op.exact and not variadic
+    places, variadic, fits = op.table.edges, op.variadic, op.table.fits
+    saves, facts = bool(op.saves), bool(op.facts)
     plain = UNASKED
 
     def call(*inputs: Any, **params: Any) -> Any:
@@ -284,7 +269,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
         node.params = op.collect(inputs, params) if facts else ()
         node.shape = r.shape
         node.dtype = r.dtype
-        node.fits = exact and alike(inputs, edges, r, op.elementwise)
+        node.fits = fits != NEVER and alike(inputs, edges, r, fits == SHAPES)
         return t
 
     return call
@@ -305,10 +290,6 @@ def finished(op: Op, inputs: tuple[Any, ...], results: Any, params: dict[str, An
     return finish(op, inputs, results, params)
 
 
-NEVER, DTYPES, SHAPES = range(3)  # what must be equal for a node's `fits`
-NO_VIEW, VIEW, MAYBE_VIEW = range(3)
-
-
 def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
     """An op's caller in C, which hands to `call`, the one in Python, whatever is not plain.
 
@@ -319,26 +300,16 @@ def native_caller(op: Op, call: Callable[..., Any], otherwise: Any) -> Callable[
         return call
     if len(op.inputs) > built.MOST or len(op.saves) > built.MOST:
         return call
-    places = tuple([op.inputs.index(name) for name in op.vjps])
-    if op.view or op.variadic or op.outputs != 1 or not op.exact:
-        fits = NEVER
-    else:
-        fits = SHAPES if op.elementwise else DTYPES
-    bits = [(name, 1 << i) for i, name in enumerate(op.saves)]
-    keeps = [sum([bit for name, bit in bits if name in named]) for named in op.needs.values()]
     return built.Caller(  # type: ignore[no-any-return]
         python=call,
         op=op,
         forward=op.forward,
         inputs=len(op.inputs),
-        places=places,
-        sources=tuple(op.sources),
-        keeps=tuple(keeps),
-        facts=tuple(op.fact_sources),
-        fits=fits,
+        table=op.table,
         several=op.outputs != 1,
         joined=op.grad_outputs != 1,
-        view=MAYBE_VIEW if op.view == "maybe" else VIEW if op.view else NO_VIEW,
+        view=bool(op.view),
+        maybe=op.view == "maybe",
         variadic=op.variadic,
         takes_scalar=op.is_binary,
         loops=getattr(op.forward, "loops", op.forward),

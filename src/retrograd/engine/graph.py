@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import modes
 from ..locks import LEAVES, ONE_AT_A_TIME, counter, structure
+from .table import Table
 from .trace import located
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ MANY = sys.maxsize  # outputs: as many as a call gives
 
 
 PLAIN, JOINED, VARIADIC = 1, 2, 3  # `Kind.ordinary`
+NOTHING = Table()
 
 
 class _Freed:
@@ -133,12 +135,12 @@ class Kind:
 
     `grad_outputs` is the number of differentiable outputs, MANY where it varies from call to call.
     `ordinary` marks the traversal's fast cases: for each edge there is a function in `formulas`,
-    and in `takes` what it takes. PLAIN is a kind with one output, JOINED one with several, VARIADIC
-    one whose only formula gives the contributions to all edges. Any other kind, 0, says in `vjp`
-    what its nodes contribute.
+    and a row in `table` of what it reads. PLAIN is a kind with one output, JOINED one with several,
+    VARIADIC one whose only formula gives the contributions to all edges. Any other kind, 0, says in
+    `vjp` what its nodes contribute.
     """
 
-    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary", "takes")
+    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary", "table")
 
     node_type: type[Node]
     variadic = False
@@ -153,7 +155,7 @@ class Kind:
         self.grad_outputs = grad_outputs
         self.ordinary = 0
         self.formulas: tuple[Any, ...] = ()
-        self.takes: tuple[int, ...] = ()
+        self.table = NOTHING
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """The contributions of `node` to its edges, for a kind that has no formulas."""

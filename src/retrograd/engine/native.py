@@ -1,8 +1,9 @@
 """The hot path in C, where it was built: NOTE [Native] in `src/native/module.c`.
 
-How extensions are found, and when they are left out, is in `kernels/native.py`. `setup` finds slots
-by name, and compares what both sides count by a number. Where that fails, the package goes on
-without it, with a warning, and `native` is None.
+How extensions are found, and when they are left out, is in `kernels/native.py`. `setup` takes the
+engine's parts, slots and numbers by name, all of them and no others, so that nothing is counted in
+both languages. Where that fails, the package goes on without it, with a warning, and `native` is
+None.
 
 NOTE [Twins]
 `in_c` gives a function of the engine its twin in C, under the same name. The twin keeps the

@@ -39,14 +39,13 @@ from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
+from .table import DTYPES, NEVER, SHAPES, Table
 from .tensor import Tensor, concrete, new_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["INFERENCE_SAVED", "Example", "Op", "example", "parameters_of", "refuse_inference"]
-
-ALONE, TOGETHER = -1, -2  # how a formula takes values: see `entry`
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -146,26 +145,21 @@ class Op(Kind):
         if unknown:
             raise TypeError(f"{self.name}: formulas for unknown inputs {sorted(unknown)}")
         self.vjps = {name: formulas[name] for name in self.inputs if name in formulas}
-        self.eager = {
-            name: opened(f, f"{self.name}, {name}", rows) if elementwise or rows else f
-            for name, f in self.vjps.items()
-        }
         self.needs = {name: parameters_of(f)[2:] for name, f in self.vjps.items()}
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
         )
-        self._lay_out()
         self.node_name = node_name or camel_case(self.name) + "Backward0"
         super().__init__(self.name, None, self.outputs - len(self.nondiff))
         if self.vjps:
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
-        laid_out = [
-            entry(f, [self.places.index(n) for n in self.needs[name]])
-            for name, f in self.eager.items()
-        ]
-        self.formulas = tuple([formula for formula, _ in laid_out])
-        self.takes = tuple([place for _, place in laid_out])
+        self.formulas = tuple(
+            [opened(f, f"{self.name}, {name}", rows) for name, f in self.vjps.items()]
+            if elementwise or rows
+            else self.vjps.values()
+        )
+        self._lay_out()
         self.call: Any = None
         self.callers: list[Any] = []  # those in Python: the function's, and an operator's
 
@@ -186,69 +180,49 @@ class Op(Kind):
         return "dims" if names_dims and UNSHIFTED.isdisjoint(self.params) else None
 
     def _lay_out(self) -> None:
-        """Decide what nodes save and in which places: `saves`, `facts`, and the plan's cache."""
+        """Decide what nodes save and in which places: the names `saves` and `facts`, `table`."""
         used = {name for needs in self.needs.values() for name in needs}
-        own = [*self.inputs, *self.output_names]
-        saved = [name for name in own if name in used]
+        saved = [name for name in (*self.inputs, *self.output_names) if name in used]
         if self.is_binary and saved:
             saved = [*self.inputs, *(["out"] if "out" in used else [])]  # the binary caller's
-        facts = [name for name in self.params if name in used]
-        facts += [f"{name}_shape" for name in self.inputs if f"{name}_shape" in used]
-        missing = used - {*saved, *facts}
-        if missing or (self.variadic and self.inputs[0] in saved):
-            raise TypeError(f"{self.name}: formulas may not name {sorted(missing) or self.inputs}")
+        shapes = {f"{name}_shape": -1 if self.variadic else i for i, name in enumerate(self.inputs)}
+        facts = [name for name in (*self.params, *shapes) if name in used]
+        values = [*saved, *facts]
+        wrong = used - {*(facts if self.variadic else values)}
+        if wrong:
+            raise TypeError(f"{self.name}: formulas may not name {sorted(wrong)}")
+        plain = self.outputs == 1 and self.exact and not (self.view or self.variadic)
         self.saves, self.facts = tuple(saved), tuple(facts)
-        self.sources = [
-            ~self.output_names.index(n) if n in self.output_names else self.inputs.index(n)
-            for n in saved
-        ]
-        everything = -1 if self.variadic else None
-        self.fact_sources: list[Any] = [
-            name
-            if name in self.params
-            else everything or self.inputs.index(name.removesuffix("_shape"))
-            for name in facts
-        ]
-        self.places = [*saved, *facts]
-        self._plans: dict[Any, tuple[int | None, ...]] = {}
+        self.table = Table(
+            edges=[self.inputs.index(name) for name in self.vjps],
+            reads=[[values.index(name) for name in needs] for needs in self.needs.values()],
+            saved=[
+                self.inputs.index(n) if n in self.inputs else ~self.output_names.index(n)
+                for n in saved
+            ],
+            facts=[shapes.get(name, name) for name in facts],
+            fits=NEVER if not plain else SHAPES if self.elementwise else DTYPES,
+        )
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
     def differentiable(self, inputs: tuple[Any, ...]) -> Sequence[Any]:
         """Those of a call's inputs that have a formula, in order; edges follow this order."""
-        if self.variadic or len(self.vjps) == len(self.inputs):
-            return inputs
-        return [t for name, t in zip(self.inputs, inputs, strict=True) if name in self.vjps]
-
-    def plan(self, edges: Sequence[Node | None]) -> tuple[int | None, ...]:
-        """For each of `saves`, where it comes from, or None if no formula that will run names it.
-
-        Input i is i, output i is ~i.
-        """
-        named = {
-            need
-            for name, edge in zip(self.vjps, edges, strict=False)
-            for need in self.needs[name]
-            if edge is not None
-        }
-        return tuple(
-            source if name in named else None
-            for name, source in zip(self.saves, self.sources, strict=True)
-        )
+        return inputs if self.variadic else [inputs[i] for i in self.table.edges]
 
     def keep(
-        self, edges: Sequence[Node | None], inputs: tuple[Any, ...], results: Sequence[Any]
+        self, edges: Iterable[Node | None], inputs: tuple[Any, ...], results: Sequence[Any]
     ) -> tuple[Any, ...]:
         """What a node with these edges saves: input tensors themselves, outputs as arrays."""
-        wanted = tuple([edge is None for edge in edges])
-        plan = self._plans.get(wanted)
-        if plan is None:
-            plan = self._plans[wanted] = self.plan(edges)
+        needed = 0
+        for edge, bits in zip(edges, self.table.needs, strict=True):
+            if edge is not None:
+                needed |= bits
         saved = tuple(
             [
-                None if place is None else inputs[place] if place >= 0 else results[~place]
-                for place in plan
+                None if not needed >> k & 1 else inputs[i] if i >= 0 else results[~i]
+                for k, i in enumerate(self.table.saved)
             ]
         )
         if modes.inference_seen:
@@ -261,7 +235,7 @@ class Op(Kind):
         return tuple(
             [
                 params[key] if key.__class__ is str else shape_at(inputs, key)
-                for key in self.fact_sources
+                for key in self.table.facts
             ]
         )
 
@@ -283,17 +257,14 @@ class Op(Kind):
 
     def history(self, node: Any, place: int) -> Node | None:
         """The node that a saved value had when it was saved."""
-        name = self.saves[place]
-        if name in self.output_names:
-            index = self.output_names.index(name)
-            if index >= self.grad_outputs:
-                return None
-            if self.grad_outputs == 1:
-                return node  # type: ignore[no-any-return]
-            return output_node(node, index, *node.layout[index])
-        if name not in self.vjps:
+        source, edges = self.table.saved[place], self.table.edges
+        if source >= 0:
+            return node.edges[edges.index(source)] if source in edges else None
+        if ~source >= self.grad_outputs:
             return None
-        return node.edges[list(self.vjps).index(name)]  # type: ignore[no-any-return]
+        if self.grad_outputs == 1:
+            return node  # type: ignore[no-any-return]
+        return output_node(node, ~source, *node.layout[~source])
 
 
 def parse_signature(
@@ -357,19 +328,3 @@ def derivative_formula(derivative: Callable[..., Any]) -> Callable[..., Any]:
     formula: Callable[..., Any] = of_one if len(names) == 1 else of_several
     formula.parameters = ["xp", "g", *names]  # type: ignore[attr-defined]
     return formula
-
-
-def entry(formula: Callable[..., Any], places: list[int]) -> tuple[Callable[..., Any], int]:
-    """A formula and how the traversal calls it.
-
-    A place is the one value that the formula takes after (xp, g), by its number among the node's
-    values; ALONE says that it takes none, TOGETHER that it takes the list of all values.
-    """
-    if not places:
-        return formula, ALONE
-    if len(places) == 1:
-        return formula, places[0]
-    if len(places) == 2:
-        p, q = places
-        return lambda xp, g, values: formula(xp, g, values[p], values[q]), TOGETHER
-    return lambda xp, g, values: formula(xp, g, *[values[p] for p in places]), TOGETHER

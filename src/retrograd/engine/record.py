@@ -57,11 +57,8 @@ def finish(
                 node.level = level
             set_outputs(node, outputs)
             if not single:
-                node.cells = {
-                    op.saves.index(name): cell_of(output)
-                    for name, output in zip(op.output_names, outputs, strict=False)
-                    if name in op.saves
-                }
+                own = [(k, ~i) for k, i in enumerate(op.table.saved) if i < 0]
+                node.cells = {k: cell_of(outputs[i]) for k, i in own}
     if op.view:
         link_views(op, inputs[0], outputs, params)
     for forward in state.levels:

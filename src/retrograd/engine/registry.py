@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..kernels.allocation import copied
 from ..quiet import CALM
-from . import callers, graph, native, overriding, views
+from . import callers, graph, native, overriding, table, views
 from .backward import accumulation
 from .backward.anomaly import noted
 from .backward.fitting import fit
@@ -21,7 +21,7 @@ from .dispatch import about_to_write, dispatch, known
 from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
 from .naming import otherwise
-from .op import ALONE, Example, Op, example
+from .op import Example, Op, example
 from .record import STALE
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
@@ -38,7 +38,8 @@ native.bind(
     cell=Cell,
     leaf=Leaf,
     view=views.View,
-    constants={**vars(graph), **vars(callers), **vars(modes), **vars(views), "ALONE": ALONE},
+    table=table.Table,
+    constants=vars(graph) | vars(views) | vars(table) | vars(modes),
     modes=vars(modes),
     inference_seen=modes.inference_seen,
     state=modes.state,

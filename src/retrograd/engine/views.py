@@ -42,7 +42,7 @@ __all__ = [
     "sever",
 ]
 
-LONGEST = 4  # steps of a path; as in `src/native/shared.h`
+LONGEST = 4  # steps of a path
 
 
 class View:

@@ -140,7 +140,7 @@ def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
             f"{start}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
             "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
         )
-    ndim = leaf._array.ndim
+    ndim: int = leaf._array.ndim
     if not -ndim <= dim < ndim:
         raise ValueError(
             f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
@@ -151,7 +151,7 @@ def _dim_of(leaf: Any, dim: Any, start: str) -> int | None:
 
 def size_of(leaves: list[Any], dims: list[int | None]) -> int:
     """The number of examples, which all batched arguments share."""
-    sizes = [
+    sizes: list[int] = [
         leaf._array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None
     ]
     if not sizes:

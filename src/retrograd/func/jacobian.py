@@ -157,7 +157,7 @@ def jacfwd(
             outputs[:] = [result[0] if has_aux else result]
             return result
 
-        blocks_by_x, aux = [], []
+        blocks_by_x, aux = [], list[Any]()
         outs: list[Tensor] = []
         for place, x in enumerate(xs):
             found = []

@@ -11,6 +11,9 @@ large matrix product per group, `weight (O, C*kernel) @ patches (C*kernel, N*out
 between this layout and the images' own move whole rows. Images are taken in blocks whose patches
 fit into a cache (BLOCK bytes) and share one workspace: patches of a whole batch would be written to
 fresh memory, whose page faults cost more than the product.
+
+That is how it is done in NumPy. NumPy's own arrays go to the loops in C where they are built, by
+`correlation`, which need no patches.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from . import correlation
 from .allocation import empty, zeros
 from .memory import windows
 
@@ -109,15 +113,30 @@ def patches_of(geometry: Geometry, x: Any, workspace: Any) -> Any:
 def conv(
     x: Any,
     weight: Any,
+    bias: Any,
     stride: Sizes,
     padding: Pairs,
     dilation: Sizes,
     groups: int,
 ) -> Any:
-    """Correlation of images `(N, C, ...)` with `weight`: `(N, O, ...)`."""
+    """Correlation of images `(N, C, ...)` with `weight`, plus a bias or None: `(N, O, ...)`."""
+    places = out_size(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    shape = (x.shape[0], weight.shape[0], *places)
+    out = correlation.forward(shape, x, weight, bias, stride, padding, dilation, groups)
+    if out is None:
+        out = conv_by_patches(x, weight, stride, padding, dilation, groups)
+        if bias is not None:
+            out += bias.reshape(-1, *[1] * (x.ndim - 2))
+    return out
+
+
+def conv_by_patches(
+    x: Any, weight: Any, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Any:
+    """`conv` by NumPy's functions."""
     geometry = Geometry(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     images, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
-    matrix = weight.reshape(groups, outputs // groups, -1)
+    matrix = weight.reshape(groups, outputs // groups, math.prod(weight.shape[1:]))
     if geometry.pointwise:
         return pointwise(matrix, x, outputs)
     out = empty(x, (images, outputs, *geometry.out))
@@ -158,10 +177,14 @@ def conv_input(
     groups: int,
 ) -> Any:
     """The adjoint of `conv` in its images: `(N, O, ...)` to `(N, C, *size)`."""
+    shape = (g.shape[0], weight.shape[1] * groups, *size)
+    out = correlation.adjoint(shape, g, weight, stride, padding, dilation, groups)
+    if out is not None:
+        return out
     geometry = Geometry(size, weight.shape[2:], stride, padding, dilation)
     images, outputs = g.shape[:2]
     channels = weight.shape[1] * groups
-    matrix = weight.reshape(groups, outputs // groups, -1).swapaxes(1, 2)
+    matrix = weight.reshape(groups, outputs // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
     if geometry.pointwise:
         return pointwise(matrix, g, channels)
     out = zeros(g, (images, channels, *size))
@@ -204,9 +227,12 @@ def conv_weight(
     groups: int,
 ) -> Any:
     """The adjoint of `conv` in its weight: of `(N, O, ...)` and the images `(N, C, ...)`."""
-    geometry = Geometry(x.shape[2:], kernel, stride, padding, dilation)
     images, channels, outputs = x.shape[0], x.shape[1], g.shape[1]
     shape = (outputs, channels // groups, *kernel)
+    out = correlation.weight(shape, g, x, stride, padding, dilation, groups)
+    if out is not None:
+        return out
+    geometry = Geometry(x.shape[2:], kernel, stride, padding, dilation)
     total = zeros(g, (groups, outputs // groups, math.prod(shape[1:])))
     if g.size == 0 or total.size == 0:
         return total.reshape(shape)

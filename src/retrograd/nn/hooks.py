@@ -165,9 +165,10 @@ def hook_last_node(module: Any, table: HookTable, result: Any) -> None:
     warnings.warn(NON_FULL, FutureWarning, stacklevel=5)
     while not isinstance(result, Tensor):
         result = next(iter(result.values())) if isinstance(result, dict) else result[0]
-    if result.grad_fn is not None:
+    node: Any = result.grad_fn
+    if node is not None:
         for hook in table.values():
-            result.grad_fn.register_hook(partial(hook, module))
+            node.register_hook(partial(hook, module))
 
 
 class Passage(Kind):

@@ -292,9 +292,10 @@ def kaiming_normal_(
 
 
 def _is_empty(tensor: Tensor) -> bool:
-    if tensor._array.size == 0:
+    empty = 0 in tensor.shape
+    if empty:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
-    return tensor._array.size == 0
+    return empty
 
 
 @initialiser

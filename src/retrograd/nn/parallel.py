@@ -68,7 +68,7 @@ def replicate(module: Module, *, shares_buffers: bool) -> Any:
     def copy(source: Any) -> Any:
         made = copies.get(id(source))
         if made is None:
-            made = copies[id(source)] = type(source).__new__(type(source))
+            made = copies[id(source)] = object.__new__(type(source))
             made.__dict__.update(source.__dict__)
             buffers = source._buffers.items()
             made.__dict__.update(

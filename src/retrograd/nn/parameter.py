@@ -60,7 +60,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         """A parameter on the memory of `data`."""
-        made = _same_memory(data, cls)
+        made: Self = _same_memory(data, cls)
         set_requires_grad(made, requires_grad)
         return made
 
@@ -97,7 +97,7 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         """A buffer on the memory of `data`."""
-        made = _same_memory(data, cls)
+        made: Self = _same_memory(data, cls)
         made.persistent = persistent
         return made
 

@@ -247,9 +247,10 @@ def parts(x: Any) -> tuple[str, ...]:
 
 
 def in_line(arrays: Any) -> list[Any] | None:
-    """A parameter, its gradient and its state as flat arrays of real numbers, if all have one shape.
+    """A parameter, its gradient and its state as flat arrays of real numbers.
 
-    None where they do not, or are not in rows: NumPy broadcasts them, or says that it cannot.
+    None where they have not one shape, which NumPy broadcasts, or says that it cannot; and where
+    one is not in rows.
     """
     x, g, *state = arrays
     flat = [x, in_rows(g), *state]

@@ -207,7 +207,9 @@ class ConcatDataset(Dataset[T_co]):
         return self.cumulative_sizes[-1]
 
 
-def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
+def random_split(
+    dataset: Any, lengths: Sequence[float], generator: Any = None
+) -> list[Subset[Any]]:
     """Split at random into subsets of these lengths, or of these fractions that sum to 1.
 
     What fractions leave over is dealt out from the first subset on. Raises ValueError if lengths do

@@ -165,11 +165,13 @@ INPUTS = Inputs("checkpoint", type("CheckpointInputs", (Node,), {"__slots__": ()
 class Arguments:
     """The arguments of a call, the tensors among them as saved values."""
 
+    node: Any
+
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.values = [None if isinstance(v, Tensor) else v for v in (*args, *kwargs.values())]
         self.names = tuple(kwargs)
         given = [v if isinstance(v, Tensor) else None for v in (*args, *kwargs.values())]
-        self.node: Any = new_node(INPUTS, ())
+        self.node = new_node(INPUTS, ())
         self.node.histories = [None if t is None else node_of(t) for t in given]
         self.node.saved = tuple(given)
         if modes.special:

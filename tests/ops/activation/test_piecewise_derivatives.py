@@ -22,7 +22,7 @@ FUNCTIONS = {
     "softshrink": F.softshrink,
     "threshold": lambda x: F.threshold(x, 0.1, 2.0),
     "hardsigmoid": F.hardsigmoid,
-    "prelu": lambda x: F.prelu(x, rg.tensor(0.5)),
+    "prelu": lambda x: F.prelu(x, rg.tensor(0.5, dtype=x.dtype)),
     "rrelu": lambda x: F.rrelu(x, training=True),
     "max_pool1d": lambda x: F.max_pool1d(x, 2),
     "max_pool2d": lambda x: F.max_pool2d(x[None], 2),

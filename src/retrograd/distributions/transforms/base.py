@@ -37,7 +37,7 @@ class Transform:
     (tensor([1.0000, 2.7183]), tensor([0.0000, 1.0000]), tensor([0., 1.]))
     """
 
-    bijective = False
+    bijective: Any = False
     domain: constraints.Constraint
     codomain: constraints.Constraint
     _inv: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import ops
@@ -22,6 +23,9 @@ class _JointTransform(Transform):
         super().__init__(cache_size)
         self.transforms = [t.with_cache(cache_size) if cache_size else t for t in tseq]
         self.dim = dim
+
+    _parts: Callable[[Tensor], list[Tensor]]
+    _joined: Callable[[list[Tensor]], Tensor]
 
     @property
     def bijective(self) -> bool:

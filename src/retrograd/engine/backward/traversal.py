@@ -34,7 +34,6 @@ from ...quiet import QUIET, Quiet, quieten, restore
 from .. import native, saved
 from ..graph import FREED, LEAF, OUTPUT, PLAIN, Node
 from ..namespaces import arrays, reals, recorded
-from ..op import ALONE
 from ..record import tied
 from ..tensor import Tensor, new_tensor
 from ..transforms import watch
@@ -98,6 +97,7 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
         task.complete(stop, False)
 
 
+@native.in_c
 def start(node: Node, g: Any, free: bool) -> Any:
     """A pass from one node, the newest: None if it is done, or its state and where it stopped."""
     grads, heap = {node: g}, [(-node.seq, node)]
@@ -115,6 +115,7 @@ def start(node: Node, g: Any, free: bool) -> Any:
     return None
 
 
+@native.in_c
 def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> Node | None:  # noqa: PLR0915
     """Run ordinary nodes, newest first, as long as nothing else has to be done.
 
@@ -142,15 +143,10 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
                 values = node.params
             fits = node.fits
             xp = reals if fits and node.dtype.kind == "f" else arrays
-            for edge, formula, place in zip(node.edges, op.formulas, op.takes):  # noqa: B905 (hot)
+            for edge, formula, reads in zip(node.edges, op.formulas, op.table.reads):  # noqa: B905
                 if edge is None:
                     continue
-                if place >= 0:
-                    c = formula(xp, g, values[place])
-                elif place == ALONE:
-                    c = formula(xp, g)
-                else:
-                    c = formula(xp, g, values)
+                c = formula(xp, g, *map(values.__getitem__, reads))
                 if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
                     c = fit(c, edge, node, arrays)
                 before = get(edge)
@@ -474,12 +470,14 @@ class Pass:
             xp, values = arrays, read(node)
         with self.calm:
             if op.variadic:
-                return apply(op.formulas[0], op.takes[0], xp, g, values)
+                return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
             found = [
                 None
                 if edge is None or (needed is not None and edge not in needed)
-                else apply(formula, place, xp, g, values)
-                for edge, formula, place in zip(node.edges, op.formulas, op.takes, strict=True)
+                else formula(xp, g, *map(values.__getitem__, reads))
+                for edge, formula, reads in zip(
+                    node.edges, op.formulas, op.table.reads, strict=True
+                )
             ]
             if modes.state.absorb and op.elementwise:
                 found = [
@@ -488,15 +486,3 @@ class Pass:
             if op.piecewise and self.create_graph:
                 found = [None if c is None else tied(c, node.edges, node.level) for c in found]
         return found
-
-
-def apply(formula: Any, place: int, xp: Any, g: Any, values: Any) -> Any:
-    """Call a formula as `op.entry` laid it out."""
-    if place >= 0:
-        return formula(xp, g, values[place])
-    return formula(xp, g) if place == ALONE else formula(xp, g, values)
-
-
-built = native.native
-if built is not None:
-    start, advance = built.start, built.advance

@@ -104,9 +104,9 @@ class Level:
     def remember(self, op: Op, outputs: Sequence[Tensor]) -> None:
         """Let a node that saved outputs keep their tangents until the level is left."""
         saved = {
-            place: outputs[op.output_names.index(name)]._tangents
-            for place, name in enumerate(op.saves)
-            if name in op.output_names and outputs[op.output_names.index(name)]._node is not None
+            k: outputs[~i]._tangents
+            for k, i in enumerate(op.table.saved)
+            if i < 0 and outputs[~i]._node is not None
         }
         if saved:
             node: Any = outputs[0]._node

@@ -81,7 +81,7 @@ class _Plain(_Activation):
 class _InPlace(_Activation):
     """An activation whose only setting is whether it writes its input in place."""
 
-    settings = ("inplace",)
+    settings: tuple[str, ...] = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

@@ -16,10 +16,10 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 def _position(index: Any, size: int) -> int:
     """A list position between 0 and size, from one that may be negative."""
-    index = operator.index(index)
-    if not -size <= index < size:
-        raise IndexError(f"index {index} is out of range")
-    return index % size
+    place = operator.index(index)
+    if not -size <= place < size:
+        raise IndexError(f"index {place} is out of range")
+    return place % size
 
 
 class _Listed(Module):
@@ -36,7 +36,8 @@ class _Listed(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             chosen = list(self._modules.items())[index]
-            return type(self)._of(chosen)
+            kind: Any = type(self)
+            return kind._of(chosen)
         return list(self._modules.values())[_position(index, len(self))]
 
     def __setitem__(self, index: Any, module: Module) -> None:
@@ -403,7 +404,7 @@ class ParameterDict(Module):
         for key, value in pairs:
             self[key] = value
 
-    def __or__(self, other: ParameterDict) -> ParameterDict:
+    def __or__(self, other: Any) -> ParameterDict:
         joined = ParameterDict(self)
         joined.update(other)
         return joined
@@ -411,7 +412,7 @@ class ParameterDict(Module):
     def __ror__(self, other: ParameterDict) -> ParameterDict:
         return ParameterDict(other) | self
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: Any) -> ParameterDict:
         self.update(other)
         return self
 

@@ -63,7 +63,7 @@ class _Conv(Module):
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = ntuple(kernel_size, self.n)
         self.stride, self.dilation = ntuple(stride, self.n), ntuple(dilation, self.n)
-        self.padding = padding if isinstance(padding, str) else ntuple(padding, self.n)
+        self.padding: Any = padding if isinstance(padding, str) else ntuple(padding, self.n)
         self.padding_mode = padding_mode
         self.output_padding = (0,) * self.n
         self._check_padding()
@@ -160,7 +160,7 @@ class _Convolution(_Conv):
                 total = self.dilation[axis] * (self.kernel_size[axis] - 1)
                 sides += [total // 2, total - total // 2]
             else:
-                size = 0 if self.padding == "valid" else self.padding[axis]
+                size = 0 if isinstance(self.padding, str) else self.padding[axis]
                 sides += [size, size]
         return sides
 

@@ -94,7 +94,7 @@ class _Uninitialized(Tensor, sees_properties=False):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):
+class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
     """A parameter without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -119,7 +119,7 @@ class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):
         return found
 
 
-class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):
+class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
     """A buffer without a shape, until `materialize(shape)` gives it one.
 
     >>> import retrograd as rg
@@ -236,7 +236,8 @@ class LazyLinear(_Lazy, Linear):
 
     def _materialize(self, input: Tensor) -> None:
         self.in_features = input.shape[-1]
-        self.weight.materialize((self.out_features, self.in_features))
+        own: Any = self
+        own.weight.materialize((self.out_features, self.in_features))
         if self.bias is not None:
             self.bias.materialize((self.out_features,))
 

@@ -64,7 +64,7 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     """A loss with a `weight` buffer."""
 
-    settings = ("weight", "reduction")
+    settings: tuple[str, ...] = ("weight", "reduction")
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class Embedding(Module):
                 )
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self: Any) -> None:
         """Draw the weight anew."""
         init.normal_(self.weight)
         if self.padding_idx is not None:

@@ -15,7 +15,7 @@ from ..modules.module import Module
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 
 
-def _converted(module: Module, kinds: tuple[type, ...], format: Any) -> Module:
+def _converted(module: Module, kinds: tuple[type[Any], ...], format: Any) -> Module:
     for inner in module.modules():
         if isinstance(inner, kinds):
             inner.weight.data = inner.weight.detach().clone(memory_format=format)

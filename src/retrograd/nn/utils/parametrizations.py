@@ -88,7 +88,7 @@ def power_steps(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> No
         for target, factor, other in ((u, matrix, v), (v, adjoint, u)):
             check_write(target, "power iteration")
             found = factor @ other._array
-            np.divide(found, max(np.linalg.norm(found), eps), out=target._array)
+            np.divide(found, max(float(np.linalg.norm(found)), eps), out=target._array)
             wrote(target, "power iteration")
 
 

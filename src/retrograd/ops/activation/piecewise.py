@@ -227,7 +227,7 @@ _prelu = activation(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
 
-    Raises RuntimeError for a weight of another size. Source: PyTorch's `prelu`.
+    Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
 
     >>> import retrograd as rg
     >>> rg.prelu(rg.tensor([[-1.0, -1.0]]), rg.tensor([0.5, 0.25]))
@@ -247,6 +247,12 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                 f"{sizes[0]} and channel size = {channels}."
             )
+    if dtypes.real_of(input._array.dtype) != weight._array.dtype:
+        a, b = (dtypes.legacy_name(t.dtype) for t in (input, weight))
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {a} and {b}. Convert first: "
+            "weight.to(x.dtype)"
+        )
     if len(sizes) == 1:
         weight = weight.reshape((*sizes, *[1] * (len(shape) - 2)) if len(shape) > 1 else ())
     if holds_complex(input):
@@ -271,12 +277,17 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` whose slope is drawn evenly from lower to upper; their mean if not `training`.
 
-    Source: PyTorch's `rrelu`.
+    Raises RuntimeError for a lower bound above the upper. Source: PyTorch's `rrelu`.
 
     >>> import retrograd as rg
     >>> rg.rrelu(rg.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
+    if lower > upper:
+        raise RuntimeError(
+            "Lower bound should be less than or equal to the upper bound, but got lower = "
+            f"{lower} and upper = {upper}"
+        )
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     if inplace:

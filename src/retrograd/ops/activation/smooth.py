@@ -16,7 +16,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import special as kernels
-from ..core.pointwise import SINGLE, floating, holds_complex, only, unary, unsupported
+from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.exp_log import log1p_array
 from ..elementwise.trigonometry import tanh
 
@@ -88,6 +88,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def _silu_derivative(xp: Any, input: Any) -> Any:
+    input = single(xp, input)
     s = xp.sigmoid(input)
     return s * (1.0 + input * (1.0 - s))
 
@@ -106,6 +107,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _mish_derivative(xp: Any, input: Any) -> Any:
+    input = single(xp, input)
     t = xp.tanh(xp.softplus(input, beta=1.0, threshold=20.0))
     return t + input * (1.0 - t * t) * xp.sigmoid(input)
 
@@ -126,6 +128,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _gelu_derivative(xp: Any, input: Any) -> Any:
+    input = single(xp, input)
     density = xp.exp(input * input * -0.5) * (0.5 * ROOT_2_OVER_PI)
     return xp.erfc(input * -ROOT_HALF) * 0.5 + input * density
 
@@ -135,6 +138,7 @@ def _gelu_tanh_array(x: Any) -> Any:
 
 
 def _gelu_tanh_derivative(xp: Any, input: Any) -> Any:
+    input = single(xp, input)
     square = input * input
     t = xp.tanh(input * (square * GELU_CUBIC + 1.0) * ROOT_2_OVER_PI)
     inner = (square * (3.0 * GELU_CUBIC) + 1.0) * ROOT_2_OVER_PI

@@ -6,6 +6,7 @@ holds. Arguments that choose among GPU kernels are accepted and make no differen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def convolution(
     >>> rg.convolution(x, w, None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
     """
-    function: Any = CONVOLUTIONS[transposed].get(weight._array.ndim)
+    function: Callable[..., Tensor] | None = CONVOLUTIONS[transposed].get(weight._array.ndim)
     if function is None:
         raise RuntimeError(
             "convolution(): expected a weight (O, C, ...) of 3, 4 or 5 dimensions, got shape "
@@ -139,7 +140,7 @@ def convolution(
     if transposed:
         sizes["output_padding"] = output_padding
     single = {k: tuple(v) if isinstance(v, (list, tuple)) else v for k, v in sizes.items()}
-    return function(input, weight, bias, **single)  # type: ignore[no-any-return]
+    return function(input, weight, bias, **single)
 
 
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:

@@ -11,8 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
-from ..creation.factories import leaf_or_out, number, progression, target_of
-from ..creation.from_data import check_device
+from ..creation.factories import factory, number, progression
 from ..linalg.matrix_functions import vander as powers
 from ..linalg.matrix_norms import matrix_norm
 from ..reduction.vector_norm import vector_norm
@@ -37,16 +36,14 @@ RANGE = (
 )
 
 
+@factory(dtypes.default_numpy)
 def range(
     start: Any = 0,
     end: Any = None,
     step: Any = 1,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The numbers from `start` to `end`, included, by `step`, of the default dtype; it warns.
 
     `arange` leaves the end out, as Python does. Raises TypeError without `end`; other errors are as
@@ -60,13 +57,11 @@ def range(
     warnings.warn(RANGE, UserWarning, stacklevel=2)
     if end is None:
         raise TypeError("range() missing 1 required positional argument: 'end'")
-    check_device(device)
     first, last, by = (number(value, "range", "start") for value in (start, end, step))
-    target = target_of(dtype, out, dtypes.default_numpy(), "range")
     progression(first, last, by, target)  # for its checks
     count = int((last - first) / by) + 1
     array = (first + by * np.arange(count, dtype=np.float64)).astype(target)
-    return leaf_or_out(array, requires_grad, out, range)
+    return array
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:

@@ -11,10 +11,12 @@ NOTE [Public functions]
 
 from __future__ import annotations
 
+import functools
 import inspect
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ... import dtypes
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
@@ -55,12 +57,29 @@ def public(
         writing = Writing(function, out) if out else None
         made = overriding.public(function, writing, OUT_ONLY if out else frozenset())
         derived = "_ " in f"{methods} " and not function.__name__.endswith("_")
-        written = in_place(made) if derived else made
+        written = in_place(keeping(made) if out == "dtype" else made) if derived else made
         for name in methods.split():
             method(written if name.endswith("_") else made, name)
         return made
 
     return decorate
+
+
+def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with `dtype=` for its in-place form, which cannot give another dtype."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(input: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if dtype is not None and dtype is not input.dtype:
+            ours, theirs = (dtypes.cpp_name(d) for d in (input.dtype, dtype))
+            raise RuntimeError(
+                f"{name}_(): Bad in-place call: input tensor dtype {ours} and output tensor dtype "
+                f"{theirs} should match. Write x = x.{name}(..., dtype={dtype})"
+            )
+        return function(input, *args, dtype=dtype, **kwargs)
+
+    return call
 
 
 class Writing:

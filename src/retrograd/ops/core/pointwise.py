@@ -53,10 +53,10 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def on_floats(*inputs: Any, **params: Any) -> Any:
         kind = inputs[0].dtype.kind
-        if kind in "fc":
+        if kind in "fcV":
+            if inputs[0].dtype.itemsize == 2:
+                return through_float32(function, inputs, params)
             return function(*inputs, **params)
-        if kind == "V":
-            return through_float32(function, inputs, params)
         target = dtypes.default_numpy()
         return function(*[x.astype(target) for x in inputs], **params)
 
@@ -70,10 +70,21 @@ def floating(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def through_float32(function: Callable[..., Any], inputs: Any, params: Any) -> Any:
-    """A forward of bfloat16 arrays, whose kind is "V", computed in float32 and rounded once."""
-    widened = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in inputs]
+    """A forward of half floats (bfloat16 is of kind "V"), in float32 and rounded once."""
+    widened = [x.astype(np.float32) if half(x) else x for x in inputs]
     result = function(*widened, **params)
     return result.astype(inputs[0].dtype) if result.dtype == np.float32 else result
+
+
+def half(x: Any) -> bool:
+    """Whether an array or a tensor holds half floats."""
+    kind = getattr(x, "_array", x).dtype
+    return kind.itemsize == 2 and kind.kind in "fV"
+
+
+def single(xp: Any, x: Any) -> Any:
+    """What formulas that would lose digits of half floats take for `x`: half floats in float32."""
+    return xp.cast(x, dtype=np.dtype(np.float32)) if half(x) else x
 
 
 def only(
@@ -86,9 +97,9 @@ def only(
 
     def checked(*inputs: Any, **params: Any) -> Any:
         kind = inputs[0].dtype.kind
+        if inputs[0].dtype.itemsize == 2 and kind in "fV" and "f" in kinds:
+            return through_float32(function, inputs, params)
         if kind not in kinds:
-            if kind == "V" and "f" in kinds:
-                return through_float32(function, inputs, params)
             raise unsupported(name, inputs[0].dtype, advice if holds_complex(inputs[0]) else "")
         return function(*inputs, **params)
 

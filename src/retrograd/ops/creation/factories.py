@@ -6,6 +6,8 @@ where `out=` and `requires_grad=` are treated.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -116,14 +118,56 @@ def leaf_or_out(array: Any, requires_grad: bool, out: Tensor | None, function: A
     return write_out(made, out, (), {})  # type: ignore[no-any-return]
 
 
+SETTINGS = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    for name, default, kind in (
+        ("out", None, "Tensor | None"),
+        ("dtype", None, "Any"),
+        ("device", None, "Any"),
+        ("requires_grad", False, "bool"),
+    )
+]
+
+
+def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable[..., Tensor]]:
+    """Let a function that makes an array of the dtype `target` be one that makes a tensor.
+
+    It gets `dtype`, `out`, which tells the dtype too, `device` and `requires_grad`. Where neither
+    of the first two is given, the dtype is what `default` gives.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Tensor]:
+        name = function.__name__
+
+        @functools.wraps(function)
+        def made(
+            *args: Any,
+            out: Tensor | None = None,
+            dtype: Any = None,
+            device: Any = None,
+            requires_grad: bool = False,
+            **given: Any,
+        ) -> Tensor:
+            if device is not None:
+                check_device(device)
+            target = target_of(dtype, out, default(), name)
+            return leaf_or_out(function(*args, target=target, **given), requires_grad, out, made)
+
+        own = inspect.signature(function)
+        taken = [each for each in own.parameters.values() if each.name != "target"]
+        shown = own.replace(parameters=taken + SETTINGS, return_annotation="Tensor")
+        made.__signature__ = shown  # type: ignore[attr-defined]
+        return made
+
+    return decorate
+
+
+@factory(dtypes.default_numpy)
 def zeros(
     *given: Any,
     size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
 
     Raises TypeError for sizes that are no integers, RuntimeError for negative ones. Source:
@@ -133,43 +177,33 @@ def zeros(
     >>> rg.zeros(2)
     tensor([0., 0.])
     """
-    if device is not None:
-        check_device(device)
-    target = target_of(dtype, out, dtypes.default_numpy(), "zeros")
     array = allocate(np.zeros, sized(given, size, "zeros"), target)
-    return leaf_or_out(array, requires_grad, out, zeros)
+    return array
 
 
+@factory(dtypes.default_numpy)
 def ones(
     *given: Any,
     size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """A tensor of ones; arguments as for `zeros`.
 
     >>> import retrograd as rg
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
-    if device is not None:
-        check_device(device)
-    target = target_of(dtype, out, dtypes.default_numpy(), "ones")
     array = allocate(np.ones, sized(given, size, "ones"), target)
-    return leaf_or_out(array, requires_grad, out, ones)
+    return array
 
 
+@factory(dtypes.default_numpy)
 def empty(
     *given: Any,
     size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
     memory_format: Any = None,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """A tensor with whatever its memory holds; arguments as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
@@ -178,13 +212,10 @@ def empty(
     >>> rg.empty(2, 3).shape
     retrograd.Size([2, 3])
     """
-    if device is not None:
-        check_device(device)
-    target = target_of(dtype, out, dtypes.default_numpy(), "empty")
     array = allocate(np.empty, sized(given, size, "empty"), target)
     if memory_format is not None:
         array = arranged(array, memory_format)
-    return leaf_or_out(array, requires_grad, out, empty)
+    return array
 
 
 def constant(value: Any, target: Any, name: str) -> Any:
@@ -207,15 +238,13 @@ def filled(shape: Any, value: Any) -> Any:
     return array
 
 
+@factory()
 def full(
     size: Any,
     fill_value: Any,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """A tensor of shape `size`, a sequence, with every element `fill_value`, a number.
 
     The dtype, if not given, is bool, int64, the default dtype or its complex dtype, by the kind of
@@ -226,24 +255,21 @@ def full(
     >>> rg.full((2,), 7), rg.full((2,), 1j)
     (tensor([7, 7]), tensor([0.+1.j, 0.+1.j]))
     """
-    check_device(device)
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
         )
-    value = constant(fill_value, target_of(dtype, out, None, "full"), "full")
-    return leaf_or_out(filled(shape_of(size, "full"), value), requires_grad, out, full)
+    value = constant(fill_value, target, "full")
+    return filled(shape_of(size, "full"), value)
 
 
+@factory(dtypes.default_numpy)
 def eye(
     n: int,
     m: int | None = None,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The identity matrix, (n, n), or its first `m` columns, (n, m).
 
     Raises RuntimeError for a negative size, TypeError for one that is no integer.
@@ -253,16 +279,14 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    check_device(device)
     for name, value in (("n", n), ("m", n if m is None else m)):
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise TypeError(f"eye(): argument '{name}' must be int, not {type(value).__name__}")
         if value.__index__() < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
-    target = target_of(dtype, out, dtypes.default_numpy(), "eye")
     shape = (n.__index__(), (n if m is None else m).__index__())
     array = allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
-    return leaf_or_out(array, requires_grad, out, eye)
+    return array
 
 
 def number(value: Any, function: str, name: str) -> Any:
@@ -280,16 +304,14 @@ def number(value: Any, function: str, name: str) -> Any:
     return value
 
 
+@factory()
 def arange(
     *bounds: Any,
     start: Any = 0,
     end: Any = None,
     step: Any = 1,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
     The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
@@ -300,7 +322,6 @@ def arange(
     >>> rg.arange(1, 2.5, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
     """
-    check_device(device)
     if len(bounds) == 1 and end is None:
         (end,) = bounds
     elif 0 < len(bounds) <= 3:
@@ -316,9 +337,9 @@ def arange(
     )
     are_integers = all(isinstance(value, int) for value in (first, last, by))
     default = np.dtype(np.int64) if are_integers else dtypes.default_numpy()
-    target = target_of(dtype, out, default, "arange")
+    target = default if target is None else target
     array = progression(first, last, by, target)
-    return leaf_or_out(array, requires_grad, out, arange)
+    return array
 
 
 @quietly
@@ -377,13 +398,13 @@ def between(start: Any, end: Any, steps: Any, name: str) -> Any:
     return allocate(make, (steps,), np.dtype(np.float64))
 
 
-def spacing_dtype(start: Any, end: Any, dtype: Any, out: Any, name: str) -> Any:
+def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
     """The NumPy dtype of `linspace` and `logspace`."""
     default = dtypes.default_numpy()
     is_complex = any(isinstance(number(v, name, "start"), complex) for v in (start, end))
     if is_complex:
         default = dtypes.complex_of(default)
-    target = target_of(dtype, out, default, name)
+    target = default if target is None else target
     if is_complex and target.kind != "c":
         raise RuntimeError(
             f"retrograd.{name}(): inferred dtype {dtypes.of_numpy(default).name} can't be safely "
@@ -393,16 +414,14 @@ def spacing_dtype(start: Any, end: Any, dtype: Any, out: Any, name: str) -> Any:
 
 
 @quietly
+@factory()
 def linspace(
     start: Any,
     end: Any,
     steps: int,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included; real or complex bounds.
 
     Raises RuntimeError for negative `steps`.
@@ -411,35 +430,31 @@ def linspace(
     >>> rg.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    check_device(device)
-    target = spacing_dtype(start, end, dtype, out, "linspace")
+    target = spacing_dtype(start, end, target, "linspace")
     array = store(between(start, end, steps, "linspace"), target)
-    return leaf_or_out(array, requires_grad, out, linspace)
+    return array
 
 
 @quietly
+@factory()
 def logspace(
     start: Any,
     end: Any,
     steps: int,
     base: float = 10.0,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """`steps` numbers from base**start to base**end, with evenly spaced exponents.
 
     >>> import retrograd as rg
     >>> rg.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    check_device(device)
-    target = spacing_dtype(start, end, dtype, out, "logspace")
+    target = spacing_dtype(start, end, target, "logspace")
     exponents = between(start, end, steps, "logspace")
     array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
-    return leaf_or_out(array, requires_grad, out, logspace)
+    return array
 
 
 def set_default_device(device: Any) -> None:
@@ -496,5 +511,5 @@ def new_tensor_like(
     return as_wide(finish(copy_of(data, target), requires_grad), self)
 
 
-for factory in (zeros, ones, empty, full):
-    method(_new(factory, f"new_{factory.__name__}"))
+for _each in (zeros, ones, empty, full):
+    method(_new(_each, f"new_{_each.__name__}"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,18 +41,52 @@ __all__ = [
 ]
 
 
-def _one(n: int | None) -> tuple[int] | None:
+# The kinds of transform, each along one dimension, over two, or over several.
+KINDS: dict[str, Callable[..., Tensor]] = {
+    "fft": complex_transform,
+    "ifft": complex_transform,
+    "rfft": to_half,
+    "irfft": from_half,
+    "hfft": from_half,
+    "ihfft": to_half,
+}
+
+
+def sizes(n: int | None) -> tuple[int] | None:
     """The size of a one-dimensional transform, where -1 means nothing."""
     if n is not None and n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
     return None if n is None else (n,)
 
 
-# -- one dimension -----------------------------------------------------------------------------
+def _along_one(name: str, transform: Callable[..., Tensor]) -> Any:
+    def call(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return transform(name, input, sizes(n), (dim,), norm)
+
+    return call
 
 
-@public(out=True)
-def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+def _over(name: str, transform: Callable[..., Tensor], dims: Any) -> Any:
+    def call(input: Tensor, s: Any = None, dim: Any = dims, norm: str | None = None) -> Tensor:
+        return transform(name, input, s, dim, norm)
+
+    return call
+
+
+def _transforms(suffix: str, make: Callable[..., Any], *docs: str) -> list[Any]:
+    """The six kinds, made by `make(name, transform)`, with these docstrings."""
+    made = []
+    for (kind, transform), doc in zip(KINDS.items(), docs, strict=True):
+        function = make(kind + suffix, transform)
+        function.__name__ = function.__qualname__ = kind + suffix
+        function.__doc__ = doc
+        made.append(public(out=True)(function))
+    return made
+
+
+fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
+    "",
+    _along_one,
     """The discrete Fourier transform along `dim`: complex, with that dimension of size n.
 
     `input` is complex or real, and cropped or padded with zeros to n points. `norm` "backward"
@@ -60,23 +96,13 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     >>> import retrograd as rg
     >>> rg.fft.fft(rg.tensor([1.0, 0.0, 0.0])).real
     tensor([1., 1., 1.])
-    """
-    return complex_transform("fft", input, _one(n), (dim,), norm)
-
-
-@public(out=True)
-def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `fft`; `norm` "backward" (default) scales by 1/n, "forward" nothing.
 
     >>> import retrograd as rg
     >>> rg.fft.ifft(rg.fft.fft(rg.tensor([1.0, 3.0]))).real
     tensor([1., 3.])
-    """
-    return complex_transform("ifft", input, _one(n), (dim,), norm)
-
-
-@public(out=True)
-def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """,
     """The first n//2 + 1 bins of the transform of a real input; the others are their conjugates.
 
     Raises RuntimeError for a complex input. Source: PyTorch's `fft.rfft`.
@@ -84,12 +110,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     >>> import retrograd as rg
     >>> rg.fft.rfft(rg.tensor([1.0, 0.0, 0.0, 0.0])).shape
     retrograd.Size([3])
-    """
-    return to_half("rfft", input, _one(n), (dim,), norm)
-
-
-@public(out=True)
-def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `rfft`: n real points (by default 2 * (bins - 1)) from half a spectrum.
 
     The imaginary parts of the first bin and, for even n, of the last do not count, and get gradient
@@ -98,12 +119,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     >>> import retrograd as rg
     >>> rg.fft.irfft(rg.fft.rfft(rg.tensor([1.0, 2.0, 4.0])), n=3)
     tensor([1., 2., 4.])
-    """
-    return from_half("irfft", input, _one(n), (dim,), norm)
-
-
-@public(out=True)
-def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """,
     """The real transform of a signal with conjugate symmetry, given by its first half.
 
     Source: PyTorch's `fft.hfft`.
@@ -111,26 +127,18 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     >>> import retrograd as rg
     >>> rg.fft.hfft(rg.tensor([1.0, 0.0, 0.0]))
     tensor([1., 1., 1., 1.])
-    """
-    return from_half("hfft", input, _one(n), (dim,), norm)
-
-
-@public(out=True)
-def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `hfft`: half of the signal whose transform is the real input.
 
     >>> import retrograd as rg
     >>> rg.fft.ihfft(rg.tensor([1.0, 1.0, 1.0, 1.0])).real
     tensor([1., 0., 0.])
-    """
-    return to_half("ihfft", input, _one(n), (dim,), norm)
+    """,
+)
 
-
-# -- two and more dimensions -------------------------------------------------------------------
-
-
-@public(out=True)
-def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = _transforms(
+    "2",
+    partial(_over, dims=(-2, -1)),
     """The two-dimensional `fft`, over the last two dimensions unless `dim` names others.
 
     `s` gives the sizes. Source: PyTorch's `fft.fft2`.
@@ -139,45 +147,42 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
     >>> rg.fft.fft2(rg.ones(2, 2)).real
     tensor([[4., 0.],
             [0., 0.]])
-    """
-    return complex_transform("fft2", input, s, dim, norm)
-
-
-@public(out=True)
-def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `fft2`.
 
     >>> import retrograd as rg
     >>> rg.fft.ifft2(rg.fft.fft2(rg.ones(1, 2))).real
     tensor([[1., 1.]])
-    """
-    return complex_transform("ifft2", input, s, dim, norm)
-
-
-@public(out=True)
-def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """,
     """The two-dimensional `rfft`: half a spectrum in the last of `dim`.
 
     >>> import retrograd as rg
     >>> rg.fft.rfft2(rg.ones(4, 4)).shape
     retrograd.Size([4, 3])
-    """
-    return to_half("rfft2", input, s, dim, norm)
-
-
-@public(out=True)
-def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `rfft2`.
 
     >>> import retrograd as rg
     >>> rg.fft.irfft2(rg.fft.rfft2(rg.ones(1, 2)))
     tensor([[1., 1.]])
-    """
-    return from_half("irfft2", input, s, dim, norm)
+    """,
+    """The two-dimensional `hfft`.
 
+    >>> import retrograd as rg
+    >>> rg.fft.hfft2(rg.ones(1, 3)).shape
+    retrograd.Size([1, 4])
+    """,
+    """The inverse of `hfft2`.
 
-@public(out=True)
-def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    >>> import retrograd as rg
+    >>> rg.fft.ihfft2(rg.ones(1, 4)).real
+    tensor([[1., 0., 0.]])
+    """,
+)
+
+fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = _transforms(
+    "n",
+    partial(_over, dims=None),
     """The `fft` over several dimensions: `dim`, or the last `len(s)`, or all.
 
     `s` gives the sizes, with -1 for the input's own. Raises RuntimeError for a dim named twice and
@@ -186,85 +191,38 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
     >>> import retrograd as rg
     >>> rg.fft.fftn(rg.ones(2, 3), s=(4,)).shape
     retrograd.Size([2, 4])
-    """
-    return complex_transform("fftn", input, s, dim, norm)
-
-
-@public(out=True)
-def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `fftn`.
 
     >>> import retrograd as rg
     >>> rg.fft.ifftn(rg.fft.fftn(rg.ones(1, 2))).real
     tensor([[1., 1.]])
-    """
-    return complex_transform("ifftn", input, s, dim, norm)
-
-
-@public(out=True)
-def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """,
     """The `rfft` over several dimensions, with half a spectrum in the last.
 
     >>> import retrograd as rg
     >>> rg.fft.rfftn(rg.ones(2, 3, 4)).shape
     retrograd.Size([2, 3, 3])
-    """
-    return to_half("rfftn", input, s, dim, norm)
-
-
-@public(out=True)
-def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `rfftn`.
 
     >>> import retrograd as rg
     >>> rg.fft.irfftn(rg.fft.rfftn(rg.ones(1, 2)))
     tensor([[1., 1.]])
-    """
-    return from_half("irfftn", input, s, dim, norm)
-
-
-@public(out=True)
-def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """,
     """The `hfft` over several dimensions, with half a signal in the last.
 
     >>> import retrograd as rg
     >>> rg.fft.hfftn(rg.ones(1, 3)).shape
     retrograd.Size([1, 4])
-    """
-    return from_half("hfftn", input, s, dim, norm)
-
-
-@public(out=True)
-def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
+    """,
     """The inverse of `hfftn`.
 
     >>> import retrograd as rg
     >>> rg.fft.ihfftn(rg.ones(1, 4)).real
     tensor([[1., 0., 0.]])
-    """
-    return to_half("ihfftn", input, s, dim, norm)
-
-
-@public(out=True)
-def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The two-dimensional `hfft`.
-
-    >>> import retrograd as rg
-    >>> rg.fft.hfft2(rg.ones(1, 3)).shape
-    retrograd.Size([1, 4])
-    """
-    return from_half("hfft2", input, s, dim, norm)
-
-
-@public(out=True)
-def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `hfft2`.
-
-    >>> import retrograd as rg
-    >>> rg.fft.ihfft2(rg.ones(1, 4)).real
-    tensor([[1., 0., 0.]])
-    """
-    return to_half("ihfft2", input, s, dim, norm)
+    """,
+)
 
 
 # -- frequencies -------------------------------------------------------------------------------
@@ -314,10 +272,10 @@ def _points(n: Any, name: str) -> int:
         raise TypeError(
             f"fft_{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}"
         )
-    n = n.__index__()
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    return n  # type: ignore[no-any-return]
+    count: int = n.__index__()
+    if count < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    return count
 
 
 def _frequencies(steps: Any, span: float, dtype: Any, made: tuple[Any, bool]) -> Tensor:

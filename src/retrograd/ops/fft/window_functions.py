@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor
-from ..creation.factories import leaf_or_out
-from ..creation.from_data import check_device, check_dtype
+from ..creation.factories import factory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
@@ -63,36 +61,24 @@ def check_length(name: str, count: int) -> int:
     return int(count)
 
 
-def finished(
-    function: Callable[..., Tensor],
-    array: Any,
-    dtype: Any,
-    device: Any,
-    requires_grad: bool,
-    out: Tensor | None,
-) -> Tensor:
-    """What `function` returns: a leaf tensor of `dtype`, which must be a real floating one."""
-    name = function.__name__
-    check_device(device)
-    target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, name)
+def finished(name: str, array: Any, target: Any) -> Any:
+    """The window of dtype `target`, which must be a real floating one."""
     if dtypes.category(target) != 2:
         raise RuntimeError(
             f"{name} expects floating point dtypes, got: {dtypes.of_numpy(target).name}"
         )
-    return leaf_or_out(array.astype(target), requires_grad, out, function)
+    return array.astype(target)
 
 
+@factory(dtypes.default_numpy)
 def hann_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
     layout: Any = None,
-    device: Any = None,
     pin_memory: bool = False,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The Hann window, (1 - cos t) / 2 over one turn: of shape (window_length,).
 
     A periodic window is for a Fourier transform of that length, one that is not is symmetric.
@@ -104,22 +90,20 @@ def hann_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     values = cosine_sum(check_length("hann_window", window_length), (0.5, 0.5), periodic)
-    return finished(hann_window, values, dtype, device, requires_grad, out)
+    return finished("hann_window", values, target)
 
 
+@factory(dtypes.default_numpy)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
     alpha: float = 0.54,
     beta: float = 0.46,
     *,
-    dtype: Any = None,
     layout: Any = None,
-    device: Any = None,
     pin_memory: bool = False,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The Hamming window, alpha - beta cos t over one turn; see `hann_window`.
 
     >>> import retrograd as rg
@@ -127,20 +111,18 @@ def hamming_window(
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     values = cosine_sum(check_length("hamming_window", window_length), (alpha, beta), periodic)
-    return finished(hamming_window, values, dtype, device, requires_grad, out)
+    return finished("hamming_window", values, target)
 
 
+@factory(dtypes.default_numpy)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
     layout: Any = None,
-    device: Any = None,
     pin_memory: bool = False,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The Blackman window, 0.42 - 0.5 cos t + 0.08 cos 2t over one turn; see `hann_window`.
 
     >>> import retrograd as rg
@@ -148,23 +130,21 @@ def blackman_window(
     tensor([0.3400, 1.0000, 0.3400])
     """
     values = cosine_sum(check_length("blackman_window", window_length), BLACKMAN, periodic)
-    return finished(blackman_window, values, dtype, device, requires_grad, out)
+    return finished("blackman_window", values, target)
 
 
 BLACKMAN = (0.42, 0.5, 0.08)
 
 
+@factory(dtypes.default_numpy)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
     layout: Any = None,
-    device: Any = None,
     pin_memory: bool = False,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The triangular window that begins with 0; see `hann_window`.
 
     >>> import retrograd as rg
@@ -172,21 +152,19 @@ def bartlett_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     values = triangle(check_length("bartlett_window", window_length), periodic)
-    return finished(bartlett_window, values, dtype, device, requires_grad, out)
+    return finished("bartlett_window", values, target)
 
 
+@factory(dtypes.default_numpy)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
     beta: float = 12.0,
     *,
-    dtype: Any = None,
     layout: Any = None,
-    device: Any = None,
     pin_memory: bool = False,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The Kaiser window, narrower for a larger `beta`; see `hann_window`.
 
     >>> import retrograd as rg
@@ -194,4 +172,4 @@ def kaiser_window(
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     values = kaiser(check_length("kaiser_window", window_length), beta, periodic)
-    return finished(kaiser_window, values, dtype, device, requires_grad, out)
+    return finished("kaiser_window", values, target)

@@ -202,7 +202,7 @@ def getitem(self: Tensor, key: Any) -> Any:
     return gathered(x, *combine(x, tensors)) if tensors else x
 
 
-def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Any:
+def gathered(x: Tensor, found: Tensor, dims: tuple[int, ...]) -> Tensor:
     """`index`, with PyTorch's error for an index out of bounds."""
     try:
         return _index_op(x, found, dims=dims)
@@ -309,7 +309,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
     expanded = input if input._array.shape == shape else input.expand(shape)
     cells = np.flatnonzero(np.broadcast_to(mask._array, shape))
-    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))  # type: ignore[no-any-return]
+    return gathered(expanded.reshape(-1), new_tensor(cells), (0,))
 
 
 def check_mask(mask: Tensor, name: str) -> None:

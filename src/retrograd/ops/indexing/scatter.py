@@ -326,7 +326,13 @@ def as_vector(
     function: Any, input: Tensor, dim: int, index: Any, source: Any, *args: Any, **params: Any
 ) -> Tensor:
     """An `index_...` function of a 0-d tensor, which counts as having one entry."""
+    name = function.__name__
     if isinstance(source, Tensor) and function is not index_fill:
+        if source.ndim and name != "index_copy":
+            raise RuntimeError(
+                f"{name}(): source tensor shape must match self tensor shape, excluding the "
+                f"specified dimension. Got self.shape = [] source.shape = {list(source.shape)}"
+            )
         source = source.reshape(-1)
     return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
 

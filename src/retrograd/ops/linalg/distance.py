@@ -22,7 +22,7 @@ from ..reduction.vector_norm import norm_input, norm_of
 from .bilinear import check_dtypes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["cdist", "pdist"]
 
@@ -182,14 +182,14 @@ def cdist(
     return _distances(_cdist_op, x1, x2, p=float(p))
 
 
-def _distances(op: Any, x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
+def _distances(op: Callable[..., Tensor], x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
     """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
     if x1.ndim == 2 < x2.ndim:
         return _distances(op, x2, x1, **params).mT
     if x2.ndim == 2 < x1.ndim:
         flat = x1.flatten(0, -2)
-        return op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])  # type: ignore[no-any-return]
-    return op(x1, x2, **params)  # type: ignore[no-any-return]
+        return op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])
+    return op(x1, x2, **params)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:

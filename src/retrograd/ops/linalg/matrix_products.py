@@ -121,9 +121,10 @@ def baddbmm(
 
 @public(out=True, methods="addr addr_")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts.
+    """`beta * input + alpha * outer(vec1, vec2)`; `input` broadcasts, and dtypes promote.
 
-    Raises RuntimeError for sizes that do not fit. Source: PyTorch's `addr`.
+    Raises RuntimeError for sizes that do not fit, and for floating scales of integers. Source:
+    PyTorch's `addr`.
 
     >>> import retrograd as rg
     >>> rg.addr(rg.tensor([[0.5]]), rg.tensor([1.0, 2.0]), rg.tensor([3.0]))
@@ -133,7 +134,15 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     for name, t in (("vec1", vec1), ("vec2", vec2)):
         if t.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
-    return plus(input, outer(vec1, vec2), beta, alpha)
+    product = outer(vec1, vec2)
+    kind = dtypes.promote_types(input.dtype, product.dtype)
+    for name, scale in (("alpha", alpha), ("beta", beta)):
+        if kind.category < 2 and isinstance(scale, float):
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number, "
+                f"but got {scale}"
+            )
+    return plus(input.to(kind), product.to(kind), beta, alpha)
 
 
 # -- matrices ----------------------------------------------------------------------------------

@@ -133,11 +133,11 @@ def approximate_basis(A: Tensor, q: int, niter: int) -> Tensor:
 
     Source: N. Halko, P. G. Martinsson and J. A. Tropp, SIAM Review 53 (2011), algorithm 4.4.
     """
-    basis = qr(A @ randn(A.shape[-1], q, dtype=A.dtype)).Q
+    basis: Tensor = qr(A @ randn(A.shape[-1], q, dtype=A.dtype)).Q
     for _ in range(niter):
         basis = qr(A.mH @ basis).Q
         basis = qr(A @ basis).Q
-    return basis  # type: ignore[no-any-return]
+    return basis
 
 
 def svd_lowrank(

@@ -237,8 +237,8 @@ def cross_entropy(
     if label_smoothing == 0:
         return loss
     spread = _smooth_part(log_p, target, weight, ignore_index, reduction)
-    part = label_smoothing / input._array.shape[1]
-    return loss * (1.0 - label_smoothing) + spread * part  # type: ignore[no-any-return]
+    part = label_smoothing / input.shape[1]
+    return loss * (1.0 - label_smoothing) + spread * part
 
 
 def _unseen_targets(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
@@ -303,12 +303,23 @@ def _soft_targets(
         product = product * weight.reshape(-1, *(1,) * max(0, input._array.ndim - 2))
     loss = -product.sum(dim)
     if reduction == "mean":
-        samples = input._array.size // max(1, classes)
-        return loss.sum() / samples  # type: ignore[no-any-return]
+        samples: int = input._array.size // max(1, classes)
+        return loss.sum() / samples
     return reduced(loss, reduction)
 
 
 # -- margins ------------------------------------------------------------------------------------
+
+
+def _check_margins(name: str, input: Tensor, target: Tensor) -> None:
+    """Raise unless `input` is real and floating and `target` int64."""
+    check_real(name, input)
+    check_floating(name, input)
+    if target._array.dtype != np.int64:
+        raise RuntimeError(
+            f"expected scalar type Long but found {dtypes.legacy_name(target.dtype)}. Convert the "
+            "class indices: target.long()"
+        )
 
 
 def multi_margin_loss(
@@ -324,7 +335,7 @@ def multi_margin_loss(
     """The mean over the wrong classes of max(0, margin - input[target] + input[class])^p; reduced.
 
     `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
-    class, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
+    class or not int64, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
@@ -333,7 +344,7 @@ def multi_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    check_real("multi_margin_loss", input)
+    _check_margins("multi_margin_loss", input, target)
     if input._array.ndim < 2:
         one = _unbatched(input, target)
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)
@@ -366,7 +377,7 @@ def multilabel_margin_loss(
     """Sum over right and wrong classes of max(0, 1 - (input[right] - input[wrong])), over C.
 
     Each row of `target` lists the right classes up to its first -1. Raises RuntimeError where the
-    shapes differ. Source: PyTorch's `multilabel_margin_loss`.
+    shapes differ or `target` is not int64. Source: PyTorch's `multilabel_margin_loss`.
 
     >>> import retrograd as rg
     >>> x, y = rg.tensor([[0.1, 0.2, 0.4, 0.8]]), rg.tensor([[3, 0, -1, 1]])
@@ -374,6 +385,7 @@ def multilabel_margin_loss(
     tensor(0.8500)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    _check_margins("multilabel_margin_loss", input, target)
     if input._array.shape != target._array.shape:
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"

@@ -43,7 +43,7 @@ def kl_div(
         entropy = target * target.where(positive, 1.0).log()
         loss = entropy.where(positive, 0.0) - target * input
     if batch and input._array.ndim:
-        return loss.sum() / input._array.shape[0]  # type: ignore[no-any-return]
+        return loss.sum() / input.shape[0]
     return reduced(loss, reduction)
 
 

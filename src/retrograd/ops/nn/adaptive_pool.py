@@ -12,7 +12,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
 from .pool import NO_ORDER, avg_pool_record, max_pool_record, refuse_complex
-from .sizes import Sizes
+from .sizes import Sizes, for_dims
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
 
@@ -90,24 +90,26 @@ def even_kernel(size: Sizes, out: Sizes) -> Sizes | None:
     return tuple([n // m for n, m in zip(size, out, strict=True)])
 
 
-def adaptive_max_pool(
-    name: str, dims: int, input: Tensor, output_size: Any, return_indices: bool
-) -> Any:
-    """What the adaptive maxima have in common."""
-    out = adaptive_size(name, dims, input, output_size)
-    refuse_complex(name, input, NO_ORDER)
-    kernel = even_kernel(tuple(input.shape[-dims:]), out)
-    if kernel is None:
-        pooled = _adaptive_max_pool(input, size=out)
-    else:
-        none, ones = (0,) * dims, (1,) * dims
-        pooled = max_pool_record(
-            input, kernel=kernel, stride=kernel, padding=none, dilation=ones, ceil=False
-        )
-    return pooled if return_indices else pooled[0]
+def _adaptive_max(name: str, dims: int) -> Any:
+    def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        out = adaptive_size(name, dims, input, output_size)
+        refuse_complex(name, input, NO_ORDER)
+        kernel = even_kernel(tuple(input.shape[-dims:]), out)
+        if kernel is None:
+            pooled = _adaptive_max_pool(input, size=out)
+        else:
+            none, ones = (0,) * dims, (1,) * dims
+            pooled = max_pool_record(
+                input, kernel=kernel, stride=kernel, padding=none, dilation=ones, ceil=False
+            )
+        return pooled if return_indices else pooled[0]
+
+    return pool
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
+    _adaptive_max,
+    "adaptive_max_pool",
     """Maxima over `output_size` bins that divide the last dimension of `(N, C, L)` or `(C, L)`.
 
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Returns, and raises,
@@ -116,11 +118,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     >>> import retrograd as rg
     >>> rg.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[3., 3.]])
-    """
-    return adaptive_max_pool("adaptive_max_pool1d", 1, input, output_size, return_indices)
-
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """,
     """Maxima over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
 
     output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
@@ -129,11 +127,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     >>> import retrograd as rg
     >>> adaptive_max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), (1, None))
     tensor([[[2., 4.]]])
-    """
-    return adaptive_max_pool("adaptive_max_pool2d", 2, input, output_size, return_indices)
-
-
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """,
     """Maxima over bins that divide volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Source: PyTorch's `adaptive_max_pool3d`.
@@ -141,8 +135,8 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     >>> import retrograd as rg
     >>> adaptive_max_pool3d(rg.ones(1, 3, 3, 3), 2).shape
     retrograd.Size([1, 2, 2, 2])
-    """
-    return adaptive_max_pool("adaptive_max_pool3d", 3, input, output_size, return_indices)
+    """,
+)
 
 
 def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> Tensor:
@@ -162,7 +156,16 @@ def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> 
     )  # fmt: skip
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def _adaptive_avg(name: str, dims: int) -> Any:
+    def pool(input: Tensor, output_size: Any) -> Tensor:
+        return adaptive_avg_pool(name, dims, input, output_size)
+
+    return pool
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_dims(
+    _adaptive_avg,
+    "adaptive_avg_pool",
     """Means over `output_size` bins that divide the last dimension of `(N, C, L)` or `(C, L)`.
 
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Raises RuntimeError
@@ -171,11 +174,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> import retrograd as rg
     >>> rg.adaptive_avg_pool1d(rg.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
-    """
-    return adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """,
     """Means over bins that divide images `(N, C, H, W)` or `(C, H, W)`.
 
     output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
@@ -184,11 +183,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     >>> import retrograd as rg
     >>> adaptive_avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 1)
     tensor([[[2.5000]]])
-    """
-    return adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
-
-
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """,
     """Means over bins that divide volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Source: PyTorch's `adaptive_avg_pool3d`.
@@ -196,5 +191,5 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> import retrograd as rg
     >>> adaptive_avg_pool3d(rg.ones(1, 3, 3, 3), 2).shape
     retrograd.Size([1, 2, 2, 2])
-    """
-    return adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
+    """,
+)

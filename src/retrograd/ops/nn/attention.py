@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, placed, wrap
+from ...kernels.allocation import surely
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
@@ -30,7 +31,7 @@ def scaled_dot_product_attention(
     query: (..., L, E); key: (..., S, E); value: (..., S, V); returns (..., L, V). `scale` is by
     default 1/sqrt(E). `attn_mask` broadcasts to (..., L, S): boolean, False where not to look, or
     added to the scores. `is_causal` lets position i see keys 0 to i. With `enable_gqa` the heads of
-    key and value, dimension -3, are repeated to the query's. A row that sees nothing gives NaN.
+    key and value, dimension -3, are repeated to the query's. A row that sees nothing gives 0.
     Complex inputs: the key is not conjugated. Raises RuntimeError for a mask beside `is_causal`.
     Source: PyTorch's function of this name; Vaswani et al., 2017.
 
@@ -55,10 +56,14 @@ def scaled_dot_product_attention(
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         attn_mask = placed(np.tri(rows, columns, dtype=np.bool_), query)
-    if attn_mask is not None:
-        scores = scores + _as_bias(attn_mask, scores._array.dtype)
-    weights = dropout(scores.softmax(-1), dropout_p)
-    return weights @ value
+    if attn_mask is None:
+        return dropout(scores.softmax(-1), dropout_p) @ value
+    bias = _as_bias(attn_mask, scores._array.dtype)
+    blind = (bias == -math.inf).all(-1, keepdim=True)
+    if not isinstance(blind._array, Interpreted) and surely(~blind._array.any()):
+        return dropout((scores + bias).softmax(-1), dropout_p) @ value
+    weights = (scores + bias).masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
+    return dropout(weights, dropout_p) @ value
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
 from ..core import batching
-from .sizes import Sizes, per_dim
+from .sizes import Sizes, for_dims, per_dim
 
 __all__ = [
     "conv1d",
@@ -46,10 +46,7 @@ def geometry(
 def _conv_arrays(
     x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    out = convolution.conv(x, w, stride, padding, dilation, groups)
-    if b is not None:
-        out += b.reshape(-1, *[1] * (x.ndim - 2))
-    return out
+    return convolution.conv(x, w, b, stride, padding, dilation, groups)
 
 
 def _conv_input_arrays(
@@ -264,48 +261,42 @@ def times(sizes: Sizes) -> str:
 # -- convolutions ------------------------------------------------------------------------------
 
 
-def convolve(
-    name: str,
-    dims: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Tensor:
-    """What `conv1d`, `conv2d` and `conv3d` have in common."""
-    stride = per_dim(stride, dims, "stride")
-    dilation = per_dim(dilation, dims, "dilation")
-    check_arguments(name, dims, input, weight, bias, stride, dilation, groups)
-    kernel = tuple(weight._array.shape[2:])
-    pairs = padding_pairs(padding, dims, kernel, stride, dilation)
-    batched = input.ndim == dims + 2
-    if not batched:
-        input = input.unsqueeze(0)
-    check_channels(input, weight, groups, transposed=False)
-    check_bias(weight, bias, weight._array.shape[0], transposed=False)
-    size = tuple([n + p + q for n, (p, q) in zip(input._array.shape[2:], pairs, strict=True)])
-    extent = tuple([d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)])
-    if any(n < e for n, e in zip(size, extent, strict=True)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({times(size)}). Kernel size: "
-            f"({times(extent)}). Kernel size can't be greater than actual input size"
-        )
-    out = _conv(input, weight, bias, stride=stride, padding=pairs, dilation=dilation, groups=groups)
-    return out if batched else out.squeeze(0)
+def _convolution(name: str, dims: int) -> Any:
+    def convolve(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        steps = per_dim(stride, dims, "stride")
+        gaps = per_dim(dilation, dims, "dilation")
+        check_arguments(name, dims, input, weight, bias, steps, gaps, groups)
+        kernel = tuple(weight._array.shape[2:])
+        pairs = padding_pairs(padding, dims, kernel, steps, gaps)
+        batched = input.ndim == dims + 2
+        if not batched:
+            input = input.unsqueeze(0)
+        check_channels(input, weight, groups, transposed=False)
+        check_bias(weight, bias, weight._array.shape[0], transposed=False)
+        size = tuple([n + p + q for n, (p, q) in zip(input._array.shape[2:], pairs, strict=True)])
+        extent = tuple([d * (k - 1) + 1 for d, k in zip(gaps, kernel, strict=True)])
+        if any(n < e for n, e in zip(size, extent, strict=True)):
+            raise RuntimeError(
+                f"Calculated padded input size per channel: ({times(size)}). Kernel size: "
+                f"({times(extent)}). Kernel size can't be greater than actual input size"
+            )
+        out = _conv(input, weight, bias, stride=steps, padding=pairs, dilation=gaps, groups=groups)
+        return out if batched else out.squeeze(0)
+
+    return convolve
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+conv1d, conv2d, conv3d = for_dims(
+    _convolution,
+    "conv",
     """Correlation of signals with kernels.
 
     input: `(N, C, L)` or `(C, L)`; weight: `(O, C / groups, K)`; bias: `(O)`; all of one dtype,
@@ -318,19 +309,7 @@ def conv1d(
     >>> x = rg.tensor([[[1.0, 2.0, 4.0, 7.0]]])
     >>> rg.conv1d(x, rg.tensor([[[-1.0, 1.0]]]))
     tensor([[[1., 2., 3.]]])
-    """
-    return convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    """,
     """Correlation of images `(N, C, H, W)` with kernels `(O, C / groups, KH, KW)`.
 
     Everything else is as for `conv1d`; stride, padding and dilation are a number or a pair.
@@ -341,19 +320,7 @@ def conv2d(
     tensor([[[[4., 6., 4.],
               [6., 9., 6.],
               [4., 6., 4.]]]])
-    """
-    return convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    """,
     """Correlation of volumes `(N, C, D, H, W)` with kernels `(O, C / groups, KD, KH, KW)`.
 
     Everything else is as for `conv1d`; stride, padding and dilation are a number or a triple.
@@ -362,5 +329,5 @@ def conv3d(
     >>> import retrograd as rg
     >>> rg.conv3d(rg.ones(1, 1, 2, 2, 2), rg.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
-    """
-    return convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    """,
+)

@@ -12,74 +12,69 @@ from .conv import (
     conv_input,
     times,
 )
-from .sizes import per_dim
+from .sizes import for_dims, per_dim
 
 __all__ = ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
-def convolve_transposed(
-    name: str,
-    dims: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
-) -> Tensor:
-    """What the transposed convolutions have in common: `conv_input`, then the bias."""
-    stride = per_dim(stride, dims, "stride")
-    dilation = per_dim(dilation, dims, "dilation")
-    padding = per_dim(padding, dims, "padding")
-    extra = per_dim(output_padding, dims, "output_padding")
-    check_arguments(name, dims, input, weight, bias, stride, dilation, groups)
-    if min(padding) < 0 or min(extra) < 0:
-        raise RuntimeError("negative padding is not supported")
-    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise RuntimeError(
-            "output padding must be smaller than either stride or dilation, but got output_padding:"
-            f" {extra} stride: {stride} dilation: {dilation}"
-        )
-    batched = input.ndim == dims + 2
-    if not batched:
-        input = input.unsqueeze(0)
-    check_channels(input, weight, groups, transposed=True)
-    check_bias(weight, bias, weight._array.shape[1] * groups, transposed=True)
-    kernel = weight._array.shape[2:]
-    size = tuple(
-        [
-            (n - 1) * s - 2 * p + d * (k - 1) + e + 1
-            for n, s, p, d, k, e in zip(
-                input._array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
+def _transposed(name: str, dims: int) -> Any:
+    """What they have in common: `conv_input`, then the bias."""
+
+    def convolve(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
+        stride = per_dim(stride, dims, "stride")
+        dilation = per_dim(dilation, dims, "dilation")
+        padding = per_dim(padding, dims, "padding")
+        extra = per_dim(output_padding, dims, "output_padding")
+        check_arguments(name, dims, input, weight, bias, stride, dilation, groups)
+        if min(padding) < 0 or min(extra) < 0:
+            raise RuntimeError("negative padding is not supported")
+        if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                f"output_padding: {extra} stride: {stride} dilation: {dilation}"
             )
-        ]
-    )
-    if min(size) < 1:
-        raise RuntimeError(
-            f"Given input size per channel: ({times(input.shape[2:])}). Calculated output size per "
-            f"channel: ({times(size)}). Output size is too small"
+        batched = input.ndim == dims + 2
+        if not batched:
+            input = input.unsqueeze(0)
+        check_channels(input, weight, groups, transposed=True)
+        check_bias(weight, bias, weight._array.shape[1] * groups, transposed=True)
+        kernel = weight._array.shape[2:]
+        size = tuple(
+            [
+                (n - 1) * s - 2 * p + d * (k - 1) + e + 1
+                for n, s, p, d, k, e in zip(
+                    input._array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
+                )
+            ]
         )
-    pairs = tuple([(p, p - e) for p, e in zip(padding, extra, strict=True)])
-    out = conv_input(
-        input, weight, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups
-    )
-    if bias is not None:
-        out = out + bias.reshape([-1, *[1] * dims])
-    return out if batched else out.squeeze(0)
+        if min(size) < 1:
+            raise RuntimeError(
+                f"Given input size per channel: ({times(input.shape[2:])}). Calculated output size "
+                f"per channel: ({times(size)}). Output size is too small"
+            )
+        pairs = tuple([(p, p - e) for p, e in zip(padding, extra, strict=True)])
+        out = conv_input(
+            input, weight, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups
+        )
+        if bias is not None:
+            out = out + bias.reshape([-1, *[1] * dims])
+        return out if batched else out.squeeze(0)
+
+    return convolve
 
 
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
+conv_transpose1d, conv_transpose2d, conv_transpose3d = for_dims(
+    _transposed,
+    "conv_transpose",
     """Transposed convolution of signals: the derivative of `conv1d` in its input, as a function.
 
     input: `(N, C, L)` or `(C, L)`; weight: `(C, O / groups, K)`; bias: `(O)`. Returns `(N, O,
@@ -90,23 +85,7 @@ def conv_transpose1d(
     >>> import retrograd as rg
     >>> rg.conv_transpose1d(rg.tensor([[[1.0, 2.0]]]), rg.tensor([[[1.0, 10.0]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
-    """
-    return convolve_transposed(
-        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
+    """,
     """Transposed convolution of images `(N, C, H, W)` with kernels `(C, O / groups, KH, KW)`.
 
     Everything else is as for `conv_transpose1d`. Source: PyTorch's `conv_transpose2d`.
@@ -114,23 +93,7 @@ def conv_transpose2d(
     >>> import retrograd as rg
     >>> rg.conv_transpose2d(rg.ones(1, 1, 1, 1), rg.ones(1, 1, 2, 2)).shape
     retrograd.Size([1, 1, 2, 2])
-    """
-    return convolve_transposed(
-        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-
-
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
+    """,
     """Transposed convolution of volumes `(N, C, D, H, W)` with `(C, O / groups, KD, KH, KW)`.
 
     Everything else is as for `conv_transpose1d`. Source: PyTorch's `conv_transpose3d`.
@@ -138,8 +101,5 @@ def conv_transpose3d(
     >>> import retrograd as rg
     >>> rg.conv_transpose3d(rg.ones(1, 1, 1, 1, 1), rg.ones(1, 1, 2, 2, 2)).shape
     retrograd.Size([1, 1, 2, 2, 2])
-    """
-    return convolve_transposed(
-        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
+    """,
+)

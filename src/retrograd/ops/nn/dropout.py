@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
@@ -99,6 +100,12 @@ def _applied(function: Any, input: Tensor, p: float, training: bool, inplace: bo
     _check(p)
     if not training or p == 0.0 or input._array.size == 0:
         return input
+    if input._array.dtype.kind in "biu":
+        ours, floating = (dtypes.legacy_name(d) for d in (input.dtype, dtypes.default_numpy()))
+        raise RuntimeError(
+            f"result type {floating} can't be cast to the desired output type {ours}. Convert "
+            "first: x.float()"
+        )
     return WRITTEN[function](input, p) if inplace else function(input, p)
 
 
@@ -116,8 +123,8 @@ WRITTEN = {
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability `p` and divide the others by 1 - p, when training.
 
-    Otherwise the input itself. Raises ValueError for p outside [0, 1]. Source: PyTorch's `dropout`;
-    Srivastava et al., 2014.
+    Otherwise the input itself. Raises ValueError for p outside [0, 1], RuntimeError for integers.
+    Source: PyTorch's `dropout`; Srivastava et al., 2014.
 
     >>> import retrograd as rg
     >>> _ = rg.manual_seed(0)

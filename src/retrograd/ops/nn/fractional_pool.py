@@ -7,6 +7,7 @@ that every order of differentiation sees the same windows.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...kernels.allocation import full, table, zeros
 from ..core.structure import piecewise
 from ..random.factories import rand
 from .pool import NO_ORDER, check_input, pool_gather, refuse_complex
-from .sizes import per_dim
+from .sizes import for_dims, per_dim
 
 __all__ = [
     "fractional_max_pool2d",
@@ -68,54 +69,55 @@ def _output_size(
     return tuple([int(n * ratio) for n, ratio in zip(size, given, strict=True)])
 
 
-def _pool(
-    dims: int,
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any,
-    output_ratio: Any,
-    samples: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """What both functions do: the maxima, and their flat indices."""
-    name = f"fractional_max_pool{dims}d"
-    check_input(name, dims, input)
-    refuse_complex(name, input, NO_ORDER)
-    batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
-    size = tuple(input.shape[-dims:])
-    kernel = per_dim(kernel_size, dims, "kernel_size", name)
-    out = _output_size(name, size, output_size, output_ratio)
-    for n, m, k in zip(size, out, kernel, strict=True):
-        if m + k - 1 > n or m < 1 or k < 1:
+def _fractional(name: str, dims: int, always: bool = False) -> Any:
+    """Those that `always` return indices take `return_indices`, too."""
+
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        check_input(name, dims, input)
+        refuse_complex(name, input, NO_ORDER)
+        batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
+        size = tuple(input.shape[-dims:])
+        kernel = per_dim(kernel_size, dims, "kernel_size", name)
+        out = _output_size(name, size, output_size, output_ratio)
+        for n, m, k in zip(size, out, kernel, strict=True):
+            if m + k - 1 > n or m < 1 or k < 1:
+                raise RuntimeError(
+                    f"{name}(): pool size ({', '.join(map(str, kernel))}) too large relative to "
+                    f"input size {list(size)} for the output size {list(out)}: it takes 1 <= "
+                    "output_size and output_size + kernel_size - 1 <= input size"
+                )
+        shape, samples = (*batched.shape[:2], dims), _random_samples
+        if samples is None:
+            samples = placed(rand(*shape, dtype=input.dtype)._array, input)
+        elif samples.shape != shape or samples.dtype != input.dtype:
             raise RuntimeError(
-                f"{name}(): pool size ({', '.join(map(str, kernel))}) too large relative to input "
-                f"size {list(size)} for the output size {list(out)}: it takes 1 <= output_size and "
-                "output_size + kernel_size - 1 <= input size"
+                f"{name}(): _random_samples must be {list(shape)} of {input.dtype}, but is "
+                f"{list(samples.shape)} of {samples.dtype}"
             )
-    shape = (*batched.shape[:2], dims)
-    if samples is None:
-        samples = placed(rand(*shape, dtype=input.dtype)._array, input)
-    elif samples.shape != shape or samples.dtype != input.dtype:
-        raise RuntimeError(
-            f"{name}(): _random_samples must be {list(shape)} of {input.dtype}, but is "
-            f"{list(samples.shape)} of {samples.dtype}"
-        )
-    # PyTorch reads the samples of images columns first, those of volumes depth first.
-    order = (1, 0) if dims == 2 else (0, 1, 2)
-    drawn = [samples._array[..., place] for place in order]
-    starts = [_starts(*one) for one in zip(drawn, size, out, kernel, strict=True)]
-    indices = new_tensor(_best(batched._array, starts, kernel))
-    values = pool_gather(piecewise(batched), indices, dims=dims)
-    return (values, indices) if batched is input else (values.squeeze(0), indices.squeeze(0))
+        # PyTorch reads the samples of images columns first, those of volumes depth first.
+        order = (1, 0) if dims == 2 else (0, 1, 2)
+        drawn = [samples._array[..., place] for place in order]
+        starts = [_starts(*one) for one in zip(drawn, size, out, kernel, strict=True)]
+        indices = new_tensor(_best(batched._array, starts, kernel))
+        values = pool_gather(piecewise(batched), indices, dims=dims)
+        found = values, indices
+        if batched is not input:
+            found = values.squeeze(0), indices.squeeze(0)
+        return found if return_indices or always else found[0]
+
+    return pool
 
 
-def fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
+fractional_max_pool2d, fractional_max_pool3d = for_dims(
+    _fractional,
+    "fractional_max_pool",
     """Maxima over randomly placed windows of images `(N, C, H, W)` or `(C, H, W)`.
 
     The output's spatial size is `output_size`, or `output_ratio` times the input's. With
@@ -128,19 +130,7 @@ def fractional_max_pool2d(
     >>> out = rg.nn.functional.fractional_max_pool2d(rg.ones(1, 1, 5, 5), 2, output_size=(3, 4))
     >>> out.shape
     retrograd.Size([1, 1, 3, 4])
-    """
-    found = _pool(2, input, kernel_size, output_size, output_ratio, _random_samples)
-    return found if return_indices else found[0]
-
-
-def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
+    """,
     """Maxima over randomly placed windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Everything else is as for `fractional_max_pool2d`, with samples (N, C, 3). Source: PyTorch's
@@ -150,42 +140,27 @@ def fractional_max_pool3d(
     >>> x = rg.ones(1, 1, 4, 4, 4)
     >>> rg.nn.functional.fractional_max_pool3d(x, 2, output_ratio=0.5).shape
     retrograd.Size([1, 1, 2, 2, 2])
-    """
-    found = _pool(3, input, kernel_size, output_size, output_ratio, _random_samples)
-    return found if return_indices else found[0]
+    """,
+    first=2,
+)
 
-
-def fractional_max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """`fractional_max_pool2d` that always returns the indices too.
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = for_dims(
+    partial(_fractional, always=True),
+    "fractional_max_pool",
+    """Maxima and always their indices; all else is as for `fractional_max_pool2d`.
 
     >>> import retrograd as rg
     >>> x = rg.ones(1, 2, 2)
     >>> rg.nn.functional.fractional_max_pool2d_with_indices(x, 2, 1)
     (tensor([[[1.]]]), tensor([[[0]]]))
-    """
-    return _pool(2, input, kernel_size, output_size, output_ratio, _random_samples)
-
-
-def fractional_max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """`fractional_max_pool3d` that always returns the indices too.
+    """,
+    """Maxima and always their indices; all else is as for `fractional_max_pool3d`.
 
     >>> import retrograd as rg
     >>> x = rg.ones(1, 2, 2, 2)
     >>> rg.nn.functional.fractional_max_pool3d_with_indices(x, 2, 1)
     (tensor([[[[1.]]]]), tensor([[[[0]]]]))
-    """
-    return _pool(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    """,
+    first=2,
+    suffix="_with_indices",
+)

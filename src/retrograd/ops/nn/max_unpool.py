@@ -7,61 +7,56 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from .pool import check_input, pool_scatter
-from .sizes import per_dim
+from .sizes import for_dims, per_dim
 
 __all__: list[str] = []  # PyTorch has these under nn.functional alone
 
 
-def max_unpool(
-    name: str,
-    dims: int,
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    output_size: Any,
-) -> Tensor:
-    """What `max_unpool1d`, `max_unpool2d` and `max_unpool3d` have in common."""
-    check_input(name, dims, input)
-    kernel = per_dim(kernel_size, dims, "kernel_size", name)
-    steps = kernel if stride is None else per_dim(stride, dims, "stride", name)
-    pads = per_dim(padding, dims, "padding", name)
-    if tuple(input.shape) != tuple(indices.shape):
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ("
-            f"{list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
-        )
-    default = tuple(
-        [
-            (n - 1) * s - 2 * p + k
-            for n, s, p, k in zip(input.shape[-dims:], steps, pads, kernel, strict=True)
-        ]
-    )
-    size = default if output_size is None else tuple(output_size)[-dims:]
-    for dim, (n, m, s) in enumerate(zip(size, default, steps, strict=True)):
-        if not m - s < n < m + s:
-            raise ValueError(
-                f'invalid output_size "{size}" (dim {dim} must be between {m - s} and {m + s})'
+def _max_unpool(name: str, dims: int) -> Any:
+    def unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        check_input(name, dims, input)
+        kernel = per_dim(kernel_size, dims, "kernel_size", name)
+        steps = kernel if stride is None else per_dim(stride, dims, "stride", name)
+        pads = per_dim(padding, dims, "padding", name)
+        if tuple(input.shape) != tuple(indices.shape):
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor ("
+                f"{list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
             )
-    index = indices._array
-    bad = index[(index < 0) | (index >= math.prod(size))]
-    if bad.size:
-        volume = "x".join(str(n) for n in size)
-        raise RuntimeError(
-            f"Found an invalid max index: {bad[0]} (output volumes are of size {volume})"
+        default = tuple(
+            [
+                (n - 1) * s - 2 * p + k
+                for n, s, p, k in zip(input.shape[-dims:], steps, pads, kernel, strict=True)
+            ]
         )
-    return pool_scatter(input, indices, size=size)
+        size = default if output_size is None else tuple(output_size)[-dims:]
+        for dim, (n, m, s) in enumerate(zip(size, default, steps, strict=True)):
+            if not m - s < n < m + s:
+                raise ValueError(
+                    f'invalid output_size "{size}" (dim {dim} must be between {m - s} and {m + s})'
+                )
+        index = indices._array
+        bad = index[(index < 0) | (index >= math.prod(size))]
+        if bad.size:
+            volume = "x".join(str(n) for n in size)
+            raise RuntimeError(
+                f"Found an invalid max index: {bad[0]} (output volumes are of size {volume})"
+            )
+        return pool_scatter(input, indices, size=size)
+
+    return unpool
 
 
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
+max_unpool1d, max_unpool2d, max_unpool3d = for_dims(
+    _max_unpool,
+    "max_unpool",
     """Partial inverse of `max_pool1d`: zeros with each maximum back at its index.
 
     `input` and `indices` are what `max_pool1d(..., return_indices=True)` gives for the same kernel,
@@ -73,18 +68,7 @@ def max_unpool1d(
     >>> values, indices = rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
     >>> max_unpool1d(values, indices, 2)
     tensor([[0., 3., 2., 0.]])
-    """
-    return max_unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
+    """,
     """Partial inverse of `max_pool2d`; see `max_unpool1d`. Source: PyTorch's `max_unpool2d`.
 
     >>> import retrograd as rg
@@ -92,23 +76,12 @@ def max_unpool2d(
     >>> max_unpool2d(values, indices, 2)
     tensor([[[1., 0., 1., 0.],
              [0., 0., 0., 0.]]])
-    """
-    return max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Tensor:
+    """,
     """Partial inverse of `max_pool3d`; see `max_unpool1d`. Source: PyTorch's `max_unpool3d`.
 
     >>> import retrograd as rg
     >>> values, indices = rg.max_pool3d(rg.ones(1, 2, 2, 2), 2, return_indices=True)
     >>> max_unpool3d(values, indices, 2).shape
     retrograd.Size([1, 2, 2, 2])
-    """
-    return max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
+    """,
+)

@@ -263,7 +263,6 @@ def _trailing(
                 f"Expected {parameter} to be of same shape as normalized_shape, but got "
                 f"{parameter} of shape {list(t.shape)} and normalized_shape = {list(wanted)}"
             )
-    _check_width(input, *parameters.values())
     return tuple(range(len(shape) - len(wanted), len(shape)))
 
 
@@ -285,6 +284,7 @@ def layer_norm(
     tensor([[-1.,  1.]])
     """
     dim = _trailing("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    _check_width(input, weight, bias)
     return _normalized(native_layer_norm, input, weight, bias, dim=dim, eps=eps)[0]  # type: ignore[no-any-return]
 
 
@@ -297,8 +297,9 @@ def rms_norm(
     """Divide by the root mean square over the last dims, those of `normalized_shape`, then scale.
 
     The mean is of x^2, also for complex x as in PyTorch, and `eps` is added to it: by default that
-    of the dtype in which it is computed, float32 for half floats. Raises RuntimeError for other
-    shapes. Source: PyTorch's `rms_norm`; Zhang and Sennrich, 2019.
+    of the dtype in which it is computed, float32 for half floats. The result has the input's dtype,
+    whatever that of `weight`. Raises RuntimeError for other shapes. Source: PyTorch's `rms_norm`;
+    Zhang and Sennrich, 2019.
 
     >>> import retrograd as rg
     >>> rg.nn.functional.rms_norm(rg.tensor([[1.0, 7.0]]), (2,))
@@ -312,7 +313,7 @@ def rms_norm(
     eps = float(np.finfo(kind).eps) if eps is None else eps
     scale = ((input * input).mean(dim, keepdim=True) + eps).rsqrt()
     out = input * scale
-    return out if weight is None else out * weight
+    return out if weight is None else recorded.cast(out * weight, dtype=kind)
 
 
 def squared_modulus(input: Tensor) -> Tensor:

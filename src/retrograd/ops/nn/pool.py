@@ -14,7 +14,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
-from .sizes import Sizes, per_dim
+from .sizes import Sizes, for_dims, per_dim
 
 __all__ = [
     "avg_pool1d",
@@ -202,37 +202,31 @@ def windows(
 NO_ORDER = "complex numbers have no order. Pool x.abs(), or x.real and x.imag"
 
 
-def max_pool(
-    name: str,
-    dims: int,
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
-    return_indices: bool,
-) -> Any:
-    """What `max_pool1d`, `max_pool2d` and `max_pool3d` have in common."""
-    kernel, steps, pads, gaps = windows(
-        name, dims, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    refuse_complex(name, input, NO_ORDER)
-    pooled = max_pool_record(
-        input, kernel=kernel, stride=steps, padding=pads, dilation=gaps, ceil=bool(ceil_mode)
-    )
-    return pooled if return_indices else pooled[0]
+def _max_pool(name: str, dims: int) -> Any:
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        kernel, steps, pads, gaps = windows(
+            name, dims, input, kernel_size, stride, padding, dilation, ceil_mode
+        )
+        refuse_complex(name, input, NO_ORDER)
+        pooled = max_pool_record(
+            input, kernel=kernel, stride=steps, padding=pads, dilation=gaps, ceil=bool(ceil_mode)
+        )
+        return pooled if return_indices else pooled[0]
+
+    return pool
 
 
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+max_pool1d, max_pool2d, max_pool3d = for_dims(
+    _max_pool,
+    "max_pool",
     """Maxima over windows of signals `(N, C, L)` or `(C, L)`.
 
     stride: the kernel size if not given; padding: at most half the kernel, counts as minus
@@ -244,21 +238,7 @@ def max_pool1d(
     >>> import retrograd as rg
     >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 2.0]]), 2)
     tensor([[3., 2.]])
-    """
-    return max_pool(
-        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-    )
-
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    """,
     """Maxima over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
     Everything else is as for `max_pool1d`; indices are flat, `row * W + column`. Source: PyTorch's
@@ -267,21 +247,7 @@ def max_pool2d(
     >>> import retrograd as rg
     >>> rg.max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2, return_indices=True)
     (tensor([[[4.]]]), tensor([[[3]]]))
-    """
-    return max_pool(
-        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-    )
-
-
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    """,
     """Maxima over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Everything else is as for `max_pool1d`; indices are flat. Source: PyTorch's `max_pool3d`.
@@ -289,10 +255,8 @@ def max_pool3d(
     >>> import retrograd as rg
     >>> rg.max_pool3d(rg.ones(1, 1, 2, 2, 2), 2).shape
     retrograd.Size([1, 1, 1, 1, 1])
-    """
-    return max_pool(
-        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-    )
+    """,
+)
 
 
 # -- means -------------------------------------------------------------------------------------
@@ -343,15 +307,27 @@ def avg_pool1d(
     )
 
 
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
+def _avg_pool(name: str, dims: int) -> Any:
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        return avg_pool(
+            name, dims, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+            divisor_override,
+        )  # fmt: skip
+
+    return pool
+
+
+avg_pool2d, avg_pool3d = for_dims(
+    _avg_pool,
+    "avg_pool",
     """Means over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
     `divisor_override` divides each sum instead of the number of elements; everything else is as for
@@ -360,22 +336,7 @@ def avg_pool2d(
     >>> import retrograd as rg
     >>> avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2)
     tensor([[[2.5000]]])
-    """
-    return avg_pool(
-        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
-        divisor_override,
-    )  # fmt: skip
-
-
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
+    """,
     """Means over windows of volumes `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`.
 
     Source: PyTorch's `avg_pool3d`.
@@ -383,11 +344,9 @@ def avg_pool3d(
     >>> import retrograd as rg
     >>> avg_pool3d(rg.ones(1, 1, 2, 2, 2), 2)
     tensor([[[[[1.]]]]])
-    """
-    return avg_pool(
-        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
-        divisor_override,
-    )  # fmt: skip
+    """,
+    first=2,
+)
 
 
 # -- power means -------------------------------------------------------------------------------
@@ -400,9 +359,26 @@ def rooted(mean: Tensor, count: int, norm_type: float) -> Tensor:
     return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)
 
 
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def _lp_pool(name: str, dims: int) -> Any:
+    average = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1]
+
+    def pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        kernel = per_dim(kernel_size, dims, "kernel_size", name)
+        mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        return rooted(mean, math.prod(kernel), norm_type)
+
+    return pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
+    _lp_pool,
+    "lp_pool",
     """Power sums over windows: `(sum of x ** p) ** (1 / p)` for `norm_type` p, on `(N, C, L)`.
 
     The gradient where a sum is 0 is NaN, as the root has none there. Source: PyTorch's `lp_pool1d`.
@@ -410,15 +386,7 @@ def lp_pool1d(
     >>> import retrograd as rg
     >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
     tensor([[5.]])
-    """
-    (count,) = per_dim(kernel_size, 1, "kernel_size", "lp_pool1d")
-    mean = avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return rooted(mean, count, norm_type)
-
-
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+    """,
     """Power sums over windows of images `(N, C, H, W)`; see `lp_pool1d`.
 
     Source: PyTorch's `lp_pool2d`.
@@ -426,15 +394,7 @@ def lp_pool2d(
     >>> import retrograd as rg
     >>> lp_pool2d(rg.tensor([[[3.0, 4.0]]]), 2.0, (1, 2))
     tensor([[[5.]]])
-    """
-    kernel = per_dim(kernel_size, 2, "kernel_size", "lp_pool2d")
-    mean = avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return rooted(mean, math.prod(kernel), norm_type)
-
-
-def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+    """,
     """Power sums over windows of volumes `(N, C, D, H, W)`; see `lp_pool1d`.
 
     Source: PyTorch's `lp_pool3d`.
@@ -442,7 +402,5 @@ def lp_pool3d(
     >>> import retrograd as rg
     >>> lp_pool3d(rg.tensor([[[[3.0, 4.0]]]]), 2.0, (1, 1, 2))
     tensor([[[[5.]]]])
-    """
-    kernel = per_dim(kernel_size, 3, "kernel_size", "lp_pool3d")
-    mean = avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return rooted(mean, math.prod(kernel), norm_type)
+    """,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 __all__: list[str] = []
@@ -31,3 +32,17 @@ def per_dim(value: Any, dims: int, argument: str, pooling: str | None = None) ->
         f"{pooling}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[dims]}, "
         f"but is {sizes}"
     )
+
+
+def for_dims(
+    make: Callable[[str, int], Any], prefix: str, *docs: str, first: int = 1, suffix: str = ""
+) -> list[Any]:
+    """The functions `prefix1d`, `prefix2d`, ... that `make(name, dims)` gives, with docstrings."""
+    made = []
+    for dims, doc in enumerate(docs, first):
+        function = make(f"{prefix}{dims}d", dims)
+        name = f"{prefix}{dims}d{suffix}"
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        made.append(function)
+    return made

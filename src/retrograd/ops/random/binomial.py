@@ -45,4 +45,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         chance = np.where(known, np.clip(p, 0, 1), 0)
         values = chosen(generator, "binomial").call("binomial", whole, chance)
         array = np.where(known, values, np.nan).astype(count._array.dtype)
-    return _drawn(count.expand(array.shape), new_tensor(array))  # type: ignore[no-any-return]
+    return _drawn(count.expand(array.shape), new_tensor(array))

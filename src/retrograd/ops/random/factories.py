@@ -6,6 +6,7 @@ grad, so does the sample, with derivative 0, as in PyTorch: the numbers do not f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, as_array, concrete, is_array, method, new_tensor, placed
+from ...engine.tensor import Tensor, as_array, concrete, is_array, new_tensor, placed
 from ...kernels.allocation import copied, surely, table
 from ...kernels.search import searched
-from ..creation.factories import leaf_or_out, shape_of, sized, target_of
+from ..core.arguments import public
+from ..creation.factories import factory, leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
 from ..creation.memory_format import in_format
 from ..tensor.inspection import check_tensor
@@ -56,7 +58,7 @@ __all__ = [
 ]
 
 
-def declare_drawn(name: str, node_name: str) -> Any:
+def declare_drawn(name: str, node_name: str) -> Callable[..., Tensor]:
     """The op that puts `values`, which were drawn, in the place of `input`, with derivative 0."""
     return declare(
         f"{name}(input, values)",
@@ -90,15 +92,13 @@ def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
 
 
+@factory(dtypes.default_numpy)
 def rand(
     *given: Any,
     size: Any = None,
     generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """Numbers evenly from 0 to 1, exclusive; sizes and the other arguments as for `zeros`.
 
     For a complex dtype both parts are drawn so. Raises NotImplementedError for other dtypes.
@@ -107,23 +107,19 @@ def rand(
     >>> rg.rand(2, 3).shape
     retrograd.Size([2, 3])
     """
-    check_device(device)
-    target = target_of(dtype, out, dtypes.default_numpy(), "rand")
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
     array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
-    return leaf_or_out(array, requires_grad, out, rand)
+    return array
 
 
+@factory(dtypes.default_numpy)
 def randn(
     *given: Any,
     size: Any = None,
     generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """Numbers from the normal distribution of mean 0 and variance 1; arguments as for `rand`.
 
     For a complex dtype each part has variance 1/2.
@@ -132,12 +128,10 @@ def randn(
     >>> rg.randn((5, 5), requires_grad=True).requires_grad
     True
     """
-    check_device(device)
-    target = target_of(dtype, out, dtypes.default_numpy(), "randn")
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
     array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
-    return leaf_or_out(array, requires_grad, out, randn)
+    return array
 
 
 def check_integer(value: Any, function: str, name: str) -> int:
@@ -168,17 +162,15 @@ def _limits(target: np.dtype[Any]) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
+@factory(lambda: np.dtype(np.int64))
 def randint(
     *given: Any,
     low: Any = 0,
     high: Any = None,
     size: Any = None,
     generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """Integers from `low` (0) to `high`, exclusive: `randint([low,] high, size)`, int64 by default.
 
     Raises RuntimeError for an empty range or one that the dtype cannot hold, TypeError for no or
@@ -188,7 +180,6 @@ def randint(
     >>> rg.randint(3, 4, (2,))
     tensor([3, 3])
     """
-    check_device(device)
     bounds = list(given)
     if size is None:
         if len(bounds) + (high is not None) < 2:
@@ -205,23 +196,20 @@ def randint(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
                         f"{type(size).__name__}")  # fmt: skip
-    target = target_of(dtype, out, np.dtype(np.int64), "randint")
     first, last = check_integer(low, "randint", "low"), check_integer(high, "randint", "high")
     array = drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
-    return leaf_or_out(array, requires_grad, out, randint)
+    return array
 
 
+@factory(lambda: np.dtype(np.int64))
 def randperm(
     n: int,
     *,
     generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    target: Any,
+) -> Any:
     """The integers below `n` in random order, int64 by default.
 
     Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
@@ -230,10 +218,8 @@ def randperm(
     >>> sorted(rg.randperm(4).tolist())
     [0, 1, 2, 3]
     """
-    check_device(device)
     count = check_integer(n, "randperm", "n")
     shape_of((count,), "randperm")
-    target = target_of(dtype, out, np.dtype(np.int64), "randperm")
     if (
         target.kind in "iub"
         and count
@@ -244,7 +230,7 @@ def randperm(
             f"{count - 1}"
         )
     array = chosen(generator, "randperm").call("permutation", count).astype(target)
-    return leaf_or_out(array, requires_grad, out, randperm)
+    return array
 
 
 def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
@@ -393,13 +379,8 @@ def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any
     return (table(p, drawn) if is_array(p) else drawn) < p
 
 
-def bernoulli(
-    input: Tensor,
-    p: Any = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
+@public(out=True, methods="bernoulli")
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """Ones with the probabilities that `input` holds, else zeros; with `p`, all with that one.
 
     Raises RuntimeError for a probability that is not between 0 and 1, NotImplementedError for
@@ -420,18 +401,16 @@ def bernoulli(
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     values = drawn_bernoulli(source, p, array.shape).astype(array.dtype)
-    if out is not None:
-        return leaf_or_out(values, False, out, bernoulli)
-    return _bernoulli(input, new_tensor(values))  # type: ignore[no-any-return]
+    return _bernoulli(input, new_tensor(values))
 
 
+@public(out=True, methods="multinomial")
 def multinomial(
     input: Tensor,
     num_samples: int,
     replacement: bool = False,
     *,
     generator: Generator | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Indices drawn with probabilities proportional to `input`: (n,) to (k,), or (m, n) to (m, k).
 
@@ -472,7 +451,7 @@ def multinomial(
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
         drawn = source.exponential(weights.shape, weights.dtype)
         indices = np.argsort(-weights / table(weights, drawn), -1)[..., :num_samples]
-    return leaf_or_out(indices.astype(np.int64, "C"), False, out, multinomial)
+    return new_tensor(indices.astype(np.int64, "C"))
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -489,8 +468,4 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if surely(~(rates >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = chosen(generator, "poisson").call("poisson", rates.astype(np.float64))
-    return _poisson(input, placed(drawn.astype(rates.dtype), input))  # type: ignore[no-any-return]
-
-
-method(bernoulli)
-method(multinomial)
+    return _poisson(input, placed(drawn.astype(rates.dtype), input))

@@ -109,13 +109,13 @@ def corrcoef(input: Tensor) -> Tensor:
             "corrcoef(): expected input to have two or fewer dimensions but got an input with "
             f"{input._array.ndim} dimensions"
         )
-    c: Any = cov(input)
+    c = cov(input)
     if c._array.ndim == 0:
-        return c / c  # type: ignore[no-any-return]
+        return c / c
     spread = c.diagonal()
     is_complex = dtypes.category(c._array.dtype) == 3
     deviation = (spread.real if is_complex else spread).sqrt()
     c = c / deviation.reshape(-1, 1) / deviation
     if not is_complex:
-        return c.clamp(-1, 1)  # type: ignore[no-any-return]
+        return c.clamp(-1, 1)
     return recorded.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))

@@ -81,7 +81,7 @@ def _quantile(
     if keepdim:
         sizes = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
         found = found.reshape(found._array.shape[:1] + tuple(sizes))
-    return found if points._array.ndim else found[0]  # type: ignore[no-any-return]
+    return found if points._array.ndim else found[0]
 
 
 def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
@@ -119,7 +119,7 @@ def _ranks(values: Tensor, points: Tensor, skip: bool) -> Any:
     return recorded.masked_fill(points * last, placed(np.asarray(float(last)), values), spoilt)
 
 
-def _between(values: Tensor, rank: Any, interpolation: str) -> Any:
+def _between(values: Tensor, rank: Any, interpolation: str) -> Tensor:
     """The elements at the ranks, which may lie between two."""
     if interpolation == "nearest":
         return take_along_dim(values, rank.round().long(), -1)

@@ -363,7 +363,7 @@ def diff(
     return result
 
 
-def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, int]:
+def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
     """The areas of the trapezoids between neighbours along `dim`, and `dim` from the front."""
     if rank(y) == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -390,7 +390,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     tensor(8.)
     """
     areas, at = strips(y, x, dx, dim)
-    return areas.sum(at)  # type: ignore[no-any-return]
+    return areas.sum(at)
 
 
 @public()

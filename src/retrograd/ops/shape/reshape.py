@@ -177,8 +177,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
-    Raises RuntimeError where the sizes do not multiply to the dimension's. Source: PyTorch's
-    `unflatten`.
+    Raises RuntimeError where the sizes do not multiply to the dimension's, TypeError where they are
+    no tuple. Source: PyTorch's `unflatten`.
 
     >>> import retrograd as rg
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
@@ -186,6 +186,11 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """
     shape = input._array.shape
     place = normalize_dim(dim, len(shape))
+    if not isinstance(sizes, (tuple, list)):
+        raise TypeError(
+            f"unflatten(): argument 'sizes' must be tuple of ints, not {type(sizes).__name__}. "
+            f"Write ({sizes},)"
+        )
     wanted = integers((sizes,), "unflatten", "sizes")
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")

@@ -235,6 +235,19 @@ def argwhere(input: Tensor) -> Tensor:
     return nonzero(input)  # type: ignore[no-any-return]
 
 
+def _slices_of(input: Tensor, dim: int, name: str) -> int:
+    """The dim along which slices of `input` are compared, which hold elements if there are any."""
+    if not input.ndim:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    place, sizes = wrap_dim(input, dim), list(input.shape)
+    if sizes.count(0) > (sizes[place] == 0):
+        raise RuntimeError(
+            f"{name}(): There are 0 sized dimensions, and they aren't selected, so unique cannot "
+            f"be applied: shape {sizes}, dim {place}"
+        )
+    return place
+
+
 def _results(values: Any, inverse: Any, counts: Any) -> Any:
     found = [new_tensor(a) for a in (values, inverse, counts) if a is not None]
     return found[0] if len(found) == 1 else tuple(found)
@@ -251,14 +264,15 @@ def unique(
     """The distinct elements (or slices along `dim`), always sorted; every NaN is distinct.
 
     Also, on demand, where each element of the input went and how often each occurred (int64). The
-    results do not require grad: a set has no derivative. Source: PyTorch's `unique`.
+    results do not require grad: a set has no derivative. Raises RuntimeError for slices without
+    elements, IndexError for a dim of a 0-d tensor. Source: PyTorch's `unique`.
 
     >>> import retrograd as rg
     >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
     (tensor([1, 3]), tensor([2, 1]))
     """
     array = ordered(input._array, "unique")
-    axis = None if dim is None else wrap_dim(input, dim)
+    axis = None if dim is None else _slices_of(input, dim, "unique")
     values, inverse, counts = np.unique(
         comparable(array), return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
@@ -280,8 +294,8 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     array = input._array
-    axis = 0 if dim is None else wrap_dim(input, dim)
-    values = array.reshape(-1) if dim is None else np.atleast_1d(array)
+    axis = 0 if dim is None else _slices_of(input, dim, "unique_consecutive")
+    values = array.reshape(-1) if dim is None else array
     rows = np.moveaxis(values, axis, 0)
     rows = rows.reshape(len(rows), values.size // max(len(rows), 1))
     new = full(rows, len(rows), True, np.bool_)

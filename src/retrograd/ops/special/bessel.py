@@ -99,12 +99,17 @@ _ie = _family(
 
 
 def _named(
-    name: str, family: Any, order: int, about: str, shown: tuple[str, str], module: str = "special."
+    name: str,
+    family: Callable[..., Tensor],
+    order: int,
+    about: str,
+    shown: tuple[str, str],
+    module: str = "special.",
 ) -> Callable[..., Tensor]:
     """The public function that is one order of a family."""
 
     def call(input: Tensor) -> Tensor:
-        return family(input, order=order)  # type: ignore[no-any-return]
+        return family(input, order=order)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = with_doc(

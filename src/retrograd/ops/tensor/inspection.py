@@ -147,7 +147,7 @@ def steps(array: Any) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """The elements between the start of the memory and the tensor's first element."""
     array = self._array
-    return (address(array) - address(memory(array))) // array.itemsize  # type: ignore[no-any-return]
+    return (address(array) - address(memory(array))) // int(array.itemsize)
 
 
 def data_ptr(self: Tensor) -> int:
@@ -165,7 +165,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     False
     """
     if memory_format is None:
-        return self._array.flags.c_contiguous  # type: ignore[no-any-return]
+        return bool(self._array.flags.c_contiguous)
     if memory_format is formats.preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     formats.check_format(memory_format, memory_format.ndim, "is_contiguous")

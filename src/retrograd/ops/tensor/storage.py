@@ -27,10 +27,10 @@ class Storage:
     """
 
     def __init__(self, memory: Any) -> None:
-        self.memory = memory
+        self.memory: np.ndarray[Any, Any] = memory
 
     def __len__(self) -> int:
-        return self.memory.size  # type: ignore[no-any-return]
+        return self.memory.size
 
     def __getitem__(self, index: int) -> Any:
         return self.memory[index].item()
@@ -41,11 +41,11 @@ class Storage:
 
     def nbytes(self) -> int:
         """The number of bytes."""
-        return self.memory.nbytes  # type: ignore[no-any-return]
+        return self.memory.nbytes
 
     def element_size(self) -> int:
         """The bytes of one element: 1 for an untyped storage."""
-        return self.memory.itemsize  # type: ignore[no-any-return]
+        return self.memory.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""

@@ -1,0 +1,55 @@
+"""What the nodes of an op save, and which formula reads what of it: one table, for Python and C.
+
+    addcmul(input, tensor1, tensor2, *, value): for each edge a row, for each value a column
+
+                              tensor1  tensor2  value
+        `saved`, `facts`         1        2    "value"     where a call has it
+                              -------  -------  -----
+        edge 0 to input 0        .        .        .       reads ()      needs 0b00
+        edge 1 to input 1        .        x        x       reads (1, 2)  needs 0b10
+        edge 2 to input 2        x        .        x       reads (0, 2)  needs 0b01
+                              `---------------´ `---´
+                                `node.saved`    `node.params`
+
+A saved value is kept only if an edge that needs a gradient has it in its row; None stands for it
+otherwise. Facts, which take no memory, are always kept. This module knows no node and no op.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["DTYPES", "NEVER", "SHAPES", "Table"]
+
+NEVER, DTYPES, SHAPES = range(3)  # `Table.fits`
+
+
+class Table:
+    """For each edge and each value of an op's nodes, by number, what the module's picture shows.
+
+    `edges`: the input that each leads to (of an op with any number of inputs, one row stands for
+    all). `reads`: for each formula the values that it takes, in order. `saved`: input i is i, and
+    output i is ~i. `facts`: a parameter by name, or the input whose shape it is, -1 for those of
+    all. `needs`: for each edge the saved values among what it reads, as bits. `fits` says what has
+    to be equal, in all inputs and edges, for contributions to fit their edges as they are: dtypes,
+    shapes as well, or that they have to be looked at.
+    """
+
+    __slots__ = ("edges", "facts", "fits", "needs", "reads", "saved")
+
+    def __init__(
+        self,
+        edges: Iterable[int] = (),
+        reads: Iterable[Iterable[int]] = (),
+        saved: Iterable[int] = (),
+        facts: Iterable[Any] = (),
+        fits: int = NEVER,
+    ) -> None:
+        self.edges, self.saved, self.facts = tuple(edges), tuple(saved), tuple(facts)
+        self.reads = tuple([tuple(row) for row in reads])
+        count = len(self.saved)
+        self.needs = tuple([sum({1 << k for k in row if k < count}) for row in self.reads])
+        self.fits = fits
