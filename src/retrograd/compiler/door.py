@@ -66,7 +66,8 @@ def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -
 def opened(function: Callable[..., Any], name: str, rows: bool = False) -> Callable[..., Any]:
     """The function, by kernels where an argument is a large array: NOTE [The door].
 
-    Of `rows` it may take sums and maxima along dimensions; other functions are elementwise. `loops` of what it gives is the ufunc that the function is for small arrays, if it is one.
+    Of `rows` it may take sums and maxima along dimensions; others are elementwise. `loops` of what
+    it gives is the ufunc that the function is for small arrays, if it is one.
     """
     if not AVAILABLE:
         return function

@@ -132,9 +132,7 @@ class Abstract(NDArrayOperatorsMixin):
         self, ufunc: Any, method: str, *operands: Any, out: Any = None, **options: Any
     ) -> Any:
         if method != "__call__" or ufunc.nout != 1 or options:
-            raise Refused(
-                f"{ufunc.__name__}.{method} with {list(options)} is not elementwise"
-            )
+            raise Refused(f"{ufunc.__name__}.{method} with {list(options)} is not elementwise")
         operands = tuple(map(operand, operands))
         dtypes = ufunc.resolve_dtypes((*map(kind_of, operands), None))
         made = self.trace.ufunc(ufunc.__name__, operands, dtypes)

@@ -8,7 +8,7 @@ NOTE [Sums]
    blocks' sums are added in double precision. Rows shorter than `WIDE` are joined to longer ones
    first. That is faster than NumPy, too, the more the shorter the rows.
 3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy, and arrays
-   that are not NumPy's add as they do.
+   that have functions of their own add themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, numpys, table, zeros
+from .allocation import empty, has_special, table, zeros
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
@@ -40,7 +40,7 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
         if x.dtype.kind in "biu":
             return add_reduce(x, axes, None, None, keepdims)
         return add_reduce(x, axes, np.float32, None, keepdims).astype(x.dtype)
-    if x.size < LARGE or not numpys(x) or (axes is None and x.flags.forc):
+    if x.size < LARGE or has_special(x) or (axes is None and x.flags.forc):
         return add_reduce(x, axes, None, None, keepdims)
     axes = tuple(range(x.ndim)) if axes is None else axes
     if math.prod([x.shape[axis] for axis in axes]) < MANY:
