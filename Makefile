@@ -22,11 +22,12 @@ test: $(VENV)/.test
 sanitize: $(VENV)/.test
 	BIN=$(BIN) .ci/sanitize $(TESTS)
 
-# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well; with
-# BEFORE=path/to/checkout, also those to that checkout.
+# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well, and writes
+# docs/performance.md; with BEFORE=path/to/checkout, also those to that checkout.
 bench: $(VENV)/.base
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/performance.py
 
 # Random programs with C and without, and with TORCH_PYTHON in PyTorch too; prints those that differ, made small.
 COUNT ?= 1000

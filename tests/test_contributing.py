@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import functools
 import math
 import re
 import warnings
@@ -237,3 +238,54 @@ def test_a_kernel_is_the_forward_of_a_record(log1mexp):
         assert gradgradcheck(op, leaf(-0.5, -2.0))
     finally:
         forget("log1mexp")
+
+
+# -- a backend -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def backend():
+    return made("Counted", functools=functools)
+
+
+def trained(kind):
+    """The parameters of a small network, their gradients and its loss after some steps."""
+    np.random.seed(0)
+    shapes = ((8, 3), (8, 2), (3, 2), (2,))
+    x, y, *parameters = (rg.as_tensor(kind(np.random.standard_normal(s))) for s in shapes)
+    w, b = (p.requires_grad_() for p in parameters)
+    optimizer = rg.optim.Adam([w, b], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = ((rg.nn.functional.gelu(x @ w + b) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+    return [t._array for t in (w, b, w.grad, b.grad, loss)]
+
+
+def test_a_backend_trains_to_the_same_numbers_in_arrays_of_its_kind(backend):
+    expected, found = trained(np.array), trained(backend)
+    assert {type(array) for array in found} == {backend}
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b.held, a, rtol=1e-14)
+
+
+def test_a_backend_counts_the_arrays_that_are_made(backend):
+    x = rg.as_tensor(backend(np.ones(3)))
+    before = backend.made
+    x * x
+    assert backend.made == before + 1
+
+
+def test_a_backend_runs_in_transforms(backend):
+    x = rg.as_tensor(backend(np.array([[0.5, 1.0], [2.0, 3.0]])))
+    found = func.vmap(func.grad(lambda row: (row.sin() * row).sum()))(x)
+    expected = np.sin(x._array.held) + x._array.held * np.cos(x._array.held)
+    assert type(found._array) is backend
+    np.testing.assert_allclose(found._array.held, expected, rtol=1e-14)
+
+
+def test_a_backend_s_docstring_runs(backend):
+    names = {"rg": rg, "np": np, "Counted": backend}
+    test = doctest.DocTestParser().get_doctest(backend.__doc__, names, "Counted", None, 0)
+    assert doctest.DocTestRunner().run(test) == (0, 2)

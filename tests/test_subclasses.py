@@ -137,7 +137,7 @@ def test_every_op_gives_the_subclass_with_the_same_values_and_history(sample, be
     for t in tensors:
         if t is not None:
             t.__class__ = Mine
-    call = sample.op.callers[0] if behind else sample.op.call
+    call = getattr(sample.op.call, "__wrapped__", sample.op.call) if behind else sample.op.call
     made = call(*tensors, **sample.params)
     pairs = (
         list(zip(made, expected, strict=True))

@@ -129,21 +129,12 @@ go_on(Call *call, PyObject *result)
         }
         error = caught();
     }
-    PyObject *inputs = PyTuple_New(call->count), *params = PyDict_New();
-    for (int i = 0; inputs != NULL && i < call->count; i++) {
-        PyTuple_SET_ITEM(inputs, i, Py_NewRef(call->args[i]));
-    }
-    Py_ssize_t count = call->kwnames == NULL ? 0 : PyTuple_GET_SIZE(call->kwnames);
-    for (Py_ssize_t i = 0; params != NULL && i < count; i++) {
-        PyObject *name = PyTuple_GET_ITEM(call->kwnames, i);
-        if (PyDict_SetItem(params, name, call->args[call->count + i]) < 0) {
-            Py_CLEAR(params);
-        }
-    }
-    if (inputs != NULL && params != NULL && result != NULL) {
+    PyObject *inputs = as_tuple(call->args, call->count);
+    PyObject *params = inputs == NULL ? NULL : as_dict(call->kwnames, call->args + call->count);
+    if (params != NULL && result != NULL) {
         found = PyObject_CallFunctionObjArgs(finish, op, inputs, result, params, NULL);
     }
-    else if (inputs != NULL && params != NULL) {
+    else if (params != NULL) {
         PyObject *handled = PyErr_GetHandledException();
         PyErr_SetHandledException(error);
         found = PyObject_CallFunctionObjArgs(call->of->otherwise, op, inputs, params, error, NULL);

@@ -46,17 +46,9 @@ static PyObject *
 hand_over(PyObject *function, PyObject *callable, PyObject *const *args, Py_ssize_t count,
           PyObject *kwnames, PyObject *error)
 {
-    Py_ssize_t named = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    PyObject *values = PyTuple_New(count), *options = PyDict_New(), *result = NULL;
-    for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
-        PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
-    }
-    for (Py_ssize_t i = 0; options != NULL && i < named; i++) {
-        if (PyDict_SetItem(options, PyTuple_GET_ITEM(kwnames, i), args[count + i]) < 0) {
-            Py_CLEAR(options);
-        }
-    }
-    if (values != NULL && options != NULL) {
+    PyObject *values = as_tuple(args, count), *result = NULL;
+    PyObject *options = values == NULL ? NULL : as_dict(kwnames, args + count);
+    if (options != NULL) {
         result = PyObject_CallFunctionObjArgs(function, callable, values, options, error, NULL);
     }
     Py_XDECREF(values);

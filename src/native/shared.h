@@ -31,7 +31,8 @@ static PyObject *as_array, *copied, *scalar_array, *fit, *fit_leaf, *about_to_wr
     *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python,
     *one, *calm, *noted, *finish, *inference_seen;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
-    *wrote_all_in_python, *start_in_python, *advance_in_python; /* NOTE [Twins] in native.py */
+    *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
+    *advance_in_python; /* NOTE [Twins] in native.py */
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_is_inference, *text_cells;
@@ -212,6 +213,30 @@ new_tensor(PyObject *array)
     SLOT(made, of_tensor.array) = array;
     SLOT(made, of_tensor.cell) = Py_NewRef(Py_None);
     SLOT(made, of_tensor.node) = Py_NewRef(Py_None);
+    return made;
+}
+
+/* Positional arguments as a tuple, and those with names as a dictionary. */
+static PyObject *
+as_tuple(PyObject *const *items, Py_ssize_t count)
+{
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(items[i]));
+    }
+    return made;
+}
+
+static PyObject *
+as_dict(PyObject *names, PyObject *const *values)
+{
+    Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    PyObject *made = PyDict_New();
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        if (PyDict_SetItem(made, PyTuple_GET_ITEM(names, i), values[i]) < 0) {
+            Py_CLEAR(made);
+        }
+    }
     return made;
 }
 

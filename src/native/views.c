@@ -176,13 +176,8 @@ count_write(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject 
 static PyObject *
 extended(PyObject *before, PyObject *op, PyObject *const *values, PyObject *names, PyObject *output)
 {
-    PyObject *params = PyDict_New(), *step = NULL, *path = NULL;
-    for (Py_ssize_t i = 0; params != NULL && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
-        if (PyDict_SetItem(params, PyTuple_GET_ITEM(names, i), values[i]) < 0) {
-            Py_CLEAR(params);
-        }
-    }
-    step = params == NULL ? NULL : PyTuple_Pack(3, op, params, output);
+    PyObject *params = as_dict(names, values), *path = NULL;
+    PyObject *step = params == NULL ? NULL : PyTuple_Pack(3, op, params, output);
     Py_ssize_t length = before == NULL ? 0 : PyTuple_GET_SIZE(before);
     path = step == NULL ? NULL : PyTuple_New(length + 1);
     for (Py_ssize_t i = 0; path != NULL && i < length; i++) {

@@ -8,6 +8,15 @@ NOTE [One global for the hot path]
 3. Each thread counts itself in at most once, when `change` takes it from the default or back to it;
    one that ends in another mode is counted out by its `Member`.
 
+NOTE [Who sees an op] Whoever sees ops stands in a tuple of the state, the newest last. While a
+thread deviates, its call of an op meets them in this order, and nothing but the state decides it:
+1. `function_modes`, then arguments that take calls over (`engine.overriding`);
+2. `batches`: a batch among the inputs carries the op out, which is then called on what that holds;
+3. `watchers`, the newest outermost: the forward is called through them;
+4. `tapes`, and the modes that say whether and how the call is recorded;
+5. `levels`, the oldest first: they give the results their tangents, with the newer ones hidden;
+6. `watchers`, the oldest first: they see the tensors that were made.
+
 NOTE [Interrupts] A KeyboardInterrupt may strike anywhere, also while a context is being left.
 1. `change` is done or has done nothing; `restore` is done in any case.
 2. A context gives back what was there when it was entered, whatever it finds. So an outer context

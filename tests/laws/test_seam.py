@@ -15,6 +15,7 @@ import retrograd as rg
 from retrograd.engine.namespaces import arrays, reals
 from retrograd.engine.registry import OPS
 from retrograd.kernels import native
+from retrograd.kernels.implicit import beta_derivative, gamma_derivative, von_mises_derivative
 from retrograd.kernels.search import first_largest, searched
 from retrograd.quiet import Quiet
 
@@ -144,6 +145,17 @@ def test_the_largest_of_bags_are_found_on_recorders():
     rows = np.random.default_rng(0).standard_normal((5, 3))
     starts = np.array([0, 2])
     equal(first_largest(recorders(rows), starts), first_largest(rows, starts))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count"),
+    [(gamma_derivative, 2), (beta_derivative, 3), (von_mises_derivative, 2)],
+    ids=["gamma", "beta", "von_mises"],
+)
+def test_derivatives_of_samples_run_on_recorders(kernel, count):
+    rng = np.random.default_rng(0)
+    given = [rng.uniform(0.1, 5.0, 20) for _ in range(count - 1)] + [rng.uniform(0.05, 0.95, 20)]
+    equal(kernel(*recorders(tuple(given))), kernel(*given))
 
 
 def test_hardly_any_record_is_an_exception():

@@ -6,12 +6,14 @@ import copy
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import nn
+from retrograd.nn.modules.lazy import LazyModuleMixin
 
 
 def test_parameters_have_no_shape_before_the_first_call():
@@ -129,3 +131,53 @@ def test_lazy_layers_leave_properties_unwatched():
     code = "import retrograd as rg; print(rg.Tensor.shape.fget.__code__.co_name, rg.nn.LazyLinear)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.startswith("shape ")
+
+
+class Scale(LazyModuleMixin, nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.UninitializedParameter()
+        self.calls = 0
+
+    def initialize_parameters(self, input):
+        self.calls += 1
+        self.weight.materialize(input.shape[-1:])
+        nn.init.ones_(self.weight)
+
+    def forward(self, input):
+        return input * self.weight
+
+
+def test_a_lazy_layer_of_ones_own_learns_its_shape_once():
+    layer = Scale()
+    for _ in range(2):
+        assert rg.equal(layer(rg.ones(2, 3)), rg.ones(2, 3))
+    assert layer.calls == 1
+    assert type(layer) is Scale
+
+
+def test_a_lazy_layer_that_leaves_a_parameter_open_raises():
+    layer = Scale()
+    layer.bias = nn.UninitializedParameter()
+    with pytest.raises(RuntimeError, match="has not been fully initialized"):
+        layer(rg.ones(2, 3))
+
+
+def test_memory_without_a_shape_is_not_shared():
+    with pytest.raises(RuntimeError, match="share memory on an uninitialized"):
+        nn.LazyLinear(2).share_memory()
+
+
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.spectral_norm])
+def test_a_weight_without_a_shape_is_not_normalized(norm):
+    with (
+        warnings.catch_warnings(action="ignore"),
+        pytest.raises(ValueError, match="can't have uninitialized parameters"),
+    ):
+        norm(nn.LazyLinear(2))
+
+
+def test_the_names_of_lazy_state_are_where_pytorch_has_them():
+    assert nn.parameter.is_lazy(nn.parameter.UninitializedParameter())
+    assert nn.parameter.is_lazy(nn.parameter.UninitializedBuffer())
+    assert not nn.parameter.is_lazy(nn.Parameter(rg.ones(1)))

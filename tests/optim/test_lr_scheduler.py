@@ -102,3 +102,39 @@ def test_a_schedule_that_resumes_keeps_the_rate_it_finds(make, expected):
     second.step()
     resumed.step()
     assert found + resumed.get_last_lr() == pytest.approx(expected)
+
+
+def stepped_by(optimizer, times):
+    step = optimizer.step
+
+    def counted(*args, **kwargs):
+        times.append(1)
+        return step(*args, **kwargs)
+
+    return counted
+
+
+def test_a_step_that_was_replaced_after_the_schedule_began_warns():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = lr_scheduler.StepLR(optimizer, 3)
+    optimizer.step = stepped_by(optimizer, [])
+    optimizer.step()
+    with pytest.warns(UserWarning, match="has been overridden after learning rate scheduler init"):
+        schedule.step()
+
+
+def test_a_step_that_was_replaced_before_the_schedule_began_does_not_warn():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    optimizer.step = stepped_by(optimizer, [])
+    schedule = lr_scheduler.StepLR(optimizer, 3)
+    optimizer.step()
+    schedule.step()
+
+
+def test_the_text_of_the_warning_about_epochs_has_a_name():
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = lr_scheduler.StepLR(optimizer, 3)
+    optimizer.step()
+    with pytest.warns(UserWarning, match="epoch parameter") as found:
+        schedule.step(2)
+    assert str(found[0].message) == lr_scheduler.EPOCH_DEPRECATION_WARNING

@@ -16,7 +16,7 @@ from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, as_array, method, new_tensor, node_of
 from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from ..errors import SecondBackwardError
-from ..kernels.allocation import full, zeros
+from ..kernels.allocation import copied, full, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
 
@@ -238,7 +238,7 @@ def owned(g: Any, others: Sequence[Any]) -> Tensor | None:
         return g
     g = as_array(g)
     fresh = g.base is None and g.flags.writeable and g.flags.owndata
-    return new_tensor(g if fresh and not _is_shared(g, others) else g.copy())
+    return new_tensor(g if fresh and not _is_shared(g, others) else copied(g))
 
 
 def run_pass(

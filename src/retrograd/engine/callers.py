@@ -2,8 +2,8 @@
 
 NOTE [Callers]
 Ops with one input and elementwise ones with two have unrolled callers; every other op has the
-general one. All record the same node. Whatever is unusual
-goes elsewhere: modes to `record.finish`, inputs that are no plain tensors and errors to `dispatch`.
+general one. All record the same node. Whatever is unusual goes elsewhere: modes to `careful` before
+anything is computed, inputs that are no plain tensors and errors to `dispatch`.
 
 This is the hot path: a change here carries the figures of `benchmarks/overhead.py`.
 """
@@ -24,7 +24,8 @@ from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept
 from .record import STALE, finish
 from .table import NEVER, SHAPES
-from .tensor import Tensor, as_array, new_tensor
+from .tensor import Interpreted, Tensor, as_array, new_tensor
+from .transforms.watch import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +56,34 @@ def caller(op: Op) -> Callable[..., Any]:
     return general_caller(op)
 
 
-def without_out(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a forward: a ufunc would write `out`, and nobody would know."""
-    if "out" in params:
-        raise TypeError("out= is no parameter of a forward")
-    return params
+def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: Any = None) -> Any:
+    """Run an op where a thread is in another mode: batches carry it out, watchers see it.
+
+    What comes out is recorded by `finish`, for which every other mode is. Errors and what is no
+    plain tensor go to `otherwise`, by default `dispatch`.
+    """
+    otherwise = otherwise or dispatch
+    if any(isinstance(t, Tensor) and isinstance(t._array, Interpreted) for t in inputs):
+        return otherwise(op, inputs, params, None)
+    token = quieten(QUIET)
+    try:
+        results = compute(modes.state.watchers, op, arrays_of(op, inputs), params)
+    except Exception as error:
+        return otherwise(op, inputs, params, error)
+    finally:
+        restore(token)
+    return finished(op, inputs, results, params)
+
+
+def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the forward of an op takes for these inputs: two of equal dtype for a binary one."""
+    if not op.is_binary:
+        first, *rest = inputs or (None,)
+        return (first._array, *[None if t is None else t._array for t in rest])
+    input, other = inputs
+    x = input._array
+    y = other._array if isinstance(other, Tensor) else dtypes.scalar_array(other, x.dtype)
+    return (x, y) if x.dtype is y.dtype else op.promote(x, y)
 
 
 def unary_caller(op: Op) -> Callable[..., Any]:
@@ -76,20 +100,22 @@ def unary_caller(op: Op) -> Callable[..., Any]:
             found = intercept(call, (input,), params)
             if found is not PASSED:
                 return found
+        if params and "out" in params and input is not ABSENT:
+            return write_out(call, params.pop("out"), (input,), params)
+        if special.special:
+            return careful(op, (input,), params)
         token = quieten(QUIET)
         try:
             x = input._array
-            r = forward(x, **without_out(params)) if params else forward(x)
+            r = forward(x, **params) if params else forward(x)
         except Exception as error:
-            if "out" in params and input is not ABSENT:
-                return write_out(call, params.pop("out"), (input,), params)
             return dispatch(op, (input,), params, error)
         finally:
             restore(token)
         if r.__class__ is not ndarray:
             r = asarray(r)
         edge = input._node
-        if special.special or (edge is not None and (edge.op is STALE or special.inference_seen)):
+        if edge is not None and (edge.op is STALE or special.inference_seen):
             return finish(op, (input,), r, params)
         t = _new(Tensor)
         t._array = r
@@ -132,7 +158,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     saves_out = ~0 in op.table.saved
     nothing = (None,) * len(op.saves)
     first, second = op.table.needs if differentiable else (0, 0)  # bits: input, other, out
-    both = first | second
+    both, pair = first | second, -1 if saves_out else 0b11
     plain = UNASKED
 
     def call(  # noqa: PLR0915 (unrolled)
@@ -147,6 +173,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
                 return found
         if out is not None:
             return write_out(call, out, (input, other), {})
+        if special.special:
+            return careful(op, (input, other), {}, dispatch)
         token = quieten(QUIET)
         try:
             x = input._array
@@ -168,8 +196,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
             r = asarray(r)
         left = input._node
         if (
-            special.special
-            or special.inference_seen
+            special.inference_seen
             or (left is not None and left.op is STALE)
             or (right is not None and right.op is STALE)
         ):
@@ -194,6 +221,8 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
         node.edges = (left, right)
         if not keep:
             node.saved = nothing
+        elif keep == pair and right is not None:  # the commonest case
+            node.saved = (input, other)
         else:
             if right is None:
                 other = as_tensor(other, x.dtype)
@@ -230,6 +259,8 @@ def general_caller(op: Op) -> Callable[..., Any]:
             found = intercept(call, inputs, params)
             if found is not PASSED:
                 return found
+        if special.special:
+            return careful(op, inputs, params)
         token = quieten(QUIET)
         try:
             r = forward(*[None if t is None else t._array for t in inputs], **params)
@@ -237,7 +268,7 @@ def general_caller(op: Op) -> Callable[..., Any]:
             return dispatch(op, inputs, params, error)
         finally:
             restore(token)
-        if special.special or not recordable:
+        if not recordable:
             return finish(op, inputs, r, params)
         edges = []
         recorded = False

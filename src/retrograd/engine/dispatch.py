@@ -18,7 +18,7 @@ from ..quiet import copyto
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .tensor import Interpreted, Tensor, new_tensor, wrote
-from .views import resized, sever
+from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
     from .op import Op
@@ -34,6 +34,7 @@ __all__ = [
     "dispatch",
     "known",
     "operand",
+    "own",
     "write_out",
 ]
 
@@ -98,8 +99,11 @@ def holds(dtype: np.dtype[Any], value: Any) -> bool:
     return bool(limits.min <= value <= limits.max)
 
 
-def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
-    """Try again by the rules for unusual inputs, or raise what `error` means for a user."""
+def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any) -> Any:
+    """Run an op by the rules for unusual inputs, or raise what `error` means for a user.
+
+    `error` is None where an input carries the op out itself, so that nothing was tried.
+    """
     if any(isinstance(value, np.ndarray) for value in inputs):  # a tensor with a NumPy array
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
@@ -107,7 +111,7 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exc
         return op.call(first_number(op, *inputs), inputs[1])
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
-            return value._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
+            return value._array.interpret(op, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if value is ABSENT:
             return by_name(op, inputs, params)
@@ -223,8 +227,9 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         raise TypeError(
             f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
         )
-    wanted = any(t._node is not None for t in given)
-    if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
+    kind = result._array.dtype.kind
+    wanted = any(t._node is not None for t in ([out] if kind in "iu" else given))
+    if modes.state.grad and wanted and kind != "b":
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
@@ -296,3 +301,16 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
             f"{dtypes.legacy_name(target)}. Convert first: x = x.to({dtypes.of_numpy(source)})"
         )
+
+
+def own(result: Tensor, *sources: Any) -> Tensor:
+    """`result`, a view no longer, of memory that only the function which returns it has seen.
+
+    A view of the memory of `sources` stays one. To a user a result is no view: it could be written,
+    and hooks on it be lost, in the name of a base that nobody can see.
+    """
+    view = result._view_of
+    if view is not None and all(base_of(t) is not view.base for t in sources):
+        view.base._views = view.base._outdated = None
+        result._view_of = None
+    return result

@@ -29,7 +29,6 @@ where speed asks for one. 6. What no formula may mention: broadcasting and real-
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,8 +54,6 @@ INFERENCE_SAVED = (
 # Parameters that count dimensions, and those that speak of shapes in a way of their own.
 DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
 UNSHIFTED = {"index", "path", "kernel", "sizes_of"}
-
-_SIGNATURE = re.compile(r"(\w+)\((.*)\)(?:\s*->\s*(.+))?")
 
 
 class Example:
@@ -149,7 +146,7 @@ class Op(Kind):
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
         )
-        self.node_name = node_name or camel_case(self.name) + "Backward0"
+        self._node_name = node_name
         super().__init__(self.name, None, self.outputs - len(self.nondiff))
         if self.vjps:
             single = self.grad_outputs == 1
@@ -161,7 +158,11 @@ class Op(Kind):
         )
         self._lay_out()
         self.call: Any = None
-        self.callers: list[Any] = []  # those in Python: the function's, and an operator's
+
+    @property
+    def node_name(self) -> str:
+        """The name of this op's nodes."""
+        return self._node_name or camel_case(self.name) + "Backward0"
 
     @property
     def node_type(self) -> type[Node]:  # type: ignore[override]
@@ -271,14 +272,16 @@ def parse_signature(
     text: str,
 ) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Name, inputs, parameters and outputs of "name(a, b, *, p) -> out"."""
-    match = _SIGNATURE.fullmatch(text.strip())
-    if match is None:
+    name, opened, rest = text.partition("(")
+    inside, closed, after = rest.rpartition(")")
+    outputs = after.replace(" ", "").removeprefix("->")
+    if not (opened and closed and name.isidentifier()) or (after and not outputs):
         raise TypeError(f"not an op signature: {text!r}")
-    name, inside, after = match.groups()
-    parts = [part.strip() for part in inside.split(",") if part.strip()]
+    parts = [part for part in inside.replace(" ", "").split(",") if part]
     cut = parts.index("*") if "*" in parts else len(parts)
-    outputs = tuple(part.strip() for part in after.split(",")) if after else ("out",)
-    return name, tuple(parts[:cut]), tuple(parts[cut + 1 :]), outputs
+    return (
+        name, tuple(parts[:cut]), tuple(parts[cut + 1 :]), tuple((outputs or "out").split(","))
+    )  # fmt: skip
 
 
 def shape_at(inputs: tuple[Any, ...], place: int) -> Any:

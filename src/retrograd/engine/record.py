@@ -38,10 +38,6 @@ def finish(
     of them for an op with several outputs. In a batched call, `level`, only the history of its own
     batches is recorded (NOTE [Batches] in `engine.transforms.batch`).
     """
-    if level is None and modes.state.batches:
-        for t in inputs:
-            if t is not None and isinstance(t._array, Interpreted):  # it was not looked at
-                return t._array.interpret(op, inputs, params)  # type: ignore[attr-defined]
     single = op.outputs == 1
     arrays = (results,) if single else results
     outputs = [new_tensor(as_array(array)) for array in arrays]

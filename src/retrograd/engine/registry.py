@@ -150,7 +150,6 @@ def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callab
     call.__module__, call.__name__, call.__qualname__ = "retrograd.ops", op.name, op.name
     call.__doc__ = op.doc
     call.op = op  # type: ignore[attr-defined]
-    op.callers.append(call)
     return native_caller(op, call, otherwise)
 
 

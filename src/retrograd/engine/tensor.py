@@ -5,9 +5,9 @@ recorded is in `record`, how it is written in place in `inplace`.
 
 NOTE [What the hot path reads]
 `_array`, `_node` and `_cell` are slots, always set, read by every op. Everything else has a class
-default and lives in the instance dictionary once it differs. Where `_array` is an
-`Interpreted` (a batch, a tracer), computing with it raises, and the op then asks it what to do
-(`engine.dispatch`).
+default and lives in the instance dictionary once it differs. Where `_array` is an `Interpreted` (a
+batch, a tracer), an op knows by that, before it computes, who is to carry it out
+(`callers.careful`).
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ NO_LEAF = (
 class Interpreted:
     """What stands for an array and carries out ops itself, such as a batch of arrays.
 
-    It tells shape and dtype like an array; whatever else is asked of it raises, and the op that
-    asked hands itself over to `interpret(op, inputs, params)`: see `engine.dispatch`.
+    It tells shape and dtype like an array; whoever asks for values gets an error.
     """
 
     __slots__ = ()
@@ -78,6 +77,10 @@ class Interpreted:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     value: Tensor
+
+    def interpret(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """What an op gives for inputs among which this is."""
+        raise NotImplementedError
 
     def detached(self) -> Interpreted:
         """The same without any history."""

@@ -31,7 +31,7 @@ from ..engine.graph import LEAF, new_node
 from ..engine.inplace import rebase
 from ..engine.namespaces import recorded
 from ..engine.registry import OPS
-from ..engine.tensor import Tensor, alias, new_tensor, node_of
+from ..engine.tensor import Tensor, alias, node_of, placed, wrap
 from ..engine.transforms.batch import give_back, variable
 from ..engine.views import View, base_of, live_views
 
@@ -168,7 +168,7 @@ def is_wanted(nodes: Sequence[Any], cotangents: Sequence[Any]) -> bool:
 def _tensor(g: Any, like: Tensor) -> Tensor:
     if g is None:
         return recorded.zeros_like(like)
-    return g if isinstance(g, Tensor) else new_tensor(np.asarray(g))
+    return g if isinstance(g, Tensor) else wrap(g)
 
 
 def value_of(out: Tensor, keep: bool) -> Tensor:
@@ -282,7 +282,7 @@ def grad_and_value(
         settle(chosen, given, fresh)
         output, aux = unpacked(result, has_aux, "grad")
         check_scalar(output)
-        one = new_tensor(np.ones((), output._array.dtype))
+        one = placed(np.ones((), output._array.dtype), output)
         keep = is_wanted([] if output._node is None else [node_of(output)], ())
         found = pytree.unflatten(chosen, pull_back([output], [one], fresh, retain=keep))
         value = value_of(output, keep)

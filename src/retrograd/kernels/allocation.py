@@ -10,7 +10,10 @@ NOTE [The seam]
 3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
 4. Functions that NumPy lacks are SciPy's ufuncs, or loops of our own without SciPy. An array that
    has them itself says so by a method `special(name)`, with SciPy's name; it has good sums, too.
-5. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
+5. Public functions of tensors keep to it, too: what they make themselves, indices and masks and
+   drawn numbers, they put beside an argument by `engine.tensor.placed`; and they leave out checks
+   of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
+6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    lists the few that need more.
 """
 

@@ -73,8 +73,6 @@ from .modules.lazy import (
     LazyInstanceNorm2d,
     LazyInstanceNorm3d,
     LazyLinear,
-    UninitializedBuffer,
-    UninitializedParameter,
 )
 from .modules.legacy import (
     Container,
@@ -137,7 +135,7 @@ from .modules.padding import (
     ZeroPad3d,
 )
 from .parallel import DataParallel
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,

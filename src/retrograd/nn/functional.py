@@ -134,6 +134,7 @@ from ..ops.nn.pool import (
     max_pool3d,
 )
 from ..ops.shape.pad import pad
+from . import grad
 
 celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = map(
     inplace.in_place, (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu, threshold)

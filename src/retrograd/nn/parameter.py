@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..engine.overriding import never, overrides_nothing
-from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
+from ..engine.overriding import names, never, overrides_nothing
+from ..engine.tensor import Tensor, cell_of, device, new_tensor, node_of, set_requires_grad
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
 def _same_memory(data: Any, cls: Any) -> Any:
@@ -40,6 +40,14 @@ def _as_plain(tensor: Any) -> Tensor:
     plain = new_tensor(tensor._array)
     plain._node = node_of(tensor)
     return plain
+
+
+def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
+    """An uninitialized tensor on the device `place`."""
+    if place is not None:
+        device(place)
+    target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+    return new_tensor(np.empty(shape, target))
 
 
 class Parameter(Tensor):
@@ -103,6 +111,134 @@ class Buffer(Tensor):
 
     def __repr__(self) -> str:
         return repr(_as_plain(self))
+
+
+# -- without a shape ----------------------------------------------------------------------------
+
+UNKNOWN = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+    "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+    "Call `forward` to initialize the parameters before accessing their attributes."
+)
+
+
+USED = (
+    "Attempted to use an uninitialized parameter in {function}. It has no shape and no values "
+    "until its module has been called once: module(input), or until it is given a shape: "
+    "p.materialize(shape)"
+)
+
+# What may be called for a tensor without a shape, besides its properties.
+DEFINED = frozenset(
+    {
+        *("__copy__", "__deepcopy__", "__hash__", "__reduce_ex__", "copy_", "cpu", "cuda", "size"),
+        *("char", "double", "float", "half", "int", "is_complex", "is_floating_point", "long"),
+        *("short", "to"),
+    }
+)
+
+
+class Uninitialized(Tensor, sees_properties=False):
+    """A tensor whose shape is not known yet; `becomes` is its class once it is."""
+
+    __slots__ = ()
+
+    becomes: type[Any]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Raise ValueError: nothing can be computed yet."""
+        name, property_of = names.get(func, ""), type(func).__name__ == "method-wrapper"
+        if not property_of and name.rpartition(".")[2] not in DEFINED:
+            raise ValueError(USED.format(function=name or func))
+        return overrides_nothing(func, types, args, kwargs)
+
+    @property
+    def shape(self) -> Any:
+        """Unknown: raises RuntimeError."""
+        raise RuntimeError(UNKNOWN)
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary parameter or buffer of this shape, its values still undetermined."""
+        kind = self._array.dtype if dtype is None else None
+        sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        made = empty(sizes, device, dtype)._array
+        self._array = made if kind is None else made.astype(kind)
+        self.__class__ = self.becomes
+        if self._node is not None:
+            self._node.shape, self._node.dtype = self._array.shape, self._array.dtype
+
+    def share_memory_(self) -> Any:
+        """There is none yet: raises RuntimeError."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
+    """A parameter without a shape, until `materialize(shape)` gives it one.
+
+    >>> import retrograd as rg
+    >>> p = rg.nn.UninitializedParameter()
+    >>> p.materialize((2, 3))
+    >>> type(p).__name__, p.shape
+    ('Parameter', retrograd.Size([2, 3]))
+    """
+
+    __slots__ = ()
+
+    becomes = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        """A parameter of no size."""
+        return super().__new__(cls, empty((0,), device, dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(self.requires_grad, None, self.dtype)
+        return found
+
+
+class UninitializedBuffer(Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
+    """A buffer without a shape, until `materialize(shape)` gives it one.
+
+    >>> import retrograd as rg
+    >>> rg.nn.UninitializedBuffer()
+    <UninitializedBuffer>
+    """
+
+    __slots__ = ()
+
+    becomes = Buffer
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        """A buffer of no size."""
+        return super().__new__(cls, empty((0,), device, dtype), persistent=persistent)
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether `value` is a parameter or buffer without a shape."""
+    return isinstance(value, Uninitialized)
+
+
+def check_shaped(value: Any, by: str) -> None:
+    """Raise ValueError for a parameter without a shape, which `by` could not normalize."""
+    if is_lazy(value):
+        raise ValueError(
+            f"The module passed to `{by}` can't have uninitialized parameters. Call it once "
+            "before: module(input)"
+        )
 
 
 never(Parameter, Buffer)

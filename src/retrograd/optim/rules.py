@@ -10,7 +10,8 @@ NOTE [Update rules]
    group is `differentiable`, on tensors, which record it.
 3. It works element by element. Where there is a compiler, large arrays are updated by one loop, a
    kernel recorded from the rule. Else they come to it in blocks: the temporaries of a block stay in
-   the cache, where whole arrays would travel to memory and back once per call. A complex
+   the cache, where whole arrays would travel to memory and back once per call. Small ones come
+   several at once, end to end: what they cost is the calls (`engine.updates.run_each`). A complex
    parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
    says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
 4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
@@ -31,7 +32,7 @@ from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, is_array, new_tensor
-from ..engine.updates import all_plain, wrote_all
+from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
 from ..quiet import QUIET, quieten, restore
@@ -44,6 +45,8 @@ __all__: list[str] = []
 
 DIRECTIONS = ("maximize", "weight_decay", "decoupled_weight_decay")  # see `directed`
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
+FEW = 1024  # elements of a parameter that is small: `run_each` takes so many `TOGETHER`
+TOGETHER = 16
 
 
 class Rule(Optimizer):
@@ -140,36 +143,42 @@ class Rule(Optimizer):
         names, run, more = self.state_names(group), self.rule, ()
         if group.get("maximize") or group.get("weight_decay"):
             run, more = directed(self, group)
-        state_of, counted, advance, first = self.state, self.counted, self.advance, False
+        counted, advance, first = self.counted, self.advance, False
         dtype: Any = None
         last: Any = None
         numbers: Any = None
         most: float = 0
-        for p in group["params"]:
-            grad = p._gradient
-            if grad is None:
-                continue
-            x, state = p._array, []
+        few: float = 0
+        small: list[Any] = []
+        for one in gathered(group["params"], self.state, names):
+            p, x, g, state = one
             if names:
-                own = state_of[p]
-                first = not own
+                first = state is None
                 if first:
-                    own.update(self.begin(x, group))
-                for name in names:
-                    if name in own:
-                        state.append(own[name]._array)
-            step = advance(own, group) if counted else first
+                    self.state[p].update(self.begin(x, group))
+                    ((p, x, g, state),) = (one,) = gathered([p], self.state, names)  # noqa: PLW2901
+            step = advance(self.state[p], group) if counted else first
             if x.dtype is not dtype or step != last:
+                if small:
+                    run_each(run, small, numbers, group)
+                    small = []
                 dtype, last = x.dtype, step
                 numbers = (*more, *self.numbers(group, step))
-                most = math.inf
+                most, few = math.inf, -1
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
-                    most = -1 if dtype.kind == "c" else BLOCK
-            if x.size <= most:
-                run(x, grad._array, state, numbers, group)
+                    most, few = (-1, -1) if dtype.kind == "c" else (BLOCK, FEW)
+            if x.size <= few:
+                small.append(one)
+                if len(small) == TOGETHER:
+                    run_each(run, small, numbers, group)
+                    small = []
+            elif x.size <= most:
+                run(x, g, state, numbers, group)
             else:
-                self._update_large(run, (x, grad._array, *state), numbers, group)
+                self._update_large(run, (x, g, *state), numbers, group)
+        if small:
+            run_each(run, small, numbers, group)
 
     def _update_large(self, run: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> None:
         """Update one large parameter: by a kernel, or in blocks."""

@@ -7,7 +7,7 @@ import pytest
 
 import retrograd as rg
 import retrograd.nn.functional as F
-from retrograd.autograd import grad
+from retrograd.autograd import grad, gradgradcheck
 
 
 def test_shuffles_of_pixels_invert_each_other():
@@ -113,3 +113,44 @@ def test_an_infinite_part_of_a_complex_image_leaves_the_other_part_alone():
     y = rg.nn.functional.interpolate(x, size=(1, 4), mode="bilinear", antialias=True)
     assert y.imag.tolist() == [[[[0.0] * 4]]]
     assert y.real.flatten().tolist() == [math.inf, 1.0, 1.0, 1.0]
+
+
+BYTES = rg.tensor([[[[0, 255, 17, 90], [33, 201, 4, 128], [250, 66, 142, 7]]]], dtype=rg.uint8)
+
+
+@pytest.mark.parametrize(  # reference values of PyTorch 2.13
+    ("settings", "expected"),
+    [
+        ({"mode": "bilinear"}, [[47, 128, 85], [180, 104, 49]]),
+        ({"mode": "bilinear", "antialias": True}, [[79, 124, 77], [153, 104, 64]]),
+        ({"mode": "bicubic"}, [[40, 143, 85], [186, 99, 47]]),
+        ({"mode": "bicubic", "antialias": True}, [[76, 129, 69], [160, 101, 60]]),
+        ({"mode": "nearest-exact"}, [[0, 17, 90], [250, 142, 7]]),
+    ],
+)
+def test_images_of_bytes_are_computed_in_fixed_point(settings, expected):
+    out = F.interpolate(BYTES, size=(2, 3), **settings)
+    assert out.dtype == rg.uint8
+    assert out[0, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [rg.int8, rg.int32, rg.int64, rg.bool])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_integers_other_than_bytes_are_not_interpolated(mode, dtype):
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        F.interpolate(rg.ones(1, 1, 4, 4).to(dtype), size=(2, 2), mode=mode)
+
+
+def test_the_nearest_entry_is_found_in_float32():
+    out = F.interpolate(rg.arange(14.0).reshape(1, 1, 14), size=46)[0, 0]
+    assert out[23] == 6  # 23 * 14 / 46 is 7, but not in float32
+
+
+def test_a_size_that_no_memory_holds_raises():
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        F.interpolate(rg.ones(1, 1, 2, 2), scale_factor=1e20, mode="bilinear")
+
+
+def test_gradients_of_gradients_may_start_at_tensors_with_history():
+    x = rg.ones(1, 2, 2, 1, dtype=rg.float64, requires_grad=True) * 1
+    assert gradgradcheck(lambda x: F.interpolate(x, size=(4, 2)), [x], check_fwd_over_rev=True)

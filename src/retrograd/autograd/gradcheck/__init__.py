@@ -441,7 +441,8 @@ def gradgradcheck(
 
     def gradients(*values: Any) -> tuple[Tensor, ...]:
         for place in places:  # the duals of forward mode come without history
-            values[place].requires_grad = True
+            if values[place]._node is None:
+                values[place].requires_grad = True
         given, g = values[: len(arguments)], values[len(arguments) :]
         wanted = [t for t in given if isinstance(t, Tensor) and t._node is not None]
         outputs = differentiable_outputs(func(*given))

@@ -1,9 +1,8 @@
 """Batches of arrays, which let a function written for one example run on many at once (vmap).
 
-NOTE [Batches] Inside a batched call a tensor's `array` may be a `Batch`: it has the shape of one
-example and holds a tensor with one more axis, in front. Computing with it fails, so the op that
-tried hands itself over to `Batch.interpret`, which runs the op on those tensors and puts what comes
-out into a batch again.
+NOTE [Batches] Inside a batched call a tensor's `_array` may be a `Batch`: it has the shape of one
+example and holds a tensor with one more axis, in front. An op that is given one hands itself over
+to `Batch.interpret`, which runs it on those tensors and puts what comes out into a batch again.
 1. Levels nest: of several batches the newest level's are taken apart, and the op runs on what they
    hold, be it batches of older levels.
 2. History is of two kinds. What a transform inside the call differentiates is recorded by the batch
@@ -246,13 +245,10 @@ class Batch(Interpreted):
     def __bool__(self) -> Any:
         raise UnbatchableError(CONTROL_FLOW, self.level)
 
-    # No `__array_ufunc__`: NumPy leaks the arguments of a reduction that it refuses.
-    __array__ = __array_function__ = __getitem__ = _has_no_value
-    __iter__ = __len__ = __reduce_ex__ = __int__ = __float__ = __index__ = _has_no_value
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _has_no_value
-    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _has_no_value
-    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __matmul__ = _has_no_value
-    __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = __abs__ = _has_no_value
+    # What asks for values. No `__array_ufunc__`: NumPy leaks the arguments of what that refuses.
+    __array__ = __getitem__ = __iter__ = __len__ = __reduce_ex__ = _has_no_value
+    __int__ = __float__ = __index__ = _has_no_value
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _has_no_value
     __hash__ = object.__hash__
 
     @property

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.overriding import NO_SUBCLASSES, names, overrides_nothing
+from ...engine.overriding import NO_SUBCLASSES
 from ...engine.tensor import Tensor, new_tensor
-from ..parameter import Buffer, Parameter
+from ..parameter import Uninitialized, UninitializedBuffer, UninitializedParameter
 from . import conv, normalization
 from .linear import Linear
-from .utils import empty
 
 __all__ = [
     "LazyBatchNorm1d",
@@ -34,123 +33,55 @@ __all__ = [
     "LazyInstanceNorm2d",
     "LazyInstanceNorm3d",
     "LazyLinear",
-    "UninitializedBuffer",
-    "UninitializedParameter",
+    "LazyModuleMixin",
 ]
 
-UNKNOWN = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-    "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
-    "Call `forward` to initialize the parameters before accessing their attributes."
-)
 
+class LazyModuleMixin:
+    """The part of a lazy layer that comes before its ordinary class: NOTE [Lazy].
 
-USED = (
-    "Attempted to use an uninitialized parameter in {function}. It has no shape and no values "
-    "until its module has been called once: module(input), or until it is given a shape: "
-    "p.materialize(shape)"
-)
-
-# What may be called for a tensor without a shape, besides its properties.
-DEFINED = frozenset(
-    {
-        *("__copy__", "__deepcopy__", "__hash__", "__reduce_ex__", "copy_", "cpu", "cuda", "size"),
-        *("char", "double", "float", "half", "int", "is_complex", "is_floating_point", "long"),
-        *("short", "to"),
-    }
-)
-
-
-class _Uninitialized(Tensor, sees_properties=False):
-    """A tensor whose shape is not known yet; `becomes` is its class once it is."""
-
-    __slots__ = ()
-
-    becomes: type[Any]
-
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Raise ValueError: nothing can be computed yet."""
-        name, property_of = names.get(func, ""), type(func).__name__ == "method-wrapper"
-        if not property_of and name.rpartition(".")[2] not in DEFINED:
-            raise ValueError(USED.format(function=name or func))
-        return overrides_nothing(func, types, args, kwargs)
-
-    @property
-    def shape(self) -> Any:
-        """Unknown: raises RuntimeError."""
-        raise RuntimeError(UNKNOWN)
-
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become an ordinary parameter or buffer of this shape, its values still undetermined."""
-        kind = self._array.dtype if dtype is None else None
-        made = empty(tuple(shape), device, dtype)._array
-        self._array = made if kind is None else made.astype(kind)
-        self.__class__ = self.becomes
-        if self._node is not None:
-            self._node.shape, self._node.dtype = self._array.shape, self._array.dtype
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
-
-
-class UninitializedParameter(_Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
-    """A parameter without a shape, until `materialize(shape)` gives it one.
+    A layer of one's own says in `initialize_parameters` what the first input makes of its
+    parameters and, if it is to become another class then, in `cls_to_become` which. Source:
+    PyTorch's `LazyModuleMixin`.
 
     >>> import retrograd as rg
-    >>> p = rg.nn.UninitializedParameter()
-    >>> p.materialize((2, 3))
-    >>> type(p).__name__, p.shape
-    ('Parameter', retrograd.Size([2, 3]))
+    >>> from retrograd.nn.modules.lazy import LazyModuleMixin
+    >>> class Scale(LazyModuleMixin, rg.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.weight = rg.nn.UninitializedParameter()
+    ...     def initialize_parameters(self, input):
+    ...         self.weight.materialize(input.shape[-1:])
+    ...         rg.nn.init.ones_(self.weight)
+    ...     def forward(self, input):
+    ...         return input * self.weight
+    >>> layer = Scale()
+    >>> layer.has_uninitialized_params(), layer(rg.ones(2, 3)).shape, layer.weight.shape
+    (True, retrograd.Size([2, 3]), retrograd.Size([3]))
     """
 
-    __slots__ = ()
+    cls_to_become: type[Any] | None = None
+    _inferred = False
 
-    becomes = Parameter
-
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        """A parameter of no size."""
-        return super().__new__(cls, empty((0,), device, dtype), requires_grad)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        found = memo.get(id(self))
-        if found is None:
-            found = memo[id(self)] = type(self)(self.requires_grad, None, self.dtype)
-        return found
-
-
-class UninitializedBuffer(_Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
-    """A buffer without a shape, until `materialize(shape)` gives it one.
-
-    >>> import retrograd as rg
-    >>> rg.nn.UninitializedBuffer()
-    <UninitializedBuffer>
-    """
-
-    __slots__ = ()
-
-    becomes = Buffer
-
-    def __new__(
-        cls,
-        requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        persistent: bool = True,
-    ) -> Any:
-        """A buffer of no size."""
-        return super().__new__(cls, empty((0,), device, dtype), persistent=persistent)
-
-
-class _Lazy:
-    """The part of a lazy layer that comes before its ordinary class: NOTE [Lazy]."""
-
-    becomes: type[Any]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.initialize_parameters(*args, **kwargs)
-        self.__class__ = self.becomes
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+        if self._inferred:
+            return super().__call__(*args, **kwargs)  # type: ignore[misc]
+        self._infer(args, kwargs)
         return self(*args, **kwargs)
+
+    def _infer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Learn the shapes, once."""
+        self.initialize_parameters(*args, **kwargs)
+        if self.has_uninitialized_params():
+            raise RuntimeError(
+                f"module {type(self).__name__} has not been fully initialized: its "
+                "initialize_parameters(*args) left a parameter without a shape. Call "
+                "parameter.materialize(shape) there"
+            )
+        if self.cls_to_become is None:
+            self._inferred = True
+        else:
+            self.__class__ = self.cls_to_become
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give all parameters the shapes that `input` asks for, and draw them."""
@@ -165,7 +96,7 @@ class _Lazy:
         """Whether any parameter or buffer has no shape yet."""
         own: Any = self
         held = [*own._parameters.values(), *own._buffers.values()]
-        return any(isinstance(value, _Uninitialized) for value in held)
+        return any(isinstance(value, Uninitialized) for value in held)
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, once they have shapes."""
@@ -177,7 +108,7 @@ class _Lazy:
         """Convert what is held; a buffer without a shape stays one, in the dtype asked for."""
         own: Any = self
         buffers = own._buffers
-        unknown = [n for n, value in buffers.items() if isinstance(value, _Uninitialized)]
+        unknown = [n for n, value in buffers.items() if isinstance(value, Uninitialized)]
         super()._apply(fn, recurse)  # type: ignore[misc]
         for name in unknown:
             buffers[name] = UninitializedBuffer(False, None, buffers[name].dtype)
@@ -188,7 +119,7 @@ class _Lazy:
         with modes.Changed(overriding=NO_SUBCLASSES):
             super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
         for name, value in {**own._parameters, **own._buffers}.items():
-            if isinstance(value, _Uninitialized):
+            if isinstance(value, Uninitialized):
                 destination[prefix + name] = value
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
@@ -197,9 +128,9 @@ class _Lazy:
         known = dict(state_dict)
         for name, value in {**own._parameters, **own._buffers}.items():
             given = known.get(prefix + name)
-            if not isinstance(value, _Uninitialized) or given is None:
+            if not isinstance(value, Uninitialized) or given is None:
                 continue
-            if isinstance(given, _Uninitialized):
+            if isinstance(given, Uninitialized):
                 known[prefix + name] = new_tensor(np.empty(0, value._array.dtype))
             else:
                 value.materialize(given.shape)
@@ -210,7 +141,7 @@ def _uninitialized(device: Any, dtype: Any, wanted: bool = True) -> Any:
     return UninitializedParameter(True, device, dtype) if wanted else None
 
 
-class LazyLinear(_Lazy, Linear):
+class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` whose `in_features` is the last size of the first input, (*, in_features).
 
     >>> import retrograd as rg
@@ -219,7 +150,7 @@ class LazyLinear(_Lazy, Linear):
     (retrograd.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
     """
 
-    becomes = Linear
+    cls_to_become = Linear
 
     def __init__(
         self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -242,7 +173,7 @@ class LazyLinear(_Lazy, Linear):
             self.bias.materialize((self.out_features,))
 
 
-class _LazyConv(_Lazy):
+class _LazyConv(LazyModuleMixin):
     """A convolution whose `in_channels` is the number of channels of the first input."""
 
     def _leave_open(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
@@ -333,7 +264,7 @@ class LazyConv1d(_LazyConvolution, conv.Conv1d):
     (4, 2, 'Conv1d')
     """
 
-    becomes = conv.Conv1d
+    cls_to_become = conv.Conv1d
 
 
 class LazyConv2d(_LazyConvolution, conv.Conv2d):
@@ -347,7 +278,7 @@ class LazyConv2d(_LazyConvolution, conv.Conv2d):
     (4, 2, 'Conv2d')
     """
 
-    becomes = conv.Conv2d
+    cls_to_become = conv.Conv2d
 
 
 class LazyConv3d(_LazyConvolution, conv.Conv3d):
@@ -361,7 +292,7 @@ class LazyConv3d(_LazyConvolution, conv.Conv3d):
     (4, 2, 'Conv3d')
     """
 
-    becomes = conv.Conv3d
+    cls_to_become = conv.Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, conv.ConvTranspose1d):
@@ -375,7 +306,7 @@ class LazyConvTranspose1d(_LazyTransposed, conv.ConvTranspose1d):
     (4, 2, 'ConvTranspose1d')
     """
 
-    becomes = conv.ConvTranspose1d
+    cls_to_become = conv.ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, conv.ConvTranspose2d):
@@ -389,7 +320,7 @@ class LazyConvTranspose2d(_LazyTransposed, conv.ConvTranspose2d):
     (4, 2, 'ConvTranspose2d')
     """
 
-    becomes = conv.ConvTranspose2d
+    cls_to_become = conv.ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, conv.ConvTranspose3d):
@@ -403,10 +334,10 @@ class LazyConvTranspose3d(_LazyTransposed, conv.ConvTranspose3d):
     (4, 2, 'ConvTranspose3d')
     """
 
-    becomes = conv.ConvTranspose3d
+    cls_to_become = conv.ConvTranspose3d
 
 
-class _LazyNorm(_Lazy):
+class _LazyNorm(LazyModuleMixin):
     """A normalization whose `num_features` is the number of channels of the first input."""
 
     def __init__(
@@ -443,7 +374,7 @@ class _LazyNorm(_Lazy):
         own._check_input_dim(input)
         size = input.shape[1]
         for value in (own.weight, own.bias, own.running_mean, own.running_var):
-            if isinstance(value, _Uninitialized):
+            if isinstance(value, Uninitialized):
                 value.materialize((size,))
 
 
@@ -456,7 +387,7 @@ class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
     (retrograd.Size([2, 3, 4]), 3)
     """
 
-    becomes = normalization.BatchNorm1d
+    cls_to_become = normalization.BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
@@ -468,7 +399,7 @@ class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
     (retrograd.Size([2, 3, 4, 4]), 3)
     """
 
-    becomes = normalization.BatchNorm2d
+    cls_to_become = normalization.BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
@@ -480,11 +411,13 @@ class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
     (retrograd.Size([2, 3, 4, 4, 4]), 3)
     """
 
-    becomes = normalization.BatchNorm3d
+    cls_to_become = normalization.BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
     """`InstanceNorm1d` whose `num_features` is C of the first input, (N, C, L).
+
+    Raises RuntimeError for a parameter that is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm1d()
@@ -492,11 +425,13 @@ class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
     (retrograd.Size([2, 3, 4]), 3)
     """
 
-    becomes = normalization.InstanceNorm1d
+    cls_to_become = normalization.InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
     """`InstanceNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
+
+    Raises RuntimeError for a parameter that is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm2d()
@@ -504,11 +439,13 @@ class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
     (retrograd.Size([2, 3, 4, 4]), 3)
     """
 
-    becomes = normalization.InstanceNorm2d
+    cls_to_become = normalization.InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
     """`InstanceNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
+
+    Raises RuntimeError for a parameter that is left without a shape.
 
     >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm3d()
@@ -516,4 +453,4 @@ class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
     (retrograd.Size([2, 3, 4, 4, 4]), 3)
     """
 
-    becomes = normalization.InstanceNorm3d
+    cls_to_become = normalization.InstanceNorm3d

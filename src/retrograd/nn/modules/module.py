@@ -13,9 +13,10 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_write
 from ...engine.tensor import Tensor, alias, device, new_tensor, wrote
+from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .. import state
 from ..hooks import ModuleHooks, add_hook, call_hooked
-from ..parameter import Buffer
+from ..parameter import Buffer, is_lazy
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -122,22 +123,25 @@ class Module(Tree):
         """Convert floating and complex parameters and buffers; returns this module.
 
         Called as `to(dtype)`, `to(device, dtype)` or `to(tensor)`. Integer buffers keep theirs.
-        TypeError for an integer dtype. Real to complex keeps the values, complex to real drops the
-        imaginary parts.
+        With `memory_format`, what has that many dimensions is laid out so in memory. TypeError for
+        an integer dtype. Real to complex keeps the values, complex to real drops the imaginary
+        parts.
 
         >>> import retrograd as rg
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
-        target = _parse_to(args, kwargs)
-        if target is None:
-            return self
-        if target.category < 2:
+        target, format = _parse_to(args, kwargs)
+        if target is not None and target.category < 2:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={target}"
             )
-        return self._apply(lambda t: _cast(t, target) if t.dtype.category >= 2 else t)
+        if target is not None:
+            self._apply(lambda t: _cast(t, target) if t.dtype.category >= 2 else t)
+        if format is not None:
+            self._apply(lambda t: _laid(t, format))
+        return self
 
     def type(self, dst_type: dtypes.dtype) -> Any:
         """Convert every parameter and buffer, integer ones too, to `dst_type`."""
@@ -177,7 +181,13 @@ class Module(Tree):
         return self._apply(lambda t: new_tensor(np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Any:
-        """This module: nothing has to be done to share its memory among threads."""
+        """This module: nothing has to be done to share its memory among threads.
+
+        Raises RuntimeError while a parameter or buffer has no shape.
+        """
+        for held in (*self.parameters(), *self.buffers()):
+            if is_lazy(held):
+                held.share_memory_()
         return self
 
     # -- state ---------------------------------------------------------------------------------
@@ -414,24 +424,47 @@ def _cast(t: Tensor, target: dtypes.dtype) -> Tensor:
     array = t._array
     if array.dtype.kind == "c" and not target.is_complex:
         array = array.real
-    cast = new_tensor(array.astype(target.numpy))
-    return Buffer(cast, persistent=t.persistent) if isinstance(t, Buffer) else cast
+    return _of_kind(t, array.astype(target.numpy))
 
 
-def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtypes.dtype | None:
-    """The dtype that the arguments of `Module.to` ask for; devices are checked on the way."""
-    given = dict(kwargs)
-    given.pop("non_blocking", None)
-    given.pop("memory_format", None)
-    target: dtypes.dtype | None = given.pop("dtype", None)
-    other = [*args, *(given.pop(name) for name in ("device", "tensor") if name in given)]
-    if given:
-        raise TypeError(f"to() got an unexpected keyword argument {next(iter(given))!r}")
-    for value in other:
-        if isinstance(value, Tensor):
-            target = value.dtype
-        elif isinstance(value, dtypes.dtype):
-            target = value
-        elif value is not None and not isinstance(value, bool):
-            device(value)
-    return target
+def _of_kind(t: Tensor, array: Any) -> Tensor:
+    """`array` as what `t` is to a module."""
+    made = new_tensor(array)
+    return Buffer(made, persistent=t.persistent) if isinstance(t, Buffer) else made
+
+
+def _laid(t: Tensor, format: memory_format) -> Tensor:
+    """`t`, its elements in the order of `format` in memory where that is one of its dimensions."""
+    if format.ndim not in (0, t._array.ndim) or lies_in(t._array, format):
+        return t
+    return _of_kind(t, arranged(t._array, format))
+
+
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The dtype and the memory format that `Module.to` is asked for; the device is checked."""
+    if "copy" in kwargs:
+        raise RuntimeError(".to() does not accept copy argument. Copy first: deepcopy(module)")
+    names: tuple[str, ...] = ("device", "dtype", "non_blocking")
+    if args and isinstance(args[0], Tensor):
+        names = ("tensor", "non_blocking")
+    elif args and isinstance(args[0], dtypes.dtype):
+        names = ("dtype", "non_blocking")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    extra = given.keys() - {"tensor", "device", "dtype", "non_blocking", "memory_format"}
+    target = given["tensor"].dtype if "tensor" in given else given.get("dtype")
+    if (
+        extra
+        or len(given) < len(args) + len(kwargs)
+        or not (target is None or isinstance(target, dtypes.dtype))
+    ):
+        raise TypeError(
+            "to() received an invalid combination of arguments: expected to(device, dtype, "
+            "non_blocking), to(dtype, non_blocking) or to(tensor, non_blocking), each with an "
+            f"optional memory_format=, but got {[*map(repr, args), *kwargs]}"
+        )
+    if given.get("device") is not None:
+        device(given["device"])
+    format = given.get("memory_format")
+    if format is not None:
+        check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")
+    return target, format

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.dispatch import check_write
-from ...engine.tensor import Tensor, new_tensor, wrote
+from ...engine.tensor import Tensor, as_array, new_tensor, wrote
+from ...kernels.allocation import surely
 from ...quiet import quietly
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def get_total_norm(
     order = float(norm_type)
     if not found:
         return new_tensor(np.zeros((), np.float32))
-    norms = np.stack([np.asarray(np.linalg.norm(t._array.reshape(-1), order)) for t in found])
-    total = np.asarray(np.linalg.norm(norms, order)).astype(norms.dtype)
-    if error_if_nonfinite and not np.isfinite(total):
+    norms = np.stack([as_array(np.linalg.norm(t._array.reshape(-1), order)) for t in found])
+    total = as_array(np.linalg.norm(norms, order)).astype(norms.dtype)
+    if error_if_nonfinite and surely(~np.isfinite(total)):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
             "cannot be clipped. To disable this error and scale the gradients by the non-finite "

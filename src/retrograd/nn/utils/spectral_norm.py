@@ -11,7 +11,7 @@ from ...engine.tensor import Tensor, alias
 from ...ops.linalg.matmul import vdot
 from ...ops.random.factories import randn
 from .. import functional as F
-from ..parameter import Parameter
+from ..parameter import Parameter, check_shaped
 from .parametrizations import as_matrix, output_dim, power_steps
 
 __all__ = ["remove_spectral_norm", "spectral_norm"]
@@ -66,8 +66,9 @@ def spectral_norm(
         )
     if any(hook.name == name for hook in _hooks(module)):
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
-    hook = SpectralNorm(name, n_power_iterations, output_dim(module, dim), eps)
     weight = module._parameters[name]
+    check_shaped(weight, "SpectralNorm")
+    hook = SpectralNorm(name, n_power_iterations, output_dim(module, dim), eps)
     rows, columns = as_matrix(alias(weight, None), hook.dim).shape
     delattr(module, name)
     module.register_parameter(f"{name}_orig", weight)

@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from ...engine.tensor import Tensor
-from ..parameter import Parameter
+from ..parameter import Parameter, check_shaped
 from .parametrizations import norm_except
 
 __all__ = ["remove_weight_norm", "weight_norm"]
@@ -59,6 +59,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
             )
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
+    check_shaped(weight, "WeightNorm")
     delattr(module, name)
     module.register_parameter(f"{name}_g", Parameter(norm_except(weight, hook.dim).detach()))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
 from ..random.generator import default_generator
 from . import softmax as along
 
@@ -85,7 +85,7 @@ def gumbel_softmax(
     dtype = dtypes.real_of(logits._array.dtype)
     drawn = -np.log1p(-default_generator.uniform(logits._array.shape, dtype))
     noise = -np.log(np.maximum(drawn, np.finfo(dtype).tiny))
-    soft = along.softmax((logits + new_tensor(np.asarray(noise, dtype))) / tau, dim, None)
+    soft = along.softmax((logits + placed(np.asarray(noise, dtype), logits)) / tau, dim, None)
     if not hard:
         return soft
     rank = np.expand_dims(soft._array.argmax(dim), dim)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, new_tensor, placed
+from ...kernels.allocation import full, table, zeros
 from ..core.arguments import public
 from ..nn import conv, conv_transpose, normalization
 from ..nn import dropout as dropouts
@@ -81,10 +82,10 @@ def embedding_bag(
     )  # fmt: skip
     flat, starts = indices._array, offsets._array
     ends = starts if include_last_offset else np.append(starts, flat.size)
-    bag = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    counted = np.ones(flat.shape, np.bool_) if skipped is None else flat != skipped
+    bag = np.repeat(table(ends, np.arange(len(ends) - 1)), np.diff(ends))
+    counted = full(flat, flat.shape, True, np.bool_) if skipped is None else flat != skipped
     sizes = np.bincount(bag[counted], minlength=len(ends) - 1)
-    largest = np.zeros(bags._array.shape if mode == 2 else sizes.shape, np.int64)
+    largest = zeros(sizes, bags._array.shape if mode == 2 else sizes.shape, np.int64)
     if mode == 2 and flat.size:
         winner, filled = lookups.winners(weight._array[flat], bag, counted, len(sizes))
         np.copyto(largest, flat[winner], where=filled)
@@ -257,7 +258,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     (tensor([1., 1.]), tensor([True, True]))
     """
     training = train is None or train
-    mask = dropouts.dropout(new_tensor(np.ones(input._array.shape, np.float32)), p, training) != 0
+    ones = placed(np.ones(input._array.shape, np.float32), input)
+    mask = dropouts.dropout(ones, p, training) != 0
     scale = 1 / (1 - p) if training and p < 1 else 1.0
     return input * mask * scale, mask
 

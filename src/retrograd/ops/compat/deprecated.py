@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, method
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..creation.factories import factory, number, progression
 from ..linalg.matrix_functions import vander as powers
 from ..linalg.matrix_norms import matrix_norm
@@ -127,9 +127,7 @@ def removed(name: str, new: str) -> Any:
     def gone(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{name}(): {GONE.format(new=new)}")
 
-    gone.__name__ = gone.__qualname__ = name
-    gone.__doc__ = f"Raises RuntimeError, as in PyTorch: write `linalg.{new}`."
-    return gone
+    return titled(gone, name, f"Raises RuntimeError, as in PyTorch: write `linalg.{new}`.")
 
 
 eig = removed("eig", "eig(A), whose results are complex")

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ...engine.tensor import Tensor
+from ..core.arguments import titled
 from ..nn import pool
 from ..nn.adaptive_pool import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
 
@@ -33,10 +34,9 @@ def _with_indices(plain: Callable[..., Any], place: int, shape: str) -> Callable
         kwargs["return_indices"] = True
         return plain(input, *args[: place - 1], **kwargs)  # type: ignore[no-any-return]
 
-    pooled.__name__ = pooled.__qualname__ = f"{plain.__name__}_with_indices"
     pooled.__signature__ = inspect.signature(plain)  # type: ignore[attr-defined]
-    pooled.__doc__ = ABOUT.format(plain=plain.__name__, shape=shape)
-    return pooled
+    doc = ABOUT.format(plain=plain.__name__, shape=shape)
+    return titled(pooled, f"{plain.__name__}_with_indices", doc)
 
 
 max_pool1d_with_indices = _with_indices(pool.max_pool1d, 6, "1, 2, 3")

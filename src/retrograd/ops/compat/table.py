@@ -9,7 +9,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ...engine.op import parameters_of
-from ..core.arguments import public
+from ..core.arguments import public, titled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,6 @@ def older(
         shown.__annotations__ = {**types(shown), "return": returns}
     function.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
     function.parameters = parameters_of(shown)  # type: ignore[attr-defined]
-    function.__name__ = function.__qualname__ = name
     lines = [f">>> {line}" for line in example.splitlines()] + result.splitlines()
-    function.__doc__ = "\n    ".join([f"{about}\n", ">>> import retrograd as rg", *lines, ""])
-    return public(out=out, methods=methods)(function)
+    doc = "\n    ".join([f"{about}\n", ">>> import retrograd as rg", *lines, ""])
+    return public(out=out, methods=methods)(titled(function, name, doc))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import dtypes
 from ...engine import overriding
@@ -24,9 +24,11 @@ from ...engine.tensor import Tensor, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ParamSpec, Protocol, TypeVar, overload
+    from typing import ParamSpec, Protocol, overload
 
 __all__: list[str] = []
+
+F = TypeVar("F")
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -63,6 +65,14 @@ def public(
         return made
 
     return decorate
+
+
+def titled(function: F, name: str, doc: str) -> F:
+    """A function that another one made, under a name and with a docstring of its own."""
+    made: Any = function
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = doc
+    return function
 
 
 def keeping(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor, pl
 from ...errors import OutOfMemoryError
 from ...kernels.allocation import table
 from ...quiet import quietly
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
@@ -486,9 +486,8 @@ def _new(factory: Any, name: str) -> Any:
         given = self.dtype if dtype is None else dtype
         return as_wide(factory(*size, dtype=given, **settings), self)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."
-    return call
+    about = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."
+    return titled(call, name, about)
 
 
 def as_wide(made: Tensor, like: Tensor) -> Tensor:

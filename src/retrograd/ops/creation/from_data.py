@@ -20,7 +20,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
-from ...engine.tensor import Tensor, new_tensor, set_requires_grad
+from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
 from ...engine.tensor import device as Device
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
 
@@ -293,7 +293,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory and history where possible.
 
     A tensor of the wanted dtype is returned itself, one of another dtype is converted (recorded),
-    an array shares its memory, anything else is copied. Source: PyTorch's `as_tensor`.
+    an array shares its memory and stays of its kind, if it speaks NumPy's protocols; anything else
+    is copied. Source: PyTorch's `as_tensor`.
 
     >>> import retrograd as rg
     >>> x = rg.ones(2)
@@ -310,9 +311,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def shareable(data: Any) -> bool:
-    """Whether a tensor can stand on the memory of `data`."""
+    """Whether a tensor can stand on the memory of `data`, an array of NumPy's or another kind."""
     return (
-        isinstance(data, np.ndarray)
+        is_array(data)
+        and hasattr(data, "flags")  # as what has memory of its own
         and data.dtype == dtypes.of_numpy(data.dtype).numpy
         and data.flags.writeable
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant
 from .from_data import check_device, check_dtype, finish
@@ -29,14 +31,23 @@ def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Ten
     return finish(made, requires_grad)
 
 
-def zeros_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+def _maker(name: str, doc: str) -> Callable[..., Tensor]:
+    def made(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        settings = (dtype, device, requires_grad, memory_format)
+        return _like(getattr(np, name), input, settings, name)
+
+    return titled(made, name, doc)
+
+
+zeros_like = _maker(
+    "zeros_like",
     """Zeros of the shape and, unless `dtype` is given, the dtype of `input`.
 
     The elements lie in memory in the order of those of `input`, or in that of `memory_format`.
@@ -44,45 +55,28 @@ def zeros_like(
     >>> import retrograd as rg
     >>> rg.zeros_like(rg.tensor([1, 2]))
     tensor([0, 0])
-    """
-    settings = (dtype, device, requires_grad, memory_format)
-    return _like(np.zeros_like, input, settings, "zeros_like")
+    """,
+)
 
-
-def ones_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+ones_like = _maker(
+    "ones_like",
     """Ones of the shape and, unless `dtype` is given, the dtype of `input`.
 
     >>> import retrograd as rg
     >>> rg.ones_like(rg.tensor([5, 6]))
     tensor([1, 1])
-    """
-    settings = (dtype, device, requires_grad, memory_format)
-    return _like(np.ones_like, input, settings, "ones_like")
+    """,
+)
 
-
-def empty_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+empty_like = _maker(
+    "empty_like",
     """A tensor like `input` with whatever its memory holds.
 
     >>> import retrograd as rg
     >>> rg.empty_like(rg.tensor([[5, 6]])).shape
     retrograd.Size([1, 2])
-    """
-    settings = (dtype, device, requires_grad, memory_format)
-    return _like(np.empty_like, input, settings, "empty_like")
+    """,
+)
 
 
 def full_like(

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
+from ...kernels.layout import with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
@@ -51,13 +52,9 @@ channels_last = memory_format("channels_last", 4)
 channels_last_3d = memory_format("channels_last_3d", 5)
 
 
-def _channels_last(input: Any) -> Any:
-    return np.moveaxis(np.moveaxis(input, 1, -1).copy(), -1, 1)
-
-
 _reordered = declare(
     "reordered(input)",
-    _channels_last,
+    with_channels_inside,
     input=lambda xp, g: g,
     linear="input",
     batch=lambda xp, size, inputs, batched, /: xp.clone(inputs[0]),
@@ -95,7 +92,7 @@ def arranged(array: Any, format: Any) -> Any:
     check_format(format, array.ndim, "empty")
     if format is preserve_format or lies_in(array, format):
         return array
-    return _channels_last(array) if format.ndim else np.ascontiguousarray(array)
+    return with_channels_inside(array) if format.ndim else np.ascontiguousarray(array)
 
 
 def in_format(t: Tensor, format: Any, name: str) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.tensor import Tensor
 from ...quiet import Quiet
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..creation.from_data import check_device, finish
 from .records import complex_transform, from_half, place_of, to_half
 
@@ -75,13 +75,10 @@ def _over(name: str, transform: Callable[..., Tensor], dims: Any) -> Any:
 
 def _transforms(suffix: str, make: Callable[..., Any], *docs: str) -> list[Any]:
     """The six kinds, made by `make(name, transform)`, with these docstrings."""
-    made = []
-    for (kind, transform), doc in zip(KINDS.items(), docs, strict=True):
-        function = make(kind + suffix, transform)
-        function.__name__ = function.__qualname__ = kind + suffix
-        function.__doc__ = doc
-        made.append(public(out=True)(function))
-    return made
+    return [
+        public(out=True)(titled(make(kind + suffix, transform), kind + suffix, doc))
+        for (kind, transform), doc in zip(KINDS.items(), docs, strict=True)
+    ]
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = _transforms(

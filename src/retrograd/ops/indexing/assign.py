@@ -22,7 +22,7 @@ from ...engine.inplace import (
     write,
 )
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, wrote
+from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, placed, wrote
 from ...engine.views import live_views, memory_after, resized, room_of, sever
 from ...quiet import Quiet, copyto
 from ..core import batching
@@ -414,7 +414,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
             "values. Write x.copy_(source)"
         )
     if source is None:
-        source = new_tensor(np.empty(0, self._array.dtype))
+        source = placed(np.empty(0, self._array.dtype), self)
     if source._array.dtype != self._array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import MOST_DIMS, check_broadcast
+from ...engine.dispatch import MOST_DIMS, check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
@@ -254,7 +254,8 @@ def check_range(found: Any, dim: int, size: int, name: str) -> None:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along `dim` at the indices in the vector `index`, as a copy.
 
-    Raises IndexError for a negative index or one out of bounds. Source: PyTorch's `index_select`.
+    Raises IndexError for a negative index or one out of bounds, RuntimeError for several of a 0-d
+    tensor. Source: PyTorch's `index_select`.
 
     >>> import retrograd as rg
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
@@ -263,9 +264,14 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, "index_select")
     shape = input._array.shape
+    if not shape and index._array.size != 1:
+        raise RuntimeError(
+            "index_select(): Index to scalar can have only 1 value, got "
+            f"{index._array.size} value(s)"
+        )
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
-        return _index_select(input.reshape(1), index, dim=0).reshape(())
+        return own(_index_select(input.reshape(1), index, dim=0).reshape(()))
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

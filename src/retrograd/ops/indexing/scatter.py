@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
@@ -334,7 +335,7 @@ def as_vector(
                 f"specified dimension. Got self.shape = [] source.shape = {list(source.shape)}"
             )
         source = source.reshape(-1)
-    return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
+    return own(function(input.reshape(1), dim, index, source, *args, **params).reshape(()))
 
 
 @public(out=True, methods="index_add index_add_")
@@ -434,4 +435,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input._array.shape)
+    return own(changed.reshape(input._array.shape))

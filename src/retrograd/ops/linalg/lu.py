@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, concrete, new_tensor
+from ...engine.tensor import Tensor, concrete, placed
 from ...engine.transforms.batch import raised, spread
 from ...kernels import lapack
 from ...kernels.allocation import surely
@@ -216,7 +217,7 @@ def lu_unpack(
         )
     if unpack_pivots:
         check_pivots("passed to lu_unpack", LU_pivots, LU_data._array.shape[-2])
-    nothing = new_tensor(np.empty(0, LU_data.dtype.numpy))
+    nothing = placed(np.empty(0, LU_data.dtype.numpy), LU_data)
     P = permutation_matrix(LU_pivots, LU_data) if unpack_pivots else nothing
     L, U = (lower_part(LU_data), upper_part(LU_data)) if unpack_data else (nothing, nothing)
     return return_types.lu_unpack(P, L, U)
@@ -266,7 +267,7 @@ def lu_solve(
     check_pivots("given to lu_solve", pivots, LU._array.shape[-2])
     if not left:  # X A = B is A^H X^H = B^H
         turned = lu_solve(LU, pivots, B.mH, adjoint=not adjoint)
-        return turned.mH
+        return own(turned.mH)
     if adjoint:
         middle = solve_triangular(LU.mH, B, upper=False)
         middle = solve_triangular(LU.mH, middle, upper=True, unitriangular=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
 from ..core import return_types
 from ..core.arguments import public
@@ -92,7 +93,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
             "or 'complete'"
         )
     Q, R = _qr(A, mode="reduced" if mode == "r" else mode)
-    return return_types.linalg_qr(new_tensor(np.empty(0, A.dtype.numpy)) if mode == "r" else Q, R)
+    return return_types.linalg_qr(placed(np.empty(0, A.dtype.numpy), A) if mode == "r" else Q, R)
 
 
 # -- reflectors ------------------------------------------------------------------------------------
@@ -222,4 +223,4 @@ def ormqr(
         )
     if left:
         return reflected(input, tau, other, transpose)
-    return reflected(input, tau, other.mH, not transpose).mH
+    return own(reflected(input, tau, other.mH, not transpose).mH)

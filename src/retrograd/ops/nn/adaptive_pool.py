@@ -11,6 +11,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
+from ...kernels.layout import as_in
 from .pool import NO_ORDER, avg_pool_record, max_pool_record, refuse_complex
 from .sizes import Sizes, for_dims
 
@@ -18,7 +19,7 @@ __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
 
 _adaptive_max_pool = declare(
     "adaptive_max_pool(input, *, size) -> out, indices",
-    lambda x, *, size: pooling.adaptive_max(x, size),
+    lambda x, *, size: as_in(x, *pooling.adaptive_max(x, size)),
     input=lambda xp, g, indices, input_shape, size: xp.pool_scatter(
         g, indices, size=input_shape[-len(size) :]
     ),
@@ -32,7 +33,7 @@ _adaptive_max_pool = declare(
 
 _adaptive_avg_pool = declare(
     "adaptive_avg_pool(input, *, size)",
-    lambda x, *, size: pooling.adaptive_avg(x, size),
+    lambda x, *, size: as_in(x, pooling.adaptive_avg(x, size)),
     input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool_input(
         g, size=input_shape[-len(size) :]
     ),
@@ -45,7 +46,7 @@ _adaptive_avg_pool = declare(
 
 adaptive_avg_pool_input = declare(
     "adaptive_avg_pool_input(input, *, size)",
-    lambda g, *, size: pooling.adaptive_avg_input(g, size),
+    lambda g, *, size: as_in(g, pooling.adaptive_avg_input(g, size)),
     input=lambda xp, g, input_shape, size: xp.adaptive_avg_pool(g, size=input_shape[-len(size) :]),
     linear="input",
     batch="leading",

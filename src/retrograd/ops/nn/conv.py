@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
+from ...kernels.layout import as_in
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
@@ -46,13 +48,13 @@ def geometry(
 def _conv_arrays(
     x: Any, w: Any, b: Any, *, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return convolution.conv(x, w, b, stride, padding, dilation, groups)
+    return as_in(x, as_in(w, convolution.conv(x, w, b, stride, padding, dilation, groups)))
 
 
 def _conv_input_arrays(
     g: Any, w: Any, *, size: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Any:
-    return convolution.conv_input(g, w, size, stride, padding, dilation, groups)
+    return as_in(g, as_in(w, convolution.conv_input(g, w, size, stride, padding, dilation, groups)))
 
 
 def _conv_weight_arrays(
@@ -289,7 +291,7 @@ def _convolution(name: str, dims: int) -> Any:
                 f"({times(extent)}). Kernel size can't be greater than actual input size"
             )
         out = _conv(input, weight, bias, stride=steps, padding=pairs, dilation=gaps, groups=groups)
-        return out if batched else out.squeeze(0)
+        return out if batched else own(out.squeeze(0))
 
     return convolve
 

@@ -14,6 +14,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
+from ...kernels.layout import as_in
 from ..random.generator import default_generator, examples
 
 __all__ = [
@@ -29,7 +30,7 @@ ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of
 
 
 def _masked_scale(input: Any, mask: Any, *, scale: float) -> Any:
-    out = input * mask
+    out = input * as_in(input, mask)
     out *= scale
     return out if out.dtype is input.dtype else out.astype(input.dtype, copy=False)
 

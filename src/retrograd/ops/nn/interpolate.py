@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, placed
+from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, table, zeros
+from ...kernels.layout import channels_inside
+from ..core.pointwise import unsupported
 from .adaptive_pool import adaptive_avg_pool
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
 
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
          "bicubic": 2, "lanczos": 2, "trilinear": 3}  # fmt: skip
+NEAREST = {"nearest": 0.0, "nearest-exact": 0.5}  # where in an output entry it is read
 CUBIC = -0.75  # the free parameter of the cubic kernel, PyTorch's choice
 
 
@@ -56,7 +59,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
+    return own(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -82,7 +85,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)
+    return own(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input)
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:
@@ -155,18 +158,24 @@ def interpolate(
             "Input and output sizes should be greater than 0, but got input "
             f"{list(shape[2:])} and output {list(sizes)}"
         )
+    if max(sizes) >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)}")
     if recompute_scale_factor:
         scales = (None,) * len(sizes)
     if mode == "area":
         return adaptive_avg_pool("interpolate", len(sizes), input, sizes)
-    for dim, (n, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-        if antialias:
-            matrix = _smoothing(shape[dim], n, scale, mode, bool(align_corners))
-            input = banded(input, dim=dim, matrix=matrix)
+    _check_dtype(input, mode)
+    ndim, inside = len(shape), channels_inside(input._array)
+    if inside:
+        input = input.permute(0, *range(2, ndim), 1)
+    for k in reversed(range(len(sizes))):
+        found, dim = shape[2 + k], k + (1 if inside else 2)
+        if mode in NEAREST:
+            taps = _nearest(found, sizes[k], scales[k], NEAREST[mode])
         else:
-            places = _places(shape[dim], n, scale, mode, bool(align_corners))
-            input = _read(input, dim, places)
-    return input
+            taps = _taps(found, sizes[k], scales[k], mode, bool(align_corners), antialias)
+        input = resample(input, dim=dim, taps=taps)
+    return input.permute(0, ndim - 1, *range(1, ndim - 1)) if inside else input
 
 
 def upsample(
@@ -220,7 +229,7 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
         )
     if wanted is not None and wanted + 2 != ndim:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted + 2}D input")
-    if antialias and (mode not in KERNELS or ndim != 4):
+    if antialias and (mode not in SMOOTHING or ndim != 4):
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
             f"a 4-D tensor as input, not {mode} with {ndim}-D"
@@ -229,6 +238,14 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
         raise ValueError("Lanczos mode does not support align_corners=True")
     if mode == "lanczos" and not antialias:
         raise ValueError("Lanczos mode requires antialias=True")
+
+
+def _check_dtype(input: Tensor, mode: str) -> None:
+    """Raise for integers, but for bytes that are copied, or are those of images."""
+    dtype = input._array.dtype
+    rounded = dtype == np.uint8 and (mode in NEAREST or MODES[mode] == 2)
+    if dtype.kind not in "fcV" and not rounded:
+        raise unsupported(f"interpolate with mode {mode!r}", dtype, "Convert first: x.float()")
 
 
 def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, Any]:
@@ -252,85 +269,79 @@ def _sizes(shape: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[Any, A
     return tuple([math.floor(n * f) for n, f in zip(shape, values, strict=True)]), values
 
 
-def _banded(input: Any, *, dim: int, matrix: Any) -> Any:
-    kind = input.dtype
-    if kind.kind == "c":  # an infinite part would make NaN of the other one
-        parts = [_banded(part, dim=dim, matrix=matrix) for part in (input.real, input.imag)]
-        out = empty(input, parts[0].shape)
-        out.real[...], out.imag[...] = parts
-        return out
-    rows_first = np.moveaxis(input if kind.itemsize > 2 else input.astype(np.float32), dim, 0)
-    out = zeros(rows_first, (len(matrix), *rows_first.shape[1:]))
-    present = matrix != 0
-    first, count = present.argmax(1), matrix.shape[1] - present[:, ::-1].argmax(1)
-    for step in range((count - first).max(initial=0)):
-        tap = np.minimum(first + step, matrix.shape[1] - 1)
-        rows = np.flatnonzero((first + step < count) & present[np.arange(len(tap)), tap])
-        weights = table(rows_first, matrix[rows, tap[rows]].astype(rows_first.dtype))
-        out[rows] += rows_first[tap[rows]] * weights.reshape(-1, *[1] * (rows_first.ndim - 1))
-    return np.moveaxis(out, 0, dim).astype(kind, copy=False)
+# -- weights ------------------------------------------------------------------------------------
 
 
-banded = declare(
-    "banded(input, *, dim, matrix)",
-    _banded,
-    input=lambda xp, g, dim, matrix: xp.banded(g, dim=dim, matrix=matrix.T),
-    linear="input",
-    examples=[
-        example("3x4", dim=1, matrix=np.array([[0.5, 0.25, 0, 0], [0, 0.5, 0, 2.0]])),
-        example("2x3", dim=0, matrix=np.array([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])),
-    ],
-    doc="""A matrix whose entries lie in a band, applied along a dimension; its zeros touch nothing:
-    an infinite value is seen only where it has a weight.""",
-)
+class Taps:
+    """A sparse matrix: output i is the sum of the entries `index[:, i]` times `weights[:, i]`.
+
+    A weight of 0 touches nothing: an infinite value is seen only where it has a weight.
+    """
+
+    __slots__ = ("index", "size", "weights")
+
+    def __init__(self, index: Any, weights: Any, size: int) -> None:
+        self.index, self.weights = index, weights  # both (taps, outputs)
+        self.size = size  # how many entries there are to read
+
+    def __repr__(self) -> str:
+        return f"Taps({self.index.tolist()}, {self.weights.tolist()}, {self.size})"
+
+    @property
+    def T(self) -> Taps:  # noqa: N802 (NumPy's name)
+        """The transposed matrix."""
+        tap, out = np.nonzero(self.weights)
+        order = np.argsort(self.index[tap, out], kind="stable")
+        tap, out = tap[order], out[order]
+        read = self.index[tap, out]
+        count = np.bincount(read, minlength=self.size)
+        place = np.arange(len(read)) - np.repeat(np.cumsum(count) - count, count)
+        index = np.zeros((count.max(initial=0), self.size), np.int64)
+        weights = np.zeros(index.shape, self.weights.dtype)
+        index[place, read], weights[place, read] = out, self.weights[tap, out]
+        return Taps(index, weights, self.index.shape[1])
 
 
-def _smoothing(found: int, n: int, scale: float | None, mode: str, align_corners: bool) -> Any:
-    """The weights (n, found) of a kernel that is stretched where entries are left out."""
-    kernel, width = KERNELS[mode]
+def _nearest(found: int, n: int, scale: float | None, offset: float) -> Taps:
+    """What each of n entries copies of `found`; in float32, which decides ties, as in PyTorch."""
+    step = np.float32(found / n if scale is None else 1.0 / scale)
+    place = np.arange(n, dtype=np.float32) + np.float32(offset)
+    index = np.minimum(place * step, found - 1).astype(np.int64)
+    return Taps(index[None], np.ones((1, n)), found)
+
+
+def _taps(
+    found: int, n: int, scale: float | None, mode: str, align_corners: bool, antialias: bool
+) -> Taps:
+    """What the n output entries add up of `found` input entries."""
+    kernel, width = SMOOTHING[mode] if antialias else KERNELS[mode]
+    place = np.arange(n)
     if align_corners:
         step = (found - 1) / (n - 1) if n > 1 else 0.0
     else:
-        step = 1.0 / scale if scale is not None else found / n if n else 0.0
-    stretch = max(step, 1.0)
-    centre = step * (np.arange(n)[:, None] + 0.5)
-    place = np.arange(found)
-    reach = width * stretch
-    covered = (place >= np.trunc(np.maximum(centre - reach + 0.5, 0))) & (
-        place < np.trunc(np.minimum(centre + reach + 0.5, found))
-    )
-    weights = np.where(covered, kernel(np.abs(place - centre + 0.5) / stretch), 0.0)
-    return weights / weights.sum(1, keepdims=True)
-
-
-def _places(
-    found: int, n: int, scale: float | None, mode: str, align_corners: bool
-) -> list[tuple[Any, Any]]:
-    """Pairs (index, weight): what the n output entries add up of `found` input entries."""
-    place = np.arange(n, dtype=np.float64)
-    step = 1.0 / scale if scale is not None else found / n if n else 0.0
-    if mode == "nearest":
-        index = np.floor(place * step)
-        return [(np.minimum(index, found - 1).astype(np.int64), None)]
-    if mode == "nearest-exact":
-        index = np.floor((place + 0.5) * step)
-        return [(np.minimum(index, found - 1).astype(np.int64), None)]
-    if align_corners:
-        source = place * ((found - 1) / (n - 1) if n > 1 else 0.0)
-    else:
-        source = (place + 0.5) * step - 0.5
+        step = found / n if scale is None else 1.0 / scale
+    if antialias:  # the kernel is stretched where entries are left out
+        stretch = max(step, 1.0)
+        centre, reach = step * (place + 0.5), width * stretch
+        low = np.maximum(centre - reach + 0.5, 0).astype(np.int64)
+        high = np.minimum(centre + reach + 0.5, found).astype(np.int64)
+        index = low + np.arange((high - low).max())[:, None]
+        weights = np.where(index < high, kernel(np.abs(index - centre + 0.5) / stretch), 0.0)
+        return Taps(np.minimum(index, found - 1), weights / weights.sum(0), found)
+    source = place * step if align_corners else (place + 0.5) * step - 0.5
     if mode != "bicubic":
         source = np.maximum(source, 0.0)
-        low = np.minimum(np.floor(source), found - 1)
-        high = np.minimum(low + 1, found - 1)
-        part = source - low
-        return [(low.astype(np.int64), 1.0 - part), (high.astype(np.int64), part)]
-    low = np.floor(source)
-    part = source - low
-    return [
-        (np.clip(low + k, 0, found - 1).astype(np.int64), _cubic(np.abs(part - k)))
-        for k in (-1, 0, 1, 2)
-    ]
+    spread = np.floor(source) + np.arange(1 - width, width + 1)[:, None]
+    inside = np.clip(spread, 0, found - 1).astype(np.int64)
+    first = inside.min(0)
+    weights = np.zeros(spread.shape)  # what lies beyond the edge counts for the edge
+    np.add.at(weights, (inside - first, place), kernel(np.abs(source - spread)))
+    index = first + np.arange(2 * width)[:, None]
+    return Taps(np.minimum(index, found - 1), weights, found)
+
+
+def _linear(x: Any) -> Any:
+    return np.maximum(1 - x, 0)
 
 
 def _cubic(x: Any, slope: float = CUBIC) -> Any:
@@ -340,23 +351,74 @@ def _cubic(x: Any, slope: float = CUBIC) -> Any:
     return np.where(x <= 1, near, far)
 
 
-# How antialiasing weighs distances, and how far it reaches; outside, a kernel is 0.
-KERNELS: dict[str, tuple[Any, float]] = {
-    "bilinear": (lambda x: np.maximum(1 - x, 0), 1.0),
-    "bicubic": (lambda x: np.where(x < 2, _cubic(x, -0.5), 0), 2.0),
-    "lanczos": (lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0), 3.0),
+# How distances are weighed, and how many entries on either side have a weight.
+KERNELS: dict[str, tuple[Any, int]] = {
+    "linear": (_linear, 1),
+    "bilinear": (_linear, 1),
+    "trilinear": (_linear, 1),
+    "bicubic": (_cubic, 2),
+}
+SMOOTHING: dict[str, tuple[Any, int]] = {  # with antialiasing; outside, a kernel is 0
+    "bilinear": (_linear, 1),
+    "bicubic": (lambda x: np.where(x < 2, _cubic(x, -0.5), 0), 2),
+    "lanczos": (lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0), 3),
 }
 
 
-def _read(input: Tensor, dim: int, places: list[tuple[Any, Any]]) -> Tensor:
-    """The weighted sum of the entries at `places` along `dim`."""
-    total: Any = None
-    shape = [1] * input._array.ndim
-    for index, weight in places:
-        part = input.index_select(dim, placed(index, input))
-        if weight is not None:
-            shape[dim] = -1
-            factor = weight.astype(dtypes.real_of(input._array.dtype)).reshape(shape)
-            part = part * placed(factor, input)
-        total = part if total is None else total + part
-    return total  # type: ignore[no-any-return]
+# -- resampling ---------------------------------------------------------------------------------
+
+
+def _resample(input: Any, *, dim: int, taps: Taps) -> Any:
+    kind = input.dtype
+    if kind.kind == "c":  # an infinite part would make NaN of the other one
+        parts = [_resample(part, dim=dim, taps=taps) for part in (input.real, input.imag)]
+        out = empty(input, parts[0].shape)
+        out.real[...], out.imag[...] = parts
+        return out
+    if kind.kind == "u" and len(taps.index) > 1:
+        return _in_fixed_point(input, dim, taps)
+    x = input.astype(np.float32) if kind.kind in "fV" and kind.itemsize == 2 else input
+    return _summed(x, dim, taps.index, taps.weights).astype(kind, copy=False)
+
+
+def _in_fixed_point(x: Any, dim: int, taps: Taps) -> Any:
+    """Bytes, with weights of 16 bits and the result rounded and clipped, as image libraries do."""
+    room = 2.0**15 - 0.5
+    bits = min(int(np.ceil(np.log2(room / taps.weights.max()))) - 1, 22)
+    scaled = taps.weights * 2.0**bits
+    weights = np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int32)
+    total = _summed(x.astype(np.int32), dim, taps.index, weights)
+    return np.clip((total + (1 << (bits - 1))) >> bits, 0, 255).astype(x.dtype)
+
+
+def _summed(x: Any, dim: int, index: Any, weights: Any) -> Any:
+    """The sums of entries along `dim` that `Taps` describes, in the dtype of `x`."""
+    lead, trail = (slice(None),) * dim, [1] * (x.ndim - dim - 1)
+    out = None
+    for read, weight in zip(index, weights.astype(x.dtype), strict=True):
+        rows = np.flatnonzero(weight)
+        part = x.take(table(x, read[rows]), axis=dim)
+        if (weight[rows] != 1).any():
+            part *= table(x, weight[rows].reshape(-1, *trail))
+        if out is None and len(rows) == len(read):
+            out = part
+            continue
+        if out is None:
+            out = zeros(x, (*x.shape[:dim], len(read), *x.shape[dim + 1 :]))
+        out[(*lead, rows)] += part
+    return out
+
+
+_EXAMPLE = Taps(np.array([[0, 1, 2], [1, 2, 3]]), np.array([[0.5, 1.0, 0.25], [0.5, 0.0, 2.0]]), 4)
+
+resample = declare(
+    "resample(input, *, dim, taps)",
+    _resample,
+    input=lambda xp, g, dim, taps: xp.resample(g, dim=dim, taps=taps.T),
+    linear="input",
+    examples=[
+        example("3x4", dim=1, taps=_EXAMPLE),
+        example("3x2", dim=0, taps=_EXAMPLE.T.T.T),
+    ],
+    doc="""A sparse matrix, as few weights for each output entry, applied along a dimension.""",
+)

@@ -14,6 +14,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
+from ...kernels.layout import as_in
 from .sizes import Sizes, for_dims, per_dim
 
 __all__ = [
@@ -35,8 +36,8 @@ def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> di
 
 max_pool_record = declare(
     "max_pool(input, *, kernel, stride, padding, dilation, ceil) -> out, indices",
-    lambda x, *, kernel, stride, padding, dilation, ceil: pooling.max_pool(
-        x, kernel, stride, padding, dilation, ceil
+    lambda x, *, kernel, stride, padding, dilation, ceil: as_in(
+        x, *pooling.max_pool(x, kernel, stride, padding, dilation, ceil)
     ),
     input=lambda xp, g, indices, input_shape, kernel: xp.pool_scatter(
         g, indices, size=input_shape[-len(kernel) :]
@@ -59,7 +60,7 @@ max_pool_record = declare(
 
 pool_scatter = declare(
     "pool_scatter(input, indices, *, size)",
-    lambda x, indices, *, size: pooling.scatter(x, indices, size),
+    lambda x, indices, *, size: as_in(x, pooling.scatter(x, indices, size)),
     input=lambda xp, g, indices, size: xp.pool_gather(g, indices, dims=len(size)),
     linear="input",
     batch="leading",
@@ -82,8 +83,8 @@ pool_gather = declare(
 
 avg_pool_record = declare(
     "avg_pool(input, *, kernel, stride, padding, ceil, count_pad, divisor)",
-    lambda x, *, kernel, stride, padding, ceil, count_pad, divisor: pooling.avg_pool(
-        x, kernel, stride, padding, ceil, count_pad, divisor
+    lambda x, *, kernel, stride, padding, ceil, count_pad, divisor: as_in(
+        x, pooling.avg_pool(x, kernel, stride, padding, ceil, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, kernel, stride, padding, count_pad, divisor: (
         xp.avg_pool_input(
@@ -106,8 +107,8 @@ avg_pool_record = declare(
 
 avg_pool_input = declare(
     "avg_pool_input(input, *, size, kernel, stride, padding, count_pad, divisor)",
-    lambda g, *, size, kernel, stride, padding, count_pad, divisor: pooling.avg_pool_input(
-        g, size, kernel, stride, padding, count_pad, divisor
+    lambda g, *, size, kernel, stride, padding, count_pad, divisor: as_in(
+        g, pooling.avg_pool_input(g, size, kernel, stride, padding, count_pad, divisor)
     ),
     input=lambda xp, g, input_shape, size, kernel, stride, padding, count_pad, divisor: (
         xp.avg_pool(

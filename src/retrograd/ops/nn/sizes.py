@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.arguments import titled
+
 __all__: list[str] = []
 
 Sizes = tuple[int, ...]
@@ -38,11 +40,7 @@ def for_dims(
     make: Callable[[str, int], Any], prefix: str, *docs: str, first: int = 1, suffix: str = ""
 ) -> list[Any]:
     """The functions `prefix1d`, `prefix2d`, ... that `make(name, dims)` gives, with docstrings."""
-    made = []
-    for dims, doc in enumerate(docs, first):
-        function = make(f"{prefix}{dims}d", dims)
-        name = f"{prefix}{dims}d{suffix}"
-        function.__name__ = function.__qualname__ = name
-        function.__doc__ = doc
-        made.append(function)
-    return made
+    return [
+        titled(make(f"{prefix}{dims}d", dims), f"{prefix}{dims}d{suffix}", doc)
+        for dims, doc in enumerate(docs, first)
+    ]

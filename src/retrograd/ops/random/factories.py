@@ -15,12 +15,12 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, concrete, is_array, new_tensor, placed
-from ...kernels.allocation import copied, surely, table
+from ...kernels.allocation import copied, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public
 from ..creation.factories import factory, leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device
-from ..creation.memory_format import in_format
+from ..creation.memory_format import in_format, preserve_format
 from ..tensor.inspection import check_tensor
 from .generator import (
     Generator,
@@ -239,9 +239,14 @@ def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
 
 
 def _finished(made: Tensor, like: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
-    made = placed(made._array, like)
-    if memory_format is not None:
+    """`made` in the order of `memory_format`, or else of `like`, in memory."""
+    made, order = placed(made._array, like), like._array
+    if memory_format is not None and memory_format is not preserve_format:
         made = in_format(made, memory_format, "rand_like")
+    elif numpys(order) and not order.flags.c_contiguous and 0 not in order.strides:
+        array = np.empty_like(order, made._array.dtype)
+        array[...] = made._array
+        made = new_tensor(array)
     return made.requires_grad_() if requires_grad else made
 
 

@@ -221,6 +221,3 @@ def std_mean(
     _check_freedom("std_mean", input, dims, correction)
     spread = _std_op(input, dim=dims, correction=correction, keepdim=keepdim)
     return spread, mean(input, dim, keepdim)
-
-
-# -- norms ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ... import dtypes
 from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
@@ -245,6 +245,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     at = wrap_dim(input, dim)
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != at], True)
-    one = new_tensor(np.ones((), size._array.dtype))
+    one = placed(np.ones((), size._array.dtype), size)
     factor = recorded.where(size > maxnorm, maxnorm / (size + 1e-7), one)
     return recorded.mul(input, factor)

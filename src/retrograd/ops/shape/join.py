@@ -12,6 +12,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import surely, table
+from ...kernels.layout import as_in
 from ...kernels.memory import in_rows
 from ..core import batching
 from ..core.arguments import public
@@ -47,7 +48,7 @@ def is_legacy_empty(shape: tuple[int, ...]) -> bool:
 def _cat(*tensors: Any, dim: int) -> Any:
     dtype = tensors[0].dtype
     if all(x.dtype is dtype and not is_legacy_empty(x.shape) for x in tensors):
-        return in_rows(np.concatenate(tensors, dim))
+        return as_in(tensors[0], in_rows(np.concatenate(tensors, dim)))
     dtype = dtypes.common(*tensors)
     arrays = [x.astype(dtype, copy=False) for x in tensors if not is_legacy_empty(x.shape)]
     return in_rows(np.concatenate(arrays, dim)) if arrays else np.zeros(0, dtype)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..core.pointwise import attach, floating, only, with_doc
 
 if TYPE_CHECKING:
@@ -111,11 +111,10 @@ def _named(
     def call(input: Tensor) -> Tensor:
         return family(input, order=order)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = with_doc(
+    doc = with_doc(
         f"special.{name}", about, f"{module}{name}(rg.tensor({shown[0]}))", f"tensor({shown[1]})"
     )
-    return public(out=True)(call)
+    return public(out=True)(titled(call, name, doc))
 
 
 AT_ONE_AND_TWO = "[1.0, 2.0]"

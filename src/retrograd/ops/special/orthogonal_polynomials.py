@@ -15,7 +15,7 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.orthogonal import orthogonal
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..core.pointwise import with_doc
 from .incomplete_gamma import numbers_as_tensors
 
@@ -61,14 +61,9 @@ def _named(name: str, about: str, shown: str) -> Callable[..., Tensor]:
         first, second = numbers_as_tensors(input, n)
         return _orthogonal(first, second.detach(), family=name, order=0)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = with_doc(
-        f"special.{name}",
-        about + RULES,
-        f"special.{name}(rg.tensor([0.5, 2.0]), 3)",
-        f"tensor({shown})",
-    )
-    return public(out=True)(call)
+    example = f"special.{name}(rg.tensor([0.5, 2.0]), 3)"
+    doc = with_doc(f"special.{name}", about + RULES, example, f"tensor({shown})")
+    return public(out=True)(titled(call, name, doc))
 
 
 RULES = """

@@ -7,7 +7,7 @@ from typing import Any
 from ... import dtypes
 from ...engine.tensor import Tensor, method
 from ...engine.tensor import device as Device
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..core.structure import cast, clone
 from ..creation import from_data
 from ..creation.memory_format import in_format
@@ -155,9 +155,7 @@ def short_form(name: str, target: dtypes.dtype) -> Any:
         found = convert(self, target.numpy)
         return found if memory_format is None else in_format(found, memory_format, name)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"The tensor as {target.name}: `to({target})`."
-    return call
+    return titled(call, name, f"The tensor as {target.name}: `to({target})`.")
 
 
 @public(methods="bfloat16")

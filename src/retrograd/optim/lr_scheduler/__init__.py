@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .combined import ChainedScheduler, SequentialLR
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
+from .schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .schedule import LRScheduler
 
 if TYPE_CHECKING:

@@ -13,7 +13,13 @@ __all__ = ["LRScheduler", "check_optimizer", "check_strategy", "per_group"]
 TOO_EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
     "opposite order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of "
-    "the learning rate schedule is skipped."
+    "the learning rate schedule is skipped. See "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
+OVERRIDDEN = (
+    "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+    "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
+    "See https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
@@ -81,6 +87,7 @@ class LRScheduler:
 
     def _begin(self) -> None:
         """Set the first rates; no optimizer need have stepped before."""
+        self._wrapped = "step" in vars(self.optimizer)  # a step that is none of the class
         self._started = self._is_initial = True
         self.step()
         self._started = self._is_initial = False
@@ -98,7 +105,9 @@ class LRScheduler:
 
         `epoch`, deprecated, goes to that epoch instead.
         """
-        if not self._started and not self.optimizer._stepped:
+        if not self._started and ("step" in vars(self.optimizer)) is not self._wrapped:
+            warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
+        elif not self._started and not self.optimizer._stepped and not self._wrapped:
             warnings.warn(TOO_EARLY, UserWarning, stacklevel=2)
         self._started = True
         if epoch is not None:

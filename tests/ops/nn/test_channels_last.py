@@ -1,0 +1,123 @@
+"""What has its channels innermost in memory keeps them there."""
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+import retrograd.nn.functional as F
+from retrograd import nn
+from retrograd.kernels.layout import channels_inside
+
+FORMATS = {2: rg.channels_last, 3: rg.channels_last_3d}
+
+
+def in_both_orders(dims, channels=4):
+    plain = rg.randn(2, channels, *[6] * dims)
+    return plain, plain.contiguous(memory_format=FORMATS[dims])
+
+
+LAYERS = {
+    "Conv": lambda dims, kind: kind(4, 6, 3),
+    "ConvTranspose": lambda dims, kind: kind(4, 6, 3, groups=2),
+    "MaxPool": lambda dims, kind: kind(2),
+    "AvgPool": lambda dims, kind: kind(2),
+    "AdaptiveMaxPool": lambda dims, kind: kind(4),
+    "AdaptiveAvgPool": lambda dims, kind: kind(3),
+    "LPPool": lambda dims, kind: kind(2, 2),
+    "BatchNorm": lambda dims, kind: kind(4),
+    "ConstantPad": lambda dims, kind: kind(1, 2.0),
+}
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_keeps_channels_last_in_its_output_and_its_gradient(name, dims):
+    layer = LAYERS[name](dims, getattr(nn, f"{name}{dims}d"))
+    plain, inside = in_both_orders(dims)
+    out = layer(inside.requires_grad_())
+    assert out.is_contiguous(memory_format=FORMATS[dims])
+    assert not out.is_contiguous()
+    expected = layer(plain.requires_grad_())
+    assert expected.is_contiguous()
+    np.testing.assert_allclose(out.detach(), expected.detach(), rtol=1e-5, atol=1e-6)
+    cotangent = rg.randn_like(out)
+    out.backward(cotangent)
+    expected.backward(cotangent.contiguous())
+    assert inside.grad.is_contiguous(memory_format=FORMATS[dims])
+    np.testing.assert_allclose(inside.grad, plain.grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mode", "dims"),
+    [
+        *[(mode, 2) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")],
+        *[(mode, 3) for mode in ("nearest", "trilinear")],
+    ],
+)
+def test_interpolation_keeps_channels_last(mode, dims):
+    _, x = in_both_orders(dims)
+    out = F.interpolate(x.requires_grad_(), scale_factor=1.5, mode=mode)
+    assert out.is_contiguous(memory_format=FORMATS[dims])
+    out.backward(rg.randn_like(out))
+    assert x.grad.is_contiguous(memory_format=FORMATS[dims])
+
+
+def test_indices_of_a_pool_and_unpooling_keep_channels_last():
+    _, x = in_both_orders(2)
+    out, indices = F.max_pool2d(x, 2, return_indices=True)
+    assert indices.is_contiguous(memory_format=rg.channels_last)
+    assert F.max_unpool2d(out, indices, 2).is_contiguous(memory_format=rg.channels_last)
+
+
+def test_dropout_borders_and_joining_keep_channels_last():
+    _, x = in_both_orders(2)
+    assert F.dropout(x, 0.5).is_contiguous(memory_format=rg.channels_last)
+    assert F.pad(x, (1, 2, 1, 1), mode="reflect").is_contiguous(memory_format=rg.channels_last)
+    assert rg.cat([x, x], 1).is_contiguous(memory_format=rg.channels_last)
+
+
+def test_a_weight_with_channels_last_decides_as_well():
+    layer = nn.Conv2d(4, 6, 3).to(memory_format=rg.channels_last)
+    plain, _ = in_both_orders(2)
+    assert layer(plain).is_contiguous(memory_format=rg.channels_last)
+
+
+def test_a_module_takes_the_memory_format_for_what_has_its_dimensions():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Linear(2, 2))
+    model.to(memory_format=rg.channels_last)
+    assert model[0].weight.stride() == (27, 1, 9, 3)
+    assert model[1].weight.is_contiguous()
+
+
+def test_random_tensors_like_another_lie_as_it_does():
+    _, x = in_both_orders(2)
+    for made in (rg.rand_like(x), rg.randn_like(x), rg.randint_like(x, 3)):
+        assert made.stride() == x.stride()
+    assert rg.rand_like(rg.ones(1).expand(2, 3)).stride() == (3, 1)
+
+
+def test_a_slice_of_channels_last_still_counts_and_a_new_axis_does_not():
+    _, x = in_both_orders(2, channels=3)
+    assert channels_inside(x[:, :, 1:-1, ::2]._array)
+    assert F.max_pool2d(x[:, :, 1:-1, 1:-1], 2).is_contiguous(memory_format=rg.channels_last)
+    assert F.max_pool2d(x[0][None], 2).is_contiguous()
+
+
+def test_gradients_that_are_asked_for_keep_the_order_of_their_cotangent():
+    _, x = in_both_orders(2)
+    out = F.max_pool2d(x.requires_grad_(), 2)
+    (g,) = rg.autograd.grad(out, x, rg.ones_like(out))
+    assert g.is_contiguous(memory_format=rg.channels_last)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("cpu", True), (None, True), ("cpu", rg.float32, True, True), ([],)]
+)
+def test_a_module_refuses_other_arguments_of_to(arguments):
+    with pytest.raises(TypeError):
+        nn.Linear(1, 1).to(*arguments)
+
+
+def test_a_module_is_not_copied_by_to():
+    with pytest.raises(RuntimeError, match="does not accept copy argument"):
+        nn.Linear(1, 1).to("cpu", copy=True)
