@@ -26,8 +26,9 @@
 #include "pool.c"
 
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
-enum { SHORTEST = 32 };    /* elements of a row; shorter ones are left to NumPy */
-enum { LOCKED = 1 << 14 }; /* elements for which the interpreter's lock is kept */
+enum { MOST_KERNELS = 1024 }; /* that a door remembers */
+enum { SHORTEST = 32 };       /* elements of a row; shorter ones are left to NumPy */
+enum { LOCKED = 1 << 14 };    /* elements for which the interpreter's lock is kept */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
@@ -211,7 +212,7 @@ lay_in_rows(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Lay
     return layout->row >= SHORTEST || layout->dims == 0;
 }
 
-/* The code for inputs of which some are numbers in a row; NULL with an error. */
+/* The code for inputs of which some are numbers in a row; NULL, with or without an error. */
 static Code
 code_for(Kernel *self, Layout *layout)
 {
@@ -501,6 +502,9 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     PyObject *found = NULL, *made = NULL, *operands = NULL, *names = NULL, *key;
     if (self->kernels == NULL && (self->kernels = PyDict_New()) == NULL) {
         return NULL;
+    }
+    if (PyDict_GET_SIZE(self->kernels) >= MOST_KERNELS) {
+        PyDict_Clear(self->kernels); /* a parameter that takes ever new values */
     }
     key = key_of(args, count, kwnames);
     found = key == NULL ? NULL : PyDict_GetItemWithError(self->kernels, key);

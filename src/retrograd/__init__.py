@@ -65,7 +65,7 @@ from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
     from . import amp, distributions, fft, func, linalg, masked, nn, optim, overrides, signal
-    from . import special, utils, wirtinger
+    from . import compiler, special, utils, wirtinger
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -79,7 +79,7 @@ newaxis = None
 LATER = (
     *("_C", "amp", "cuda", "distributions", "fft", "func", "linalg", "masked", "nn", "optim"),
     *("overrides", "random", "return_types", "signal", "special", "tape", "testing", "types"),
-    *("utils", "wirtinger"),
+    *("compiler", "utils", "wirtinger"),
 )
 FROM = {
     "ForwardAccumulator": "tape",

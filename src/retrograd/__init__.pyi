@@ -45,6 +45,7 @@ from . import special as special
 from . import tape as tape
 from . import testing as testing
 from . import types as types
+from . import compiler as compiler
 from . import utils as utils
 from . import wirtinger as wirtinger
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled

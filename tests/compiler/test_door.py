@@ -16,6 +16,9 @@ from retrograd.kernels.native import loops
 
 pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
 
+if door.AVAILABLE:
+    from retrograd.compiler import kernels
+
 in_c = pytest.mark.skipif(loops is None, reason="rows across dimensions are found in C")
 
 
@@ -180,3 +183,51 @@ def test_compiling_can_be_turned_off():
 def test_importing_and_small_arrays_load_no_compiler():
     code = "import sys, retrograd as rg; rg.ones(9).exp().tanh(); print(*sys.modules)"
     assert "llvmlite" not in printed(code)
+
+
+def test_the_command_says_how_it_is_used():
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd.compiler"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("usage: python -m retrograd.compiler warm")
+
+
+def test_a_kernel_that_cannot_be_built_is_numpys_with_a_warning(monkeypatch):
+    def fail(*args):
+        raise OSError("no")
+
+    op, x = OPS["log_sigmoid"], np.linspace(-3, 3, 5000).astype(np.float32)
+    monkeypatch.setattr(kernels, "address", fail)
+    with pytest.warns(RuntimeWarning, match="could not be built: no. NumPy computes instead"):
+        found = op.forward(x)
+    np.testing.assert_allclose(found, -np.logaddexp(-x, np.float32(0)), rtol=1e-6)
+
+
+@in_c
+def test_a_kernel_in_c_checks_what_it_is_made_of():
+    build = {"build": int, "targets": (-1,), "times": 1, "grain": 64, "ufunc": None}
+    for types, places in [
+        ((11, 11), (24,)),
+        ((11, 99), (0,)),
+        ((11,), (0,)),
+        ((11,) * 18, (0,) * 17),
+    ]:
+        with pytest.raises(ValueError, match="no such operands"):
+            loops.Kernel(types=types, places=places, **build)
+    with pytest.raises(ValueError, match="has no loop for such operands"):
+        loops.Kernel(types=(11, 0), places=(0,), **{**build, "ufunc": np.exp})
+    kernel = loops.Kernel(types=(12, 12), places=(3,), **build)
+    assert kernel([np.ones(5000)]) is None
+    assert kernel([None] * 4) is None
+    with pytest.raises(TypeError):
+        kernel(1)
+
+
+@in_c
+def test_a_door_forgets_kernels_when_they_are_too_many():
+    opened = loops.Door(lambda x, n: x, np.exp, "many")
+    x = np.ones(5000)
+    for n in range(1500):
+        opened(x, n)
+    assert len(opened.kernels) < 1025

@@ -7,7 +7,10 @@ It needs `llvmlite`, which `pip install retrograd[fast]` brings; without, NumPy 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .report import explain
 
 __all__ = ["explain"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,10 @@ VECTORS = {  # of real numbers, where NumPy has Intel's vector mathematics
     *("power", "cbrt"),
 }
 HAS_VECTORS = sys.platform == "linux" and __cpu_features__.get("AVX512_SKX", False)
+FAILED = (
+    "A kernel could not be built: {error}. NumPy computes instead; to have no kernels, set "
+    "RETROGRAD_COMPILE=0. Please report this program:\n{program}"
+)
 POINTER = ctypes.c_void_p
 FUNCTION = ctypes.CFUNCTYPE(None, ctypes.POINTER(POINTER), ctypes.c_int64)
 
@@ -82,8 +87,12 @@ class Kernel:
         self.functions: dict[int, Any] = {}
 
     def code(self, numbers: int) -> int:
-        """The address of the code for inputs of which these are numbers."""
-        return address(self.program, numbers)
+        """The address of the code for inputs of which these are numbers; 0 if LLVM fails."""
+        try:
+            return address(self.program, numbers)
+        except Exception as error:
+            warnings.warn(FAILED.format(error=error, program=self.program), RuntimeWarning, 2)
+            return 0
 
     def native(self) -> Any:
         """The kernel in C."""
@@ -118,7 +127,10 @@ class Kernel:
         if outputs[0].size < setting.least:
             return None
         if numbers not in self.functions:
-            self.functions[numbers] = FUNCTION(self.code(numbers))
+            code = self.code(numbers)
+            if not code:
+                return None
+            self.functions[numbers] = FUNCTION(code)
         pointers = [array.__array_interface__["data"][0] for array in (*arrays, *outputs)]
         self.functions[numbers]((POINTER * len(pointers))(*pointers), outputs[0].size)
         return outputs[0]
