@@ -94,6 +94,16 @@ def test_a_variance_and_its_derivative(name, shape, dim, char):
     compared(OPS[name].vjps["input"], xp, out, *[named[n] for n in OPS[name].needs["input"]])
 
 
+@pytest.mark.parametrize("ord", [2.0, 1.0, 3.0, 0.0])
+@pytest.mark.parametrize(("shape", "dim"), [((5, 37), (1,)), ((4, 5, 3, 7), (0, 2, 3))])
+def test_a_norm_and_its_derivative(shape, dim, ord):
+    x, op = drawn(shape, "f"), OPS["vector_norm"]
+    x.flat[3] = 0.0
+    out = compared(lambda x: plain(op.name)(x, ord=ord, dim=dim, keepdim=False), x)
+    if ord:
+        compared(op.vjps["input"], xp, out.copy(), x, out, ord, dim, False)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize(("shape", "dim"), NORMS)
@@ -160,6 +170,13 @@ def test_bits_do_not_depend_on_the_number_of_threads():
     finally:
         loops.set_threads(2)
     np.testing.assert_array_equal(one, many)
+
+
+def test_arrays_of_other_sizes_have_the_same_code():
+    kernels = Rows(lambda x: plain("softmax")(x, dim=(1,)))
+    for shape in ((5, 37), (6, 40), (2, 1000)):
+        kernels((drawn(shape, "f"),))
+    assert len({k.address for k in kernels.kernels.values()}) == 1
 
 
 def test_a_large_tensor_goes_through_a_kernel():

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import cache as memoized
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -289,7 +290,7 @@ class RowKernel:
         self.recording = recording
         program, inputs, shape, dim, made, _ = recording
         self.dtypes = [program.dtype(value) for value in program.outputs]
-        rows = [all(own[d] == 1 for d in dim) for _, own in inputs]
+        rows = tuple([all(own[d] == 1 for d in dim) for _, own in inputs])
         row = [1 if d in dim else n for d, n in enumerate(shape)]
         strides = [strides_of(arrays[i], own) for i, own in inputs]
         for own, dtype in zip(made, self.dtypes, strict=True):
@@ -309,7 +310,8 @@ class RowKernel:
         self.table[len(strides) :] = [n for n, _ in dims] + [length] + [
             along[i] for i in range(len(strides)) for _, along in dims
         ]  # fmt: skip
-        self.function = CHUNK(address(program, rows, variant))
+        self.address = address(program, rows, variant)
+        self.function = CHUNK(self.address)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         """What the function gives for arrays of the same shapes and strides."""
@@ -327,8 +329,9 @@ class RowKernel:
         return outputs[0] if recording.single else tuple(outputs)
 
 
-def address(program: Program, rows: Sequence[bool], variant: Variant) -> int:
-    """Where the code of a program is."""
+@memoized
+def address(program: Program, rows: tuple[bool, ...], variant: Variant) -> int:
+    """Where the code of a program is, which serves arrays of many shapes."""
     name = "r" + cache.digest(str(program), f"{rows} {variant}", machine.HOST)
     built = cache.read(name)
     if built is None:
