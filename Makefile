@@ -43,6 +43,7 @@ lint: $(VENV)/.lint
 	$(BIN)/clang-format --dry-run --Werror src/native/*.c src/native/*.h
 
 docs: $(VENV)/.docs
+	$(BIN)/python docs/make_families.py
 	$(BIN)/python docs/make_ops.py
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py

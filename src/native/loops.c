@@ -37,7 +37,12 @@ refuse(const char *name)
 }
 
 #include "conv.c"
+#include "gemm.c"
+#include "index.c"
 #include "kernel.c"
+#include "pool.c"
+#include "recycle.c"
+#include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
 static PyObject *
@@ -55,6 +60,14 @@ static PyMethodDef functions[] = {
     {"set_door", set_door, METH_VARARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
     {"conv", conv, METH_VARARGS, NULL},
+    {"use_blas", use_blas, METH_O, NULL},
+    {"gemm", gemm, METH_VARARGS, NULL},
+    {"recycle", recycle, METH_NOARGS, NULL},
+    {"windows", windows, METH_VARARGS, NULL},
+    {"take", take, METH_VARARGS, NULL},
+    {"gather", gather, METH_VARARGS, NULL},
+    {"scatter_add", scatter_add, METH_VARARGS, NULL},
+    {"add_rows", add_rows, METH_VARARGS, NULL},
     {NULL},
 };
 

@@ -64,8 +64,8 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import amp, distributions, fft, func, linalg, masked, nn, optim, overrides, signal
-    from . import compiler, special, utils, wirtinger
+    from . import amp, backends, compiler, distributions, fft, func, linalg, masked, nn, optim
+    from . import overrides, signal, special, utils, wirtinger
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -77,7 +77,8 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "amp", "cuda", "distributions", "fft", "func", "linalg", "masked", "nn", "optim"),
+    *("_C", "amp", "backends", "cuda", "distributions", "fft", "func", "linalg", "masked"),
+    *("nn", "optim"),
     *("overrides", "random", "return_types", "signal", "special", "tape", "testing", "types"),
     *("compiler", "utils", "wirtinger"),
 )

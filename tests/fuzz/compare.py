@@ -153,7 +153,8 @@ def nothing_arrives(program, d):
 
 def detached(program, d):
     """PyTorch refuses a saved tensor that was detached in place, or drops its gradient."""
-    dropped = d.what.endswith(".grad") and d.sort == "facts" and ".detach_()" in " ".join(program)
+    dropped = d.what.endswith(".grad") and (d.theirs is None or d.sort == "facts")
+    dropped = dropped and ".detach_()" in " ".join(program)
     return dropped or (d.ours, d.theirs) == (None, "RuntimeError detached")
 
 
@@ -204,8 +205,9 @@ def view_of_expanded(program, d):
     """The gradient of a view of an expanded leaf, which was written: PyTorch spreads it out."""
     text = " ".join(program)
     alike = d.sort == "numbers" and d.what.endswith(".grad") and d.ours[-1] == d.theirs[-1]
+    unrecorded = "L.no_grad()" in text or "L.nn.init." in text
     overlaps = d.what.endswith(".grad") and d.sort == "numbers" and "Double_.apply(" in text
-    return ".expand(" in text and ((alike and "L.no_grad()" in text) or overlaps)
+    return ".expand(" in text and ((alike and unrecorded) or overlaps)
 
 
 def flags(d):

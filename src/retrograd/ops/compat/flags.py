@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import modes
-from ...kernels.threads import set_threads, threads
+from ...kernels.native.threads import set_threads, threads
 from .table import older
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
 from ...kernels.allocation import copied, numpys
+from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -49,7 +50,7 @@ def places(index: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
 def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
     if len(dims) == 1 and fits and input.flags.c_contiguous:
-        return input.take(index, dims[0])
+        return taken(input, index, dims[0])
     return input[places(index, dims)]
 
 
@@ -225,6 +226,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         for item in indices
     ]  # fmt: skip
     basics, tensors = parse(x._array.shape, tuple(key))
+    if not tensors:
+        raise RuntimeError(f"{name}(): expected at least one index tensor, but got none")
     return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
@@ -183,13 +184,18 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
     Negative indices count from the end, unless flattened. Raises RuntimeError for different numbers
-    of dimensions. Source: PyTorch's `take_along_dim`.
+    of dimensions and for indices that are not int64. Source: PyTorch's `take_along_dim`.
 
     >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
     tensor([[2],
             [4]])
     """
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{dtypes.legacy_name(indices.dtype)}. Convert first: indices.long()"
+        )
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input._array.ndim != indices._array.ndim:

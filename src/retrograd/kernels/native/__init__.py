@@ -20,12 +20,12 @@ import zlib
 from functools import cache
 from typing import Any
 
-from ..locks import ONE_AT_A_TIME
-from ..version import __version__
+from ...locks import ONE_AT_A_TIME
+from ...version import __version__
 
 __all__ = ["built_from", "leave_out", "load", "loops"]
 
-SOURCES = os.path.join(os.path.dirname(__file__), "..", "..", "native")
+SOURCES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "native")
 REBUILD = (
     "Retrograd's {part} in C is not used, since {why}. Everything works, and is slower. Build it "
     "anew: pip install --force-reinstall --no-deps retrograd, or, in a checkout, "
@@ -68,4 +68,4 @@ def leave_out(name: str, part: str, error: Exception) -> None:
     warnings.warn(REBUILD.format(part=part, why=why), RuntimeWarning, stacklevel=3)
 
 
-loops = load(f"{__package__}._loops", "part for large arrays")
+loops = load(f"{__package__.rpartition('.')[0]}._loops", "part for large arrays")

@@ -13,8 +13,7 @@ import textwrap
 
 import pytest
 
-from retrograd.kernels import threads
-from retrograd.kernels.native import loops
+from retrograd.kernels.native import loops, threads
 
 needs_pool = pytest.mark.skipif(loops is None, reason="the loops in C are not built")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
