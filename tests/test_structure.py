@@ -133,6 +133,7 @@ OVER_MEMORY = {
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("__array_interface__", "compiler/kernels.py"): "kernels write what they were given",
     ("ctypes", "compiler/kernels.py"): "as far as their operands go",
+    ("ctypes", "compiler/rows.py"): "as far as shapes and strides say, for which a kernel is made",
     ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }
 NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}

@@ -466,6 +466,9 @@ key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
         else if (x == Py_None || PyModule_Check(x)) {
             part = Py_NewRef(x);
         }
+        else if (PyTuple_CheckExact(x)) {
+            part = key_of(((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x), NULL);
+        }
         else {
             part = PyTuple_Pack(2, Py_TYPE(x), x);
         }

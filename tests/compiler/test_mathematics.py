@@ -52,6 +52,9 @@ ULP = {
     "erfc": (0.51, 3.9),
     "erfcx": (0.51, 3.9),
     "ndtr": (0.51, 4.5),
+    "erfinv": (0.51, 2.1),
+    "gammaln": (0.51, 3.2),
+    "psi": (0.51, 16.0),
     "power": (0.51, 0.9),
     "hypot": (0.51, 0.9),
     "arctan2": (0.51, 1.9),
@@ -115,10 +118,22 @@ def test_the_ends_are_numpys(name, char):
     operands = [few] if ufunc.nin == 1 else [x.ravel() for x in np.meshgrid(few, few)]
     with Quiet():
         expected = ufunc(*operands)
+        if name == "gammaln":  # SciPy's is infinite next to 0, and -inf at -inf
+            expected = np.where(np.abs(few) < 1e-300, -np.log(np.abs(few)), expected)
+            expected = np.where(few == -np.inf, np.inf, expected)
+        if name == "erfinv":  # SciPy's drops the sign of -0
+            expected = np.copysign(expected, few)
     found = run(EMIT[name], *operands)
     np.testing.assert_allclose(found, expected, rtol=16 * info.eps, atol=info.smallest_subnormal)
     zero = (expected == 0) & (found == 0)
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize("name", ["gammaln", "psi"])
+def test_to_the_left_of_0_the_gammas_are_as_exact_as_scipys(name):
+    x = np.random.default_rng(0).uniform(-20, 0, 5000)
+    expected = getattr(scipy.special, name)(x)
+    np.testing.assert_allclose(run(EMIT[name], x), expected, rtol=1e-12, atol=5e-13)
 
 
 @pytest.mark.parametrize("char", "fd")
@@ -154,12 +169,11 @@ def test_single_angles_next_to_right_ones_lose_nothing(k):
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_a_large_angle_changes_no_bits_of_the_others(name, char):
-    program = Program(char, (Call(name, (0,), char),), (1,), (-1,))
-    kernel = Kernel(Recording(program, (0,)))
+    calls = (Call(name, (0,), char), Call("negative", (1,), char))
+    kernel = Kernel(Recording(Program(char, calls, (2,), (-1,)), (0,)))
     x = np.random.default_rng(0).standard_normal(10_000).astype(char)
     near = kernel([x])
     x[7_000] = 1e30
     far = kernel([x])
     np.testing.assert_array_equal(np.delete(far, 7_000), np.delete(near, 7_000))
-    assert far[7_000] == run(EMIT[name], x)[7_000]
-    np.testing.assert_array_equal(near[:7_000], run(EMIT[name], x)[:7_000])
+    np.testing.assert_array_equal(-far, run(EMIT[name], x))

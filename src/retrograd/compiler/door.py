@@ -42,6 +42,7 @@ class Setting:
 
 
 setting = Setting()
+reducing: set[Any] = set()  # functions with sums and maxima
 
 
 def change(**values: Any) -> dict[str, Any]:
@@ -56,17 +57,22 @@ def change(**values: Any) -> dict[str, Any]:
 
 def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -> Any:
     """A kernel of a function; what makes it, and llvmlite, is imported when it is first needed."""
+    if function in reducing:
+        return importlib.import_module(".rows", __package__).kernel(function, names)
     made = importlib.import_module(".kernels", __package__).kernel
     return made(function, names, operands, writes)
 
 
-def opened(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def opened(function: Callable[..., Any], name: str, rows: bool = False) -> Callable[..., Any]:
     """The function, by kernels where an argument is a large array: NOTE [The door].
 
-    `loops` of what it gives is the ufunc that the function is for small arrays, if it is one.
+    Of `rows` it may take sums and maxima along dimensions; others are elementwise. `loops` of what
+    it gives is the ufunc that the function is for small arrays, if it is one.
     """
     if not AVAILABLE:
         return function
+    if rows:
+        reducing.add(function)
     ufunc = getattr(function, "loops", function)
     if loops is not None:
         return loops.Door(function, ufunc, name)  # type: ignore[no-any-return]
@@ -105,6 +111,8 @@ def known_of(x: Any) -> Any:
     """What tells kernels apart: dtypes, whether there are dimensions, and values but of floats."""
     if x.__class__ is ndarray:
         return x.dtype.num, x.ndim > 0
+    if x.__class__ is tuple:
+        return tuple(map(known_of, x))
     return float if x.__class__ is float else (x.__class__, x)
 
 

@@ -92,7 +92,11 @@ class Trace:
         values = [self.value(x, dtype) for x, dtype in zip(operands, given, strict=True)]
         weak = all(x.weak for x in operands if isinstance(x, Abstract))
         shape = shape_of(*operands)
-        return Abstract(self, self.call(name, values, made), made, shape, weak and made != BOOL)
+        return self.array(self.call(name, values, made), made, shape, weak and made != BOOL)
+
+    def array(self, place: int, dtype: Any, shape: Any, weak: bool = False) -> Abstract:
+        """An array that holds a value."""
+        return Abstract(self, place, dtype, shape, weak)
 
 
 class Abstract(NDArrayOperatorsMixin):
@@ -221,7 +225,7 @@ def kind_of(x: Any) -> Any:
 
 def shape_of(*operands: Any) -> Any:
     """The shape that operands have together."""
-    return SHAPE if any(x.shape for x in operands if isinstance(x, Abstract)) else ()
+    return np.broadcast_shapes(*[x.shape for x in operands if isinstance(x, Abstract)])
 
 
 def common(*operands: Any) -> Any:
@@ -235,7 +239,7 @@ def common(*operands: Any) -> Any:
 
 def like(x: Any, place: int, dtype: Any) -> Abstract:
     """An array of the shape of `x` that holds a value."""
-    return Abstract(x.trace, place, dtype, x.shape)
+    return x.trace.array(place, dtype, x.shape)  # type: ignore[no-any-return]
 
 
 def written(target: Any, value: Any) -> Any:
@@ -253,7 +257,7 @@ def filled(x: Any, value: Any, dtype: Any = None, order: Any = "K", subok: Any =
         raise Refused("an array of another shape is made")
     dtype = x.dtype if dtype is None else np.dtype(dtype)
     number = value if isinstance(value, Abstract) else operand(value)
-    made = Abstract(x.trace, -1, dtype, x.shape if shape is None else tuple(shape))
+    made = x.trace.array(-1, dtype, x.shape if shape is None else tuple(shape))
     return written(made, number)  # type: ignore[no-any-return]
 
 

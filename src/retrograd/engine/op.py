@@ -102,6 +102,7 @@ class Op(Kind):
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
+        rows: bool = False,
         exact: bool = False,
         piecewise: bool = False,
         view: bool | str = False,
@@ -123,7 +124,9 @@ class Op(Kind):
         many = self.output_names[0].startswith("*")
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
-        self.forward = opened(bind(forward), self.name) if elementwise else bind(forward)
+        self.forward = bind(forward)
+        if elementwise or rows:
+            self.forward = opened(self.forward, self.name, rows)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -149,8 +152,8 @@ class Op(Kind):
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
         self.formulas = tuple(
-            [opened(f, f"{self.name}, {name}") for name, f in self.vjps.items()]
-            if elementwise
+            [opened(f, f"{self.name}, {name}", rows) for name, f in self.vjps.items()]
+            if elementwise or rows
             else self.vjps.values()
         )
         self._lay_out()

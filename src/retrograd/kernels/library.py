@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .allocation import has_special
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,7 +58,7 @@ def by_scipy(name: str, otherwise: Callable[[Any], Any], x: Any, kinds: str = "f
     `kinds` are the dtypes whose loops are exact; others are computed in double precision. An array
     that has the function itself is asked for it: NOTE [The seam] in `allocation`.
     """
-    if x.__class__ is not np.ndarray and hasattr(x, "special"):
+    if has_special(x):
         return x.special(name)
     function = _ufunc(name)
     if function is None:

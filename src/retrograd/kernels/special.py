@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty, numpys
+from .allocation import empty, has_special, numpys
 from .library import by_scipy, widely
 
 if TYPE_CHECKING:
@@ -282,6 +282,8 @@ def polygamma(order: int, x: Any) -> Any:
 
     At the poles 0, -1, -2, ... it is infinite where both sides agree, and at 0; else NaN.
     """
+    if order == 0 and has_special(x):
+        return x.special("psi")
     return blockwise(partial(_polygamma_block, order), x)
 
 

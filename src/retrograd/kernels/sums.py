@@ -7,7 +7,8 @@ NOTE [Sums]
 2. Here rows are added in blocks of `ROWS`, by a product with ones, which reads memory once, and the
    blocks' sums are added in double precision. Rows shorter than `WIDE` are joined to longer ones
    first. That is faster than NumPy, too, the more the shorter the rows.
-3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy.
+3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy, and arrays
+   that have functions of their own add themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, table, zeros
+from .allocation import empty, has_special, table, zeros
 from .native import places as in_c
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
@@ -40,7 +41,7 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
         if x.dtype.kind in "biu":
             return add_reduce(x, axes, None, None, keepdims)
         return add_reduce(x, axes, np.float32, None, keepdims).astype(x.dtype)
-    if x.size < LARGE or (axes is None and x.flags.forc):
+    if x.size < LARGE or has_special(x) or (axes is None and x.flags.forc):
         return add_reduce(x, axes, None, None, keepdims)
     axes = tuple(range(x.ndim)) if axes is None else axes
     if math.prod([x.shape[axis] for axis in axes]) < MANY:

@@ -146,6 +146,38 @@ def log_pair(z):
     return ((2 * mp.atanh(s) - 2 * s) / (s * z) - mp.mpf(2) / 3) / z
 
 
+def erfinv_ratio(w):
+    """erfinv(x) / x of w = -log(1 - x^2)."""
+    if w < mp.mpf(2) ** -100:
+        return mp.sqrt(mp.pi) / 2
+    with mp.workprec(500):
+        x = mp.sqrt(-mp.expm1(-w))
+        if w < 8:
+            return mp.erfinv(x) / x
+        lost = mp.exp(-w) / (1 + x)  # 1 - x: mpmath's erfinv cannot know it near 1
+        found = mp.sqrt(w - mp.log(mp.sqrt(mp.pi * w)))
+        for _ in range(9):  # Newton's method for log(erfc)
+            value = mp.erfc(found)
+            slope = -2 / mp.sqrt(mp.pi) * mp.exp(-found * found) / value
+            found -= (mp.log(value) - mp.log(lost)) / slope
+        return found / x
+
+
+def lgamma_ratio(t):
+    """log(gamma(2 + t)) / t."""
+    with mp.workprec(900):
+        return mp.loggamma(2 + t) / t
+
+
+PSI_ROOT = mp.findroot(mp.digamma, mp.mpf("1.4616321449683623"))
+
+
+def digamma_ratio(t):
+    """digamma(r + t) / t of its positive root r."""
+    with mp.workprec(900):
+        return mp.digamma(mp.findroot(mp.digamma, PSI_ROOT) + t) / t
+
+
 Z4 = (mp.pi / 4 * mp.mpf("1.02")) ** 2
 T8 = mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.005")
 ONE = lambda x: mp.mpf(1)
@@ -165,6 +197,15 @@ WANTED = {
     "ERF_TAIL": (erfcx_series, (mp.mpf(1) / 8, mp.mpf(1) / 3), (0, 12),
                  lambda t: erfcx_series(t) * mp.erf(1 / t - 2) / mp.erfc(1 / t - 2)),
     "ERFCX": (erfcx_fraction, (mp.mpf("-0.7778"), 1), (0, 25), erfcx_fraction),
+    # in w - 2.5, and in sqrt(w) less 3, and less 5
+    "ERFINV": (lambda v: erfinv_ratio(v + mp.mpf("2.5")), (mp.mpf("-2.5"), mp.mpf("2.5")), (0, 23),
+               lambda v: erfinv_ratio(v + mp.mpf("2.5"))),
+    "ERFINV_TAIL": (lambda v: erfinv_ratio((v + 3) ** 2), (mp.sqrt(5) - 3, mp.mpf(1)), (0, 24),
+                    lambda v: erfinv_ratio((v + 3) ** 2)),
+    "ERFINV_END": (lambda v: erfinv_ratio((v + 5) ** 2), (mp.mpf(-1), mp.mpf("1.1")), (0, 20),
+                   lambda v: erfinv_ratio((v + 5) ** 2)),
+    "LGAMMA": (lgamma_ratio, (mp.mpf("-0.5001"), mp.mpf("0.5001")), (0, 19), lgamma_ratio),
+    "DIGAMMA": (digamma_ratio, (mp.mpf("-0.41"), mp.mpf("0.41")), (0, 21), digamma_ratio),
     "LOG_PAIR": (log_pair, (0, (3 - 2 * ROOT) ** 2 * mp.mpf("1.0001")), (0, 7),
                  lambda z: 2 / z**2),
     "CBRT": (mp.cbrt, (mp.mpf("0.35"), mp.mpf("2.83")), (5, 7), mp.cbrt),

@@ -27,6 +27,13 @@ def erfcx(x):
     return mp.erfc(x) * mp.exp(x * x)
 
 
+def erfinv(y):
+    """By Newton's method from where float64 has it: mpmath's own is slow."""
+    with mp.workprec(300):
+        x = mp.erfinv(mp.mpf(float(y)))
+        return x - (mp.erf(x) - y) * mp.sqrt(mp.pi) / 2 * mp.exp(x * x)
+
+
 # the function, and the intervals that points are drawn from; "log" draws their logarithms
 WANTED = {
     "exp": (mp.exp, [(-745, 709.7), (-1, 1)]),
@@ -52,6 +59,9 @@ WANTED = {
     "erf": (mp.erf, [(-6, 6), (-1, 1), ("log", 1e-300, 1)]),
     "erfc": (mp.erfc, [(-6, 26.5), (-1, 1)]),
     "erfcx": (erfcx, [(-26, 100), (-1, 1), ("log", 1, 1e60)]),
+    "erfinv": (erfinv, [(-1, 1), (0.999, 1), ("log", 1e-300, 1)]),
+    "gammaln": (mp.loggamma, [(0, 10), (0.99, 1.01), (1.99, 2.01), ("log", 1e-300, 1e300)]),
+    "psi": (mp.digamma, [(0, 10), (1.4, 1.5), ("log", 1e-300, 1e300)]),
     "ndtr": (ndtr, [(-37.5, 9), (-1, 1)]),
 }
 PAIRS = {

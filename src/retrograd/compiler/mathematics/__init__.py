@@ -8,7 +8,18 @@ characters of the loops' dtypes that it takes: whatever is not in there stays a 
 
 from __future__ import annotations
 
-from . import arithmetic, comparison, complexes, error, exponential, logarithm, powers, trigonometry
+from . import (
+    arithmetic,
+    comparison,
+    complexes,
+    error,
+    exponential,
+    gamma,
+    inverses,
+    logarithm,
+    powers,
+    trigonometry,
+)
 from .table import DTYPES, EMIT
 
 __all__ = ["DTYPES", "EMIT"]
