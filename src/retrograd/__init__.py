@@ -1,7 +1,6 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
 import gc
-import importlib
 from typing import TYPE_CHECKING
 
 from math import e, inf, nan, pi
@@ -58,6 +57,7 @@ from .dtypes import int16 as short
 from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
+from .locks import load as _load
 from . import interop
 from .errors import OutOfMemoryError
 from .version import __version__
@@ -102,21 +102,21 @@ FROM = {
 def __getattr__(name):
     """Load what is asked for; say what a missing dtype needs."""
     if name in LATER:
-        return importlib.import_module(f"{__name__}.{name}")
+        return _load(f"{__name__}.{name}")
     if name in FROM:
-        return getattr(importlib.import_module(f"{__name__}.{FROM[name]}"), name)
+        return getattr(_load(f"{__name__}.{FROM[name]}"), name)
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
     if not name.startswith("__"):
-        stubs = importlib.import_module(f"{__name__}.ops.stubs")
+        stubs = _load(f"{__name__}.ops.stubs")
         if stubs.family_of(name) is not None:
             globals()[name] = found = stubs.load(name)
             return found
-        why = importlib.import_module(f"{__name__}.ops.compat.missing").reason(name)
+        why = _load(f"{__name__}.ops.compat.missing").reason(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    stubs = importlib.import_module(f"{__name__}.ops.stubs")
+    stubs = _load(f"{__name__}.ops.stubs")
     return sorted({*globals(), *LATER, *stubs.names(), *FROM})

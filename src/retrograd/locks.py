@@ -9,29 +9,37 @@ NOTE [Locks]
    forks takes all locks first, and parent and child both let go of them.
 4. Locks are taken in the order in which they were made, so that no two threads wait for each other.
    `LEAVES` come first: adding to a gradient counts a write, which takes `structure`.
+5. The interpreter's own locks of modules stay locked in a child, too. So what the package imports
+   on demand goes through `load`, and whoever forks waits until nobody else does so. Nothing is
+   loaded while one of the locks here is held.
 
 This module knows nothing of what the locks guard.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
+import time
 import weakref
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
-__all__ = ["LEAVES", "ONE_AT_A_TIME", "counter", "new_lock", "structure"]
+__all__ = ["LEAVES", "ONE_AT_A_TIME", "counter", "load", "new_lock", "structure"]
 
 # Whether the interpreter lock is there: CPython lets another thread go on only where it calls.
 ONE_AT_A_TIME: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 _forking = threading.RLock()  # one fork at a time, since `_held` is shared
 _held: list[Any] = []
+_gate = threading.RLock()  # taken to begin to load, and for a fork
+_loaders: list[int] = []  # the threads that load something
 _alive: dict[int, weakref.ref[Any]] = {}  # by age, oldest first
 _numbers = count()
 
@@ -65,8 +73,25 @@ LEAVES = [new_lock() for _ in range(64)]  # a leaf takes one of them while its `
 structure = new_lock()  # what is made on demand: version cells, lists of views, tables of hooks
 
 
+def load(name: str, package: str | None = None) -> ModuleType:
+    """Import a module on demand: NOTE [Locks], 5."""
+    me = threading.get_ident()
+    with _gate:
+        _loaders.append(me)
+    try:
+        return importlib.import_module(name, package)
+    finally:
+        _loaders.remove(me)
+
+
 def _before_fork() -> None:
     _forking.acquire()
+    me = threading.get_ident()
+    _gate.acquire()
+    while any(loader != me for loader in _loaders):
+        _gate.release()
+        time.sleep(1e-3)
+        _gate.acquire()
     for ref in list(_alive.values()):
         lock = ref()
         if lock is not None:
@@ -77,6 +102,7 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     while _held:
         _held.pop().release()
+    _gate.release()
     _forking.release()
 
 

@@ -1,9 +1,9 @@
 """`torch.autograd`'s shape over the engine."""
 
-import importlib
 from typing import Any
 
 from ..engine.overriding import public
+from ..locks import load as _load
 from . import graph
 from .absorb import absorb_zeros
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -57,7 +57,7 @@ backward, grad = map(public, (backward, grad))  # calls that tensors may take ov
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
     if name in ("forward_ad", "functional", "profiler", "profiler_util"):
-        return importlib.import_module(f"{__name__}.{name}")
+        return _load(f"{__name__}.{name}")
     if name in ("_profiler_enabled", "kineto_available"):
-        return getattr(importlib.import_module(f"{__name__}.profiler"), name)
+        return getattr(_load(f"{__name__}.profiler"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,6 @@ NOTE [The door]
 
 from __future__ import annotations
 
-import importlib
 import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels.native import loops
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +58,8 @@ def change(**values: Any) -> dict[str, Any]:
 def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -> Any:
     """A kernel of a function; what makes it, and llvmlite, is imported when it is first needed."""
     if function in reducing:
-        return importlib.import_module(".rows", __package__).kernel(function, names)
-    made = importlib.import_module(".kernels", __package__).kernel
+        return load(".rows", __package__).kernel(function, names)
+    made = load(".kernels", __package__).kernel
     return made(function, names, operands, writes)
 
 

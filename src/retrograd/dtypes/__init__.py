@@ -14,13 +14,13 @@ bfloat16: it comes from the package ml_dtypes when it is first asked for, and it
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
 from typing import Any
 
 import numpy as np
 
+from ..locks import load as _load
 from ..quiet import quietly
 
 __all__ = [
@@ -82,7 +82,7 @@ def by_name(name: str) -> dtype:
     """The dtype called `name`, aliases included; AttributeError for one that cannot be had here."""
     if name not in _by_name and name == "bfloat16":
         try:
-            importlib.import_module(f"{__name__}.bfloat16")
+            _load(f"{__name__}.bfloat16")
         except ImportError:
             raise AttributeError(MISSING[name]) from None
     if name in MISSING and name not in _by_name:

@@ -5,11 +5,11 @@ This module knows nothing of tensors or graphs.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
 from .. import modes
+from ..locks import load
 
 __all__ = ["located", "users_level", "where"]
 
@@ -18,7 +18,7 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 def where(last: int = 0) -> str:
     """The lines that led here, up to the last one outside this package; only the `last` of them."""
-    traceback = importlib.import_module("traceback")  # slow to load, and rarely needed
+    traceback = load("traceback")  # slow to load, and rarely needed
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(PACKAGE):
         frames.pop()

@@ -4,10 +4,10 @@ Tensors get the methods that other libraries look for. Here stand only their nam
 loaded at the first call, so that the core imports quickly, and then takes the place of the name.
 """
 
-import importlib
 from typing import Any
 
 from ..engine.tensor import Tensor, method
+from ..locks import load
 
 __all__: list[str] = []
 
@@ -16,7 +16,7 @@ def later(name: str, module: str, function: str) -> None:
     """Attach the method `name`, which is `function` of a module of this package, once loaded."""
 
     def call(self: Tensor, *args: Any, **options: Any) -> Any:
-        found = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        found = getattr(load(f"{__name__}.{module}"), function)
         method(found, name)
         return found(self, *args, **options)
 

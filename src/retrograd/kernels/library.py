@@ -5,12 +5,12 @@ Nothing here knows of tensors or of mathematics: it is the one place that import
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..locks import load
 from .allocation import has_special
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MISSING = (
 
 @cache
 def _module() -> Any:
-    return importlib.import_module("scipy.special")
+    return load("scipy.special")
 
 
 def scipy_special(name: str) -> Any:

@@ -5,11 +5,11 @@ A family's own `method` calls replace what is attached here. `families.py` lists
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..engine.overriding import publish
 from ..engine.tensor import method
+from ..locks import load as load_module
 from .families import METHODS, NAMES, OPS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def stub(family: str, name: str) -> Callable[..., Any]:
     """The method `name`, by way of loading `family`."""
 
     def load_and_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        importlib.import_module(f"{__package__}.{family}")
+        load_module(f"{__package__}.{family}")
         return getattr(self, name)(*args, **kwargs)
 
     return load_and_call
@@ -35,7 +35,7 @@ def family_of(name: str) -> str | None:
 
 def load(name: str) -> Any:
     """What a public name stands for, by way of loading its family."""
-    module = importlib.import_module(f"{__package__}.{family_of(name)}")
+    module = load_module(f"{__package__}.{family_of(name)}")
     namespace = {name: getattr(module, name)}
     publish(namespace, "retrograd")
     return namespace[name]
@@ -45,7 +45,7 @@ def declare(op: str) -> None:
     """Load the family that declares an op, if one does."""
     for family, own in OPS.items():
         if op in own.split():
-            importlib.import_module(f"{__package__}.{family}")
+            load_module(f"{__package__}.{family}")
 
 
 def names() -> list[str]:
