@@ -10,8 +10,9 @@ NOTE [Update rules]
    group is `differentiable`, on tensors, which record it.
 3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
    in the cache, where whole arrays would travel to memory and back once per call. A complex
-   parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
-   says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
+   parameter comes to it as real numbers, or, in a group whose setting `complex` is "modulus", as
+   it is. A rule that needs the whole, as for the norm of a matrix, says `elementwise = False`, and
+   sees to complex numbers and to its weight decay itself.
 4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
    Python's; to a rule that is not elementwise, as they are.
 5. Nothing is written if one of the parameters cannot be. The versions of parameters and of their
@@ -162,7 +163,8 @@ class Rule(Optimizer):
                 most = math.inf
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
-                    most = -1 if dtype.kind == "c" else BLOCK
+                    apart = -1 if group.get("complex") != "modulus" else math.inf
+                    most = apart if dtype.kind == "c" else BLOCK
             if x.size <= most:
                 run(x, grad._array, state, numbers, group)
             else:
@@ -335,6 +337,14 @@ def check_settings(**values: Any) -> None:
             raise ValueError(f"Tensor {name} must be 1-element")
         if not value >= 0.0:
             raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
+
+
+def check_complex(complex: str, differentiable: bool) -> None:
+    """Raise ValueError for another `complex` than "split" and "modulus", and "modulus" recorded."""
+    if complex not in ("split", "modulus"):
+        raise ValueError(f"complex must be 'split' or 'modulus', got {complex!r}")
+    if differentiable and complex == "modulus":
+        raise ValueError("complex='modulus' records no steps: pass differentiable=False")
 
 
 def check_betas(betas: Any, differentiable: bool) -> tuple[Any, ...]:
