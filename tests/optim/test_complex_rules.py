@@ -70,3 +70,66 @@ def test_complex_is_one_of_two_names_and_modulus_is_not_recorded():
             make([z], complex="polar")
         with pytest.raises(ValueError, match="records no steps"):
             make([z], complex="modulus", differentiable=True)
+
+
+# -- unitary constraints ---------------------------------------------------------------------------
+
+
+def orthonormal(*shape, dtype=rg.complex128):
+    return rg.nn.init.orthogonal_(rg.empty(*shape, dtype=dtype)).requires_grad_()
+
+
+def approach(x, goal, optimizer, steps):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        ((x - goal).abs() ** 2).sum().backward()
+        optimizer.step()
+
+
+UNITARY = {
+    "sgd": lambda p: rg.optim.UnitarySGD(p, lr=0.2),
+    "momentum": lambda p: rg.optim.UnitarySGD(p, lr=0.1, momentum=0.5),
+    "adam": lambda p: rg.optim.UnitaryAdam(p, lr=0.02),
+}
+
+
+@pytest.mark.parametrize("name", UNITARY)
+@pytest.mark.parametrize("shape", [(4, 4), (5, 2), (2, 5)])
+def test_unitary_descent_reaches_its_goal_and_stays_unitary(name, shape):
+    x, goal = orthonormal(*shape), orthonormal(*shape).detach()
+    before = (x - goal).norm().item()
+    approach(x, goal, UNITARY[name]([x]), 300)
+    small = x.detach() if shape[0] <= shape[1] else x.detach().mT
+    rg.testing.assert_close(small @ small.mH, rg.eye(min(shape), dtype=x.dtype), rtol=0, atol=1e-13)
+    assert (x - goal).norm().item() < 0.02 * before
+
+
+def test_rounding_errors_of_unitary_steps_do_not_add_up():
+    x, goal = (orthonormal(3, 3, dtype=rg.complex64) for _ in range(2))
+    approach(x, goal.detach(), rg.optim.UnitaryAdam([x], lr=0.3), 1000)
+    assert (x @ x.mH - rg.eye(3)).abs().max().item() < 1e-6
+
+
+def test_a_first_unitary_step_goes_along_the_rotation():
+    x, goal = orthonormal(3, 3), orthonormal(3, 3).detach()
+    start = x.detach().clone()
+    approach(x, goal, rg.optim.UnitarySGD([x], lr=1e-6), 1)
+    g = 2 * (start - goal)
+    along = (g - start @ g.mH @ start) / 2
+    rg.testing.assert_close((start - x.detach()) / 1e-6, along, rtol=1e-5, atol=1e-5)
+
+
+def test_orthogonal_descent_turns_with_its_goal():
+    start, goal = orthonormal(3, 3).detach(), orthonormal(3, 3).detach()
+    for make in UNITARY.values():
+        x, y = start.clone().requires_grad_(), (TURN * start).requires_grad_()
+        approach(x, goal, make([x]), 5)
+        approach(y, TURN * goal, make([y]), 5)
+        rg.testing.assert_close(y, TURN * x)
+
+
+def test_what_is_not_orthonormal_is_refused():
+    with pytest.raises(ValueError, match="are not orthonormal"):
+        rg.optim.UnitarySGD([rg.ones(2, 2, requires_grad=True)])
+    with pytest.raises(ValueError, match="must be matrices"):
+        rg.optim.UnitaryAdam([rg.ones(2, requires_grad=True)])
