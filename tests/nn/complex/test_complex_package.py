@@ -331,3 +331,52 @@ def test_samples_that_are_none_raise():
         cnn.covariance(rg.ones(3, dtype=rg.complex64))
     with pytest.raises(ValueError, match="expected a complex tensor"):
         cnn.pseudo_covariance(rg.ones(3, 2))
+
+
+# -- casts and states ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cnn.BatchNorm1d(3),
+        lambda: cnn.MagnitudeBatchNorm(3),
+        lambda: cnn.ModReLU(3),
+        lambda: cnn.GTReLU(3),
+    ],
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_a_cast_to_a_complex_dtype_changes_no_result(make, training):
+    z, layer = rg.randn(6, 3, dtype=C), make().train(training)
+    with rg.no_grad():
+        for param in layer.parameters():
+            param.add_(0.1)
+    wide = make().to(C).train(training)
+    wide.load_state_dict(layer.state_dict())
+    expected = layer(z.to(rg.complex64))
+    rg.testing.assert_close(wide(z).to(rg.complex64), expected, rtol=1e-4, atol=1e-5)
+    for name, value in layer.state_dict().items():
+        both = [each.real.to(rg.float64) for each in (wide.state_dict()[name], value)]
+        rg.testing.assert_close(*both, atol=1e-5, rtol=0)
+
+
+def test_the_unitary_network_runs_after_a_cast():
+    layer, z = cnn.UnitaryRNN(2, 3), rg.randn(4, 1, 2, dtype=rg.complex64)
+    expected = layer(z)[1]
+    found = layer.to(C)(z.to(C))[1]
+    rg.testing.assert_close(found.to(rg.complex64), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_learns_a_phase_shift_that_depends_on_the_amplitude():
+    z = rg.randn(64, 2, dtype=rg.complex64)
+    target = z * rg.polar(rg.ones(64, 2), z.abs())
+    net = nn.Sequential(cnn.Linear(2, 16), cnn.ModReLU(16), cnn.Linear(16, 2))
+    optimizer = rg.optim.Adam(net.parameters(), lr=0.02, complex="modulus")
+    losses = []
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = cnn.MSELoss()(net(z), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.3 * losses[0]

@@ -236,3 +236,5 @@ def test_cross_entropy_of_complex_logits_is_that_of_their_moduli():
     target = rg.tensor([0, 3, 1])
     assert rg.equal(F.cross_entropy(z, target), F.cross_entropy(z.abs(), target))
     assert rg.autograd.gradcheck(lambda z: F.cross_entropy(z, target), z)
+    each = rg.func.vmap(lambda z, t: F.cross_entropy(z, t))(z, target)
+    rg.testing.assert_close(each, F.cross_entropy(z, target, reduction="none"))

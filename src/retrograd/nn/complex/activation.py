@@ -180,7 +180,7 @@ class ModReLU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The modulus after bias and ReLU, with the phase of the input."""
-        return F.modrelu(input, per_channel(self.bias, input))
+        return F.modrelu(input, per_channel(self.bias.real, input))
 
     def extra_repr(self) -> str:
         """The number of biases."""

@@ -8,6 +8,8 @@ classes with two other defaults:
    This is the initialization of Trabelsi et al., ICLR 2018; one that a framework for real numbers
    puts into both parts would have twice that variance. Biases are 0. The matrix from state to state
    of a recurrent layer is unitary, gate by gate, so that it neither swells nor shrinks the state.
+Parameters that are real, as the bias of a modReLU, become complex with `module.to(rg.complex128)`,
+like all others; their layers then read the real part.
 """
 
 from __future__ import annotations

@@ -119,11 +119,11 @@ class _Whitening(_Tracked):
             if self.training and self.track_running_stats:
                 self._track(mean=mean, cov=cov * (count / (count - 1)))
         else:
-            mean, cov = self.running_mean, self.running_cov
+            mean, cov = self.running_mean, self.running_cov.real
             centered = input - per_channel(mean, input)
         straight, conjugate = whitener(cov, self.eps)
         if self.affine:
-            rr, ri, ii = self.weight.unbind(-1)
+            rr, ri, ii = self.weight.real.unbind(-1)
             p, q = (rr + ii) * 0.5, recorded.complex(rr - ii, 2 * ri) * 0.5
             straight, conjugate = (
                 p * straight + q * conjugate.conj(),
@@ -228,8 +228,8 @@ class MagnitudeBatchNorm(_Tracked):
     def forward(self, input: Tensor) -> Tensor:
         """`input` scaled, by its own power while training, else by the running one."""
         dims, _ = self._check(input)
-        power = self.running_power
+        power = self.running_power.real
         if self.training:
             power = squared_modulus(input).mean(dims)
             self._track(power=power)
-        return input * per_channel(self.weight / (power + self.eps).sqrt(), input)
+        return input * per_channel(self.weight.real / (power + self.eps).sqrt(), input)

@@ -84,7 +84,7 @@ class UnitaryRNN(Module):
             h = recorded.zeros_like(steps[0])
         states = []
         for step in steps:
-            h = F.modrelu(h @ turn + step, self.bias)
+            h = F.modrelu(h @ turn + step, self.bias.real)
             states.append(h)
         return stack(states, 1 if self.batch_first else 0), h
 

@@ -199,10 +199,10 @@ def cross_entropy(
             return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=Rows())
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
-    if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
-        return _unseen_targets(input, target, ignore_index, reduction)
     if input._array.dtype.kind == "c":
         input = input.abs()
+    if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
+        return _unseen_targets(input, target, ignore_index, reduction)
     check_floating("cross_entropy", input)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
