@@ -133,3 +133,11 @@ def test_what_is_not_orthonormal_is_refused():
         rg.optim.UnitarySGD([rg.ones(2, 2, requires_grad=True)])
     with pytest.raises(ValueError, match="must be matrices"):
         rg.optim.UnitaryAdam([rg.ones(2, requires_grad=True)])
+
+
+def test_a_unitary_step_counts_one_write():
+    for make in UNITARY.values():
+        x, goal = orthonormal(2, 3), orthonormal(2, 3).detach()
+        before = x._version
+        approach(x, goal, make([x]), 1)
+        assert x._version == before + 1
