@@ -49,8 +49,9 @@ def test_the_split_rule_does_not_turn():
 
 
 @pytest.mark.parametrize("name", ["adam", "amsgrad", "adamw", "rmsprop", "centered"])
-def test_a_complex_parameter_of_no_imaginary_part_goes_the_real_way(name):
-    start, goal = np.array([1.0, -2.0]), np.array([0.5, 0.5])
+@pytest.mark.parametrize("times", [1, 40000])
+def test_a_complex_parameter_of_no_imaginary_part_goes_the_real_way(name, times):
+    start, goal = np.tile([1.0, -2.0], times), np.full(2 * times, 0.5)
     wide = path(RULES[name], start + 0j, goal + 0j)
     np.testing.assert_allclose(wide, path(RULES[name], start, goal), rtol=1e-12)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
 from ...kernels.layout import as_in
+from ..core.pointwise import check_floating
 from .pool import avg_pool_record, largest, max_pool_record
 from .sizes import Sizes, for_dims
 
@@ -94,6 +94,7 @@ def even_kernel(size: Sizes, out: Sizes) -> Sizes | None:
 def _adaptive_max(name: str, dims: int) -> Any:
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         out = adaptive_size(name, dims, input, output_size)
+        check_floating(name, input)
         kernel = even_kernel(tuple(input.shape[-dims:]), out)
         if kernel is None:
             pooled = largest(_adaptive_max_pool, input, dims, size=out)
@@ -143,11 +144,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
 def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> Tensor:
     """What the adaptive means have in common."""
     out = adaptive_size(name, dims, input, output_size)
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise NotImplementedError(
-            f"\"{name}\" not implemented for '{dtypes.legacy_name(input.dtype)}'. "
-            "Convert first: x.float()"
-        )
+    check_floating(name, input)
     kernel = even_kernel(tuple(input.shape[-dims:]), out)
     if kernel is None:
         return _adaptive_avg_pool(input, size=out)

@@ -1,0 +1,9 @@
+"""PyTorch's switches for libraries behind its kernels, none of which is here.
+
+They are there for programs that set them: they can be read and written, alone or for a while by
+`flags`, and change nothing. `is_available` is False.
+"""
+
+from . import cuda, cudnn, mkl, mkldnn, mps, openmp
+
+__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
