@@ -38,6 +38,8 @@ PUBLIC = {
     **{f"func.{name}": getattr(rg.func, name) for name in rg.func.__all__},
     **{f"distributions.{n}": getattr(rg.distributions, n) for n in rg.distributions.__all__},
     **{f"nn.{name}": getattr(nn, name) for name in nn.__all__},
+    **{f"nn.complex.{name}": getattr(nn.complex, name) for name in nn.complex.__all__},
+    **{f"complex.{n}": getattr(nn.complex.functional, n) for n in nn.complex.functional.__all__},
     **{f"optim.{name}": getattr(optim, name) for name in optim.__all__},
     **{f"utils.{name}": getattr(nn.utils, name) for name in nn.utils.__all__},
     **{f"rnn.{name}": getattr(nn.utils.rnn, name) for name in nn.utils.rnn.__all__},
@@ -133,7 +135,10 @@ def errors_said_of(function):
 def errors_said(layer, seen=()):
     """The prose of a layer, and that of the layers it refers to."""
     own = prose(layer)
-    others = {PUBLIC.get(f"nn.{name}") for name in re.findall(r"`(\w+)`", own)} - {None, *seen}
+    others = {PUBLIC.get(f"nn.{name}") for name in re.findall(r"`(?:nn\.)?(\w+)`", own)} - {
+        None,
+        *seen,
+    }
     others = [value for value in others if isinstance(value, type) and value is not layer]
     return own + "".join(errors_said(other, (*seen, layer)) for other in others)
 

@@ -1,6 +1,6 @@
 """Layers, losses and containers, a family per file of `modules`; functions are in `functional`."""
 
-from . import functional, init, utils
+from . import complex, functional, init, utils
 from .modules.activation import (
     CELU,
     ELU,
@@ -334,6 +334,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "complex",
     "functional",
     "init",
     "utils",

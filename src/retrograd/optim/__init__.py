@@ -16,6 +16,7 @@ from .radam import RAdam
 from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
+from .unitary import UnitaryAdam, UnitarySGD
 
 __all__ = [
     "ASGD",
@@ -33,6 +34,8 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "UnitaryAdam",
+    "UnitarySGD",
     "lr_scheduler",
     "swa_utils",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_settings, settings, spare
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adam"]
 
@@ -17,8 +17,10 @@ class Adam(Rule):
     `m'` and `v'` are the averages, of rates `betas`, freed of their start at zero. The gradient
     gets `weight_decay * p`, or, with `decoupled_weight_decay`, the parameter loses that directly
     (AdamW). `amsgrad` divides by the largest `v` so far; `maximize` ascends. Real and imaginary
-    parts of a complex parameter are separate numbers, each with its own `v`, as in PyTorch. State:
-    "step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq". Raises ValueError for settings out of range.
+    parts of a complex parameter are separate numbers, each with its own `v`, as in PyTorch; with
+    complex="modulus" it is one number, and `v` the average of |g|^2, so that turning parameters and
+    data by a phase turns the path. State: "step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq". Raises
+    ValueError for settings out of range, and for "modulus" beside `differentiable`.
     Source: PyTorch's `optim.Adam`; Kingma and Ba, ICLR 2015; Reddi et al., ICLR 2018.
 
     >>> import retrograd as rg
@@ -46,11 +48,13 @@ class Adam(Rule):
         differentiable: bool = False,
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
         check_settings(lr=lr, eps=eps)
         defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
+        check_complex(complex, differentiable)
         super().__init__(params, defaults)
 
     def state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -72,7 +76,8 @@ class Adam(Rule):
         t = g - m
         t *= take1
         m += t
-        t = np.multiply(g, g, out=spare(t))
+        conj = g.conj() if group.get("complex") == "modulus" else g
+        t = np.multiply(g, conj, out=spare(t))
         t *= take2
         v *= keep2
         v += t

@@ -37,6 +37,7 @@ class AdamW(Adam):
         capturable: bool = False,
         differentiable: bool = False,
         fused: bool | None = None,
+        complex: str = "split",
     ) -> None:
         super().__init__(
             params,
@@ -51,6 +52,7 @@ class AdamW(Adam):
             differentiable=differentiable,
             fused=fused,
             decoupled_weight_decay=True,
+            complex=complex,
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

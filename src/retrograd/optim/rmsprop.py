@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_settings, settings
+from .rules import Rule, check_complex, check_settings, settings
 
 __all__ = ["RMSprop"]
 
@@ -16,8 +16,10 @@ class RMSprop(Rule):
 
     `alpha` is the rate of the average; `centered` takes the square of the average gradient off `v`;
     `momentum`, `weight_decay`, `maximize` as for `SGD`. Real and imaginary parts of a complex
-    parameter are separate numbers, as in PyTorch. State: "step", "square_avg", "momentum_buffer",
-    "grad_avg". Raises ValueError for negative settings. Source: PyTorch's `optim.RMSprop`.
+    parameter are separate numbers, as in PyTorch; with complex="modulus" it is one, and `v` the
+    average of |g|^2. State: "step", "square_avg", "momentum_buffer", "grad_avg". Raises ValueError
+    for negative settings, and for "modulus" beside `differentiable`. Source: PyTorch's
+    `optim.RMSprop`.
 
     >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
@@ -42,8 +44,11 @@ class RMSprop(Rule):
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
+        *,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, defaults)
 
@@ -63,11 +68,12 @@ class RMSprop(Rule):
         lr, keep, take, eps, momentum = numbers
         v, *others = state
         v *= keep
-        v += g * g * take
+        modulus = group.get("complex") == "modulus"
+        v += g * (g.conj() if modulus else g) * take
         if group["centered"]:
             mean = others[0]
             mean += (g - mean) * take
-            v = v - mean * mean
+            v = v - mean * (mean.conj() if modulus else mean)
         step = g / (np.sqrt(v) + eps)
         if group["momentum"] > 0:
             b = others[-1]

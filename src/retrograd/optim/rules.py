@@ -12,8 +12,9 @@ NOTE [Update rules]
    kernel recorded from the rule. Else they come to it in blocks: the temporaries of a block stay in
    the cache, where whole arrays would travel to memory and back once per call. Small ones come
    several at once, end to end: what they cost is the calls (`engine.updates.run_each`). A complex
-   parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
-   says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
+   parameter comes to it as real numbers, or, in a group whose setting `complex` is "modulus", as
+   it is. A rule that needs the whole, as for the norm of a matrix, says `elementwise = False`, and
+   sees to complex numbers and to its weight decay itself.
 4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
    Python's; to a rule that is not elementwise, as they are.
 5. Nothing is written if one of the parameters cannot be. The versions of parameters and of their
@@ -167,7 +168,8 @@ class Rule(Optimizer):
                 most, few = math.inf, -1
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
-                    most, few = (-1, -1) if dtype.kind == "c" else (BLOCK, FEW)
+                    whole = math.inf if group.get("complex") == "modulus" else -1
+                    most, few = (whole, -1) if dtype.kind == "c" else (BLOCK, FEW)
             if x.size <= few:
                 small.append(one)
                 if len(small) == TOGETHER:
@@ -363,6 +365,14 @@ def check_settings(**values: Any) -> None:
             raise ValueError(f"Tensor {name} must be 1-element")
         if not value >= 0.0:
             raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
+
+
+def check_complex(complex: str, differentiable: bool) -> None:
+    """Raise ValueError for another `complex` than "split" and "modulus", and "modulus" recorded."""
+    if complex not in ("split", "modulus"):
+        raise ValueError(f"complex must be 'split' or 'modulus', got {complex!r}")
+    if differentiable and complex == "modulus":
+        raise ValueError("complex='modulus' records no steps: pass differentiable=False")
 
 
 def check_betas(betas: Any, differentiable: bool) -> tuple[Any, ...]:

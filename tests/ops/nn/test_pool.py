@@ -270,7 +270,6 @@ def test_power_pooling_sums_powers():
     np.testing.assert_allclose(lp_pool2d(new_tensor(image), 3.0, 2)._array, expected, **CLOSE)
 
 
-COMPLEX = {"dtype": rg.complex64}
 ERRORS = [
     (lambda: rg.max_pool2d(rg.ones(8, 8), 2), "non-empty 3D or 4D (batch mode) tensor expected"),
     (lambda: rg.max_pool2d(rg.ones(1, 0, 8, 8), 2), "with optional 0 dim batch size"),
@@ -289,7 +288,6 @@ ERRORS = [
         lambda: rg.max_pool2d(rg.ones(1, 3, 2, 2), (1, 2, 3)),
         "kernel_size must either be a single int, or a tuple of two ints",
     ),
-    (lambda: rg.max_pool2d(rg.ones(1, 3, 2, 2, **COMPLEX), 2), "complex numbers have no order"),
     (lambda: avg_pool2d(rg.ones(1, 3, 8, 8), 3, divisor_override=0), "divisor must be not zero"),
     (lambda: adaptive_avg_pool2d(rg.ones(7, 7), 3), "Expected 3D or 4D tensor, but got [7, 7]"),
     (lambda: adaptive_avg_pool2d(rg.ones(1, 7, 7), (3,)), "output_size must be 2"),
@@ -314,3 +312,23 @@ def test_arguments_that_do_not_fit_raise_with_sizes(call, phrase):
 def test_adaptive_pools_take_no_integers(pool, dtype):
     with pytest.raises(NotImplementedError, match="not implemented for"):
         pool(rg.ones(1, 2, 4, 4).to(dtype), 2)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        lambda x: rg.max_pool2d(x, 2, padding=1),
+        lambda x: rg.nn.functional.adaptive_max_pool2d(x, 3),
+        lambda x: rg.nn.functional.adaptive_max_pool2d(x, 2),
+        lambda x: rg.nn.functional.fractional_max_pool2d(
+            x, 2, 2, _random_samples=rg.full((2, 3, 2), 0.5, dtype=rg.float64)
+        ),
+    ],
+)
+def test_complex_maxima_are_the_elements_of_largest_modulus(pool):
+    z = rg.randn(2, 3, 4, 4, dtype=rg.complex128, requires_grad=True)
+    out = pool(z)
+    assert rg.equal(out.abs(), pool(z.abs()))
+    assert rg.allclose(pool(1j * z), 1j * out)
+    assert rg.autograd.gradcheck(pool, z)
+    assert rg.autograd.gradgradcheck(pool, z)

@@ -250,8 +250,6 @@ def test_arguments_of_fractional_pooling_that_do_not_fit_raise():
         F.fractional_max_pool2d(x, 3, output_size=3)
     with pytest.raises(RuntimeError, match="_random_samples must be"):
         F.fractional_max_pool2d(x, 2, output_size=2, _random_samples=rg.rand(1, 2, 2))
-    with pytest.raises(NotImplementedError, match="complex numbers have no order"):
-        F.fractional_max_pool2d(x.to(rg.complex64), 2, output_size=2)
 
 
 # -- the rest --------------------------------------------------------------------------------------

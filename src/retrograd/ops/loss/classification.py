@@ -169,9 +169,9 @@ def cross_entropy(
 
     `target` holds class indices as for `nll_loss`, or, in the input's shape, probabilities. A part
     `label_smoothing` of each target is spread evenly over the classes. Stable for logits of any
-    size. Raises IndexError for an index that is no class, ValueError for another batch size,
-    NotImplementedError for complex logits, RuntimeError for a `label_smoothing` outside [0, 1].
-    Source: PyTorch's `cross_entropy`.
+    size. Of complex logits the moduli count. Raises IndexError for an index that is no class,
+    ValueError for another batch size, RuntimeError for a `label_smoothing` outside [0, 1]. Source:
+    PyTorch's `cross_entropy`.
 
     >>> import retrograd as rg
     >>> logits = rg.tensor([[0.0, 0.0]], requires_grad=True)
@@ -199,9 +199,10 @@ def cross_entropy(
             return fused_cross_entropy(input, target, None, scale=1.0 / len(indices), rows=Rows())
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
+    if input._array.dtype.kind == "c":
+        input = input.abs()
     if isinstance(target._array, Interpreted) and weight is None and not label_smoothing:
         return _unseen_targets(input, target, ignore_index, reduction)
-    check_real("cross_entropy", input)
     check_floating("cross_entropy", input)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

@@ -12,7 +12,7 @@ from ...engine.tensor import Tensor
 from ...kernels import pooling
 from ...kernels.layout import as_in
 from ..core.pointwise import check_floating
-from .pool import NO_ORDER, avg_pool_record, max_pool_record, refuse_complex
+from .pool import avg_pool_record, largest, max_pool_record
 from .sizes import Sizes, for_dims
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_max_pool1d"]
@@ -94,16 +94,16 @@ def even_kernel(size: Sizes, out: Sizes) -> Sizes | None:
 def _adaptive_max(name: str, dims: int) -> Any:
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         out = adaptive_size(name, dims, input, output_size)
-        refuse_complex(name, input, NO_ORDER)
         check_floating(name, input)
         kernel = even_kernel(tuple(input.shape[-dims:]), out)
         if kernel is None:
-            pooled = _adaptive_max_pool(input, size=out)
+            pooled = largest(_adaptive_max_pool, input, dims, size=out)
         else:
             none, ones = (0,) * dims, (1,) * dims
-            pooled = max_pool_record(
-                input, kernel=kernel, stride=kernel, padding=none, dilation=ones, ceil=False
-            )
+            pooled = largest(
+                max_pool_record, input, dims, kernel=kernel, stride=kernel, padding=none,
+                dilation=ones, ceil=False,
+            )  # fmt: skip
         return pooled if return_indices else pooled[0]
 
     return pool

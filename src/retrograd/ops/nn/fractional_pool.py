@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import full, table, zeros
 from ..core.structure import piecewise
 from ..random.factories import rand
-from .pool import NO_ORDER, check_input, pool_gather, refuse_complex
+from .pool import check_input, pool_gather
 from .sizes import for_dims, per_dim
 
 __all__ = [
@@ -81,7 +82,6 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
         _random_samples: Tensor | None = None,
     ) -> Any:
         check_input(name, dims, input)
-        refuse_complex(name, input, NO_ORDER)
         batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
         size = tuple(input.shape[-dims:])
         kernel = per_dim(kernel_size, dims, "kernel_size", name)
@@ -94,18 +94,20 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
                     "output_size and output_size + kernel_size - 1 <= input size"
                 )
         shape, samples = (*batched.shape[:2], dims), _random_samples
+        size_of = np.abs(batched._array) if input.dtype.is_complex else batched._array
+        real = dtypes.of_numpy(size_of.dtype)
         if samples is None:
-            samples = placed(rand(*shape, dtype=input.dtype)._array, input)
-        elif samples.shape != shape or samples.dtype != input.dtype:
+            samples = placed(rand(*shape, dtype=real)._array, input)
+        elif samples.shape != shape or samples.dtype != real:
             raise RuntimeError(
-                f"{name}(): _random_samples must be {list(shape)} of {input.dtype}, but is "
+                f"{name}(): _random_samples must be {list(shape)} of {real}, but is "
                 f"{list(samples.shape)} of {samples.dtype}"
             )
         # PyTorch reads the samples of images columns first, those of volumes depth first.
         order = (1, 0) if dims == 2 else (0, 1, 2)
         drawn = [samples._array[..., place] for place in order]
         starts = [_starts(*one) for one in zip(drawn, size, out, kernel, strict=True)]
-        indices = new_tensor(_best(batched._array, starts, kernel))
+        indices = new_tensor(_best(size_of, starts, kernel))
         values = pool_gather(piecewise(batched), indices, dims=dims)
         found = values, indices
         if batched is not input:
@@ -123,8 +125,8 @@ fractional_max_pool2d, fractional_max_pool3d = for_dims(
     The output's spatial size is `output_size`, or `output_ratio` times the input's. With
     `return_indices` also the flat positions of the maxima, for `max_unpool2d`. `_random_samples`,
     (N, C, 2) in [0, 1), are drawn from the default generator if not given. Raises ValueError where
-    neither size nor ratio is given, RuntimeError for windows that do not fit. Source: PyTorch's
-    `fractional_max_pool2d`; Graham, 2014.
+    neither size nor ratio is given, RuntimeError for windows that do not fit. Complex numbers are
+    compared by modulus. Source: PyTorch's `fractional_max_pool2d`; Graham, 2014.
 
     >>> import retrograd as rg
     >>> out = rg.nn.functional.fractional_max_pool2d(rg.ones(1, 1, 5, 5), 2, output_size=(3, 4))

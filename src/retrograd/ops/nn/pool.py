@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
 from ...kernels.layout import as_in
+from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
 
 __all__ = [
@@ -145,13 +145,6 @@ def check_input(name: str, dims: int, input: Tensor) -> None:
         )
 
 
-def refuse_complex(name: str, input: Tensor, because: str) -> None:
-    """Raise for a complex tensor."""
-    if input.dtype.is_complex:
-        kind = dtypes.legacy_name(input.dtype)
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}': {because}")
-
-
 def windows(
     name: str,
     dims: int,
@@ -200,7 +193,13 @@ def windows(
 
 # -- maxima ------------------------------------------------------------------------------------
 
-NO_ORDER = "complex numbers have no order. Pool x.abs(), or x.real and x.imag"
+
+def largest(record: Any, input: Tensor, dims: int, **params: Any) -> Any:
+    """A record's (maxima, indices); of complex numbers, those of the largest modulus."""
+    if not input.dtype.is_complex:
+        return record(input, **params)
+    _, indices = record(input.detach().abs(), **params)
+    return pool_gather(piecewise(input), indices, dims=dims), indices
 
 
 def _max_pool(name: str, dims: int) -> Any:
@@ -216,10 +215,10 @@ def _max_pool(name: str, dims: int) -> Any:
         kernel, steps, pads, gaps = windows(
             name, dims, input, kernel_size, stride, padding, dilation, ceil_mode
         )
-        refuse_complex(name, input, NO_ORDER)
-        pooled = max_pool_record(
-            input, kernel=kernel, stride=steps, padding=pads, dilation=gaps, ceil=bool(ceil_mode)
-        )
+        pooled = largest(
+            max_pool_record, input, dims, kernel=kernel, stride=steps, padding=pads, dilation=gaps,
+            ceil=bool(ceil_mode),
+        )  # fmt: skip
         return pooled if return_indices else pooled[0]
 
     return pool
@@ -233,12 +232,15 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
     stride: the kernel size if not given; padding: at most half the kernel, counts as minus
     infinity; ceil_mode: windows may end beyond the input. Returns `(N, C, places)`, and with
     `return_indices` the int64 positions of the maxima. NaN counts as largest. The gradient goes to
-    one element per window, the first maximum. Raises RuntimeError for other ranks, complex input
-    and windows that do not fit. Source: PyTorch's `max_pool1d`.
+    one element per window, the first maximum. Of complex numbers the one of the largest modulus is
+    taken, whole. Raises RuntimeError for other ranks and windows that do not fit. Source: PyTorch's
+    `max_pool1d`; Trabelsi et al., ICLR 2018.
 
     >>> import retrograd as rg
     >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 2.0]]), 2)
     tensor([[3., 2.]])
+    >>> rg.max_pool1d(rg.tensor([[1.0, -3j, 2.0, 2j]]), 2)
+    tensor([[-0.-3.j, 2.+0.j]])
     """,
     """Maxima over windows of images `(N, C, H, W)` or `(C, H, W)`.
 
