@@ -66,6 +66,7 @@ from .dtypes import set_default_dtype as set_default_dtype
 from .engine.tensor import Size as Size
 from .engine.tensor import Tensor as Tensor
 from .engine.tensor import device as device
+from .locks import load as _load
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .version import __version__ as __version__
 from .modes import is_warn_always_enabled as is_warn_always_enabled
