@@ -24,6 +24,7 @@ LAYERS = [
     ["utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
     ["interop"],
     ["__init__"],
+    ["alias", "as_torch", "__main__"],
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -81,6 +81,8 @@ def _size(sizes: Iterable[int]) -> Size:
     return Size(sizes)
 
 
+TENSOR = "retrograd.engine.tensor.Tensor"  # under the alias `torch`, too
+
 REBUILDERS: dict[str, Callable[..., Any]] = {
     f"{function.__module__}.{function.__qualname__}": function
     for function in (
@@ -113,7 +115,7 @@ def _class_called(name: str) -> type[Tensor]:
 
 
 def _full_name(kind: Any) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return TENSOR if kind is Tensor else f"{kind.__module__}.{kind.__qualname__}"
 
 
 # -- writing -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from .. import version
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -42,7 +44,7 @@ class Size(tuple[int, ...]):
         return n
 
     def __repr__(self) -> str:
-        return f"retrograd.Size({list(self)})"
+        return f"{version.called}.Size({list(self)})"
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> int: ...

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import dtypes, modes
+from ... import dtypes, modes, version
 from ...engine.tensor import Size, Tensor, device, has_tangent, method
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
@@ -60,7 +60,7 @@ class layout:  # noqa: N801 (PyTorch's name)
         self.name = name
 
     def __repr__(self) -> str:
-        return f"retrograd.{self.name}"
+        return f"{version.called}.{self.name}"
 
 
 strided = layout("strided")
