@@ -21,10 +21,10 @@ LAYERS = [
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
     ["cuda", "func", "serialization", "tape", "testing", "wirtinger"],
-    ["utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
+    ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
     ["interop"],
-    ["__init__"],
-    ["alias", "as_torch", "__main__"],
+    ["alias"],
+    ["__init__", "as_torch", "__main__"],
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -54,8 +54,9 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import amp, distributions, fft, func, linalg, masked, nn, optim, overrides, signal
-    from . import special, utils, wirtinger
+    from . import amp, distributions, fft, func, jit, linalg, masked, nn, optim, overrides
+    from . import signal, special, utils, wirtinger
+    from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -67,8 +68,18 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "amp", "cuda", "distributions", "fft", "func", "linalg", "masked", "nn", "optim"),
-    *("overrides", "random", "return_types", "signal", "special", "tape", "testing", "types"),
+    *("_C", "amp", "cuda", "distributions", "fft", "func", "jit", "linalg", "masked", "nn"),
+    *(
+        "optim",
+        "overrides",
+        "random",
+        "return_types",
+        "signal",
+        "special",
+        "tape",
+        "testing",
+        "types",
+    ),
     *("utils", "wirtinger"),
 )
 FROM = {
@@ -77,6 +88,7 @@ FROM = {
     "GradientTape": "tape",
     "UnconnectedGradients": "tape",
     "autocast": "amp",
+    "compile": "alias.compiler",
     "custom_gradient": "tape",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",

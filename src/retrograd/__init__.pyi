@@ -33,6 +33,7 @@ from . import cuda as cuda
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
+from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
 from . import nn as nn
@@ -73,6 +74,7 @@ from .amp import GradScaler as GradScaler
 from .tape import GradientTape as GradientTape
 from .tape import UnconnectedGradients as UnconnectedGradients
 from .amp import autocast as autocast
+from .alias.compiler import compile as compile
 from .tape import custom_gradient as custom_gradient
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma

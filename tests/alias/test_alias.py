@@ -108,6 +108,14 @@ def test_without_the_alias_nothing_of_it_is_imported():
     assert done.stdout == "[]\n"
 
 
+def test_the_names_of_pytorch_s_compiler_are_at_torch_compiler():
+    code = """
+import torch, torch.compiler
+print(torch.compiler.is_compiling(), torch.compile(abs) is abs, torch.compiler.disable(abs) is abs)
+"""
+    assert printed(code) == "False True True"
+
+
 # -- what is missing ---------------------------------------------------------------------------
 
 
