@@ -54,8 +54,8 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import amp, distributions, fft, func, jit, linalg, masked, nn, optim, overrides
-    from . import signal, special, utils, wirtinger
+    from . import accelerator, amp, backends, cuda, distributions, fft, func, jit, linalg, masked
+    from . import mps, nn, optim, overrides, signal, special, utils, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -68,19 +68,9 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "amp", "cuda", "distributions", "fft", "func", "jit", "linalg", "masked", "nn"),
-    *(
-        "optim",
-        "overrides",
-        "random",
-        "return_types",
-        "signal",
-        "special",
-        "tape",
-        "testing",
-        "types",
-    ),
-    *("utils", "wirtinger"),
+    *("_C", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func", "jit"),
+    *("linalg", "masked", "mps", "nn", "optim", "overrides", "random", "return_types", "signal"),
+    *("special", "tape", "testing", "types", "utils", "wirtinger"),
 )
 FROM = {
     "ForwardAccumulator": "tape",

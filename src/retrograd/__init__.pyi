@@ -28,7 +28,9 @@ _Number = _int | _float | _complex | _number[_Any]
 from . import autograd as autograd
 from . import interop as interop
 from . import _C as _C
+from . import accelerator as accelerator
 from . import amp as amp
+from . import backends as backends
 from . import cuda as cuda
 from . import distributions as distributions
 from . import fft as fft
@@ -36,6 +38,7 @@ from . import func as func
 from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
+from . import mps as mps
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from .engine.placement import present
 from .engine.tensor import Size, Tensor, device
 from .kernels.memory import address, memory, root, strided
 from .ops.tensor.pickling import attributes, rebuild
@@ -284,7 +285,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     tensor([1., 1.], requires_grad=True)
     """
     if map_location is not None:
-        device(map_location)
+        present(map_location)
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             return _read(file, weights_only)

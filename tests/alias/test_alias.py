@@ -116,6 +116,16 @@ print(torch.compiler.is_compiling(), torch.compile(abs) is abs, torch.compiler.d
     assert printed(code) == "False True True"
 
 
+def test_switches_of_a_backend_are_imported_as_a_module():
+    code = """
+import torch.backends.cudnn as cudnn
+import torch
+cudnn.benchmark = True
+print(torch.backends.cudnn.benchmark, cudnn.is_available(), torch.backends.cuda.matmul.allow_tf32)
+"""
+    assert printed(code) == "True False False"
+
+
 # -- what is missing ---------------------------------------------------------------------------
 
 

@@ -108,9 +108,10 @@ def home_of(name: str) -> str | None:
     """
     home = HOMES.get(name, "retrograd" + name.removeprefix("torch"))
     try:
-        return home if importlib.util.find_spec(home) else None
+        found = importlib.util.find_spec(home)  # loads what is around it, which may have made it
     except ModuleNotFoundError:
         return None
+    return home if found or home in sys.modules else None
 
 
 def within_program(trace: Any) -> Any:

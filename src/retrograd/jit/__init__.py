@@ -3,8 +3,8 @@
 NOTE [Scripts]
 1. `script`, `trace` and the decorators give back the function, class or module that they are given.
    It computes the same; a traced one keeps its branches on values, which PyTorch would freeze.
-2. So nothing is ever scripted or traced: `is_scripting()` and `is_tracing()` are False, and no object
-   is a `ScriptModule` but of classes that derive from it.
+2. So nothing is ever scripted or traced: `is_scripting()` and `is_tracing()` are False, and no
+   object is a `ScriptModule` but of classes that derive from it.
 3. Programs in PyTorch's file format, and names of its compiler, are absent.
 """
 

@@ -29,8 +29,8 @@ REASONS = [
         "NumPy has no such dtype. Use float16, uint8 or complex64",
     ),
     (
-        r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|mps|xpu|mtia"
-        r"|accelerator|Stream|Event|cpu|to_mkldnn|record_stream|ipu",
+        r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|xpu|mtia"
+        r"|Stream|Event|cpu|to_mkldnn|record_stream|ipu",
         "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
         "nn.functional, and leave devices out",
     ),
