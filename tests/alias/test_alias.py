@@ -100,6 +100,10 @@ except ModuleNotFoundError as error:
     assert printed(code) == "None\nNo module named 'torch.nothing'"
 
 
+def test_what_the_package_imports_for_itself_is_no_submodule():
+    assert printed("import torch; print(torch.importlib.__name__)") == "importlib"
+
+
 def test_without_the_alias_nothing_of_it_is_imported():
     done = run(
         "-c",
@@ -124,6 +128,20 @@ cudnn.benchmark = True
 print(torch.backends.cudnn.benchmark, cudnn.is_available(), torch.backends.cuda.matmul.allow_tf32)
 """
     assert printed(code) == "True False False"
+
+
+def test_modules_that_are_elsewhere_here_are_imported_and_asked_for_by_attribute():
+    code = """
+import torch
+net = torch.nn.BatchNorm1d(2)
+print(isinstance(net, torch.nn.modules.batchnorm._BatchNorm))
+from torch.utils.data.dataset import Dataset
+import torch.utils.data.sampler
+from torch.nn.modules.flatten import Flatten
+print(Dataset is torch.utils.data.Dataset, torch.utils.data.dataloader.default_collate([1, 2]))
+print(torch.nn.modules.Linear is torch.nn.Linear, Flatten is torch.nn.Flatten)
+"""
+    assert printed(code) == "True\nTrue tensor([1, 2])\nTrue True"
 
 
 # -- what is missing ---------------------------------------------------------------------------

@@ -34,7 +34,18 @@ __all__ = ["HOMES", "home_of", "install"]
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
     "torch.compiler": "retrograd.alias.compiler",
+    "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
+    "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.flatten": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.fold": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
+    "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.upsampling": "retrograd.nn",
     "torch.torch_version": "retrograd.alias.torch_version",
+    "torch.utils.data.dataloader": "retrograd.utils.data",
+    "torch.utils.data.dataset": "retrograd.utils.data",
+    "torch.utils.data.sampler": "retrograd.utils.data",
     "torch.version": "retrograd.alias.version",
 }
 
@@ -52,6 +63,8 @@ class Torch(ModuleType):
     def __getattr__(self, name: str) -> Any:
         home = HOMES.get(f"torch.{name}")
         found = importlib.import_module(home) if home else getattr(retrograd, name)
+        if isinstance(found, ModuleType) and found.__name__ == f"retrograd.{name}":
+            found = importlib.import_module(f"torch.{name}")  # with what is elsewhere: rule 2
         if not name.startswith("__"):
             setattr(self, name, found)
         return found
@@ -73,13 +86,19 @@ class Loader:
             made.__path__ = list(retrograd.__path__)
             return made
         found = importlib.import_module(self.home)
-        self.spec = found.__spec__
+        self.name, self.spec = spec.name, found.__spec__
         return found
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to run; the module gets its own spec back."""
-        if not isinstance(module, Torch):
-            module.__spec__ = self.spec
+        """Give the module its own spec back, and what PyTorch has below it: nothing is run."""
+        if isinstance(module, Torch):
+            return
+        module.__spec__ = self.spec
+        for name, home in HOMES.items():
+            if name.startswith(f"{self.name}."):
+                outer, _, own = name.rpartition(".")
+                sys.modules[name] = found = importlib.import_module(home)
+                setattr(importlib.import_module(home_of(outer) or ""), own, found)
 
 
 class Finder:
