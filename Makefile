@@ -22,11 +22,12 @@ test: $(VENV)/.test
 sanitize: $(VENV)/.test
 	BIN=$(BIN) .ci/sanitize $(TESTS)
 
-# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well; with
-# BEFORE=path/to/checkout, also those to that checkout.
+# With TORCH_PYTHON=path/to/python of an environment that has PyTorch, prints ratios as well, and writes
+# docs/performance.md; with BEFORE=path/to/checkout, also those to that checkout.
 bench: $(VENV)/.base
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/performance.py
 
 # Random programs with C and without, and with TORCH_PYTHON in PyTorch too; prints those that differ, made small.
 COUNT ?= 1000
@@ -42,6 +43,7 @@ lint: $(VENV)/.lint
 	$(BIN)/clang-format --dry-run --Werror src/native/*.c src/native/*.h
 
 docs: $(VENV)/.docs
+	$(BIN)/python docs/make_families.py
 	$(BIN)/python docs/make_ops.py
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py

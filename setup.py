@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
-# What the extensions are built from, as `built_from` in `kernels/native.py` expects it.
+# What the extensions are built from, as `built_from` in `kernels/native/` expects it.
 version = re.search('^__version__ = "(.*)"', Path("src/retrograd/version.py").read_text(), re.M)
 sources = sorted(Path("src/native").glob("*.[ch]"))
 sum_of_all = zlib.crc32(b"".join(path.read_bytes() for path in sources))

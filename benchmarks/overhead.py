@@ -123,14 +123,14 @@ def serve(name):
 
 
 class Library:
-    """One library in its own process."""
+    """One library in its own process, which `script` serves, with so many threads."""
 
-    def __init__(self, name, python, checkout=None):
-        environment = os.environ | dict.fromkeys(THREADS, "1")
+    def __init__(self, name, python, checkout=None, script=__file__, threads=1):
+        environment = os.environ | dict.fromkeys(THREADS, str(threads))
         if checkout is not None:
             environment["PYTHONPATH"] = os.path.join(checkout, "src")
         self.process = subprocess.Popen(
-            [python, __file__, "--serve", name],
+            [python, script, "--serve", name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -139,7 +139,7 @@ class Library:
         self.version, self.names = json.loads(self.process.stdout.readline())
 
     def time(self, program):
-        """One block of `program`."""
+        """What the process answers: of `program`, the time of one block."""
         self.process.stdin.write(json.dumps(program) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())

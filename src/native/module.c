@@ -188,7 +188,8 @@ twin(PyObject *module, PyObject *function)
     } twins[] = {
         {"wrote", &wrote_in_python},         {"enlist", &enlist_in_python},
         {"add_to_leaf", &add_in_python},     {"all_plain", &all_plain_in_python},
-        {"wrote_all", &wrote_all_in_python}, {"start", &start_in_python},
+        {"wrote_all", &wrote_all_in_python}, {"gathered", &gathered_in_python},
+        {"run_each", &run_each_in_python},   {"start", &start_in_python},
         {"advance", &advance_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
@@ -212,6 +213,8 @@ static PyMethodDef functions[] = {
     {"enlist", (PyCFunction)(void (*)(void))add_to_views, METH_FASTCALL, NULL},
     {"wrote", (PyCFunction)(void (*)(void))count_write, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"wrote_all", (PyCFunction)(void (*)(void))count_writes, METH_FASTCALL, NULL},
+    {"run_each", (PyCFunction)(void (*)(void))run_each, METH_FASTCALL, NULL},
+    {"gathered", (PyCFunction)(void (*)(void))gather_all, METH_FASTCALL, NULL},
     {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
     {"twin", twin, METH_O, NULL},

@@ -31,7 +31,8 @@ static PyObject *as_array, *copied, *scalar_array, *fit, *fit_leaf, *about_to_wr
     *freed, *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python,
     *one, *calm, *noted, *finish, *inference_seen;
 static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_in_python,
-    *wrote_all_in_python, *start_in_python, *advance_in_python; /* NOTE [Twins] in native.py */
+    *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
+    *advance_in_python; /* NOTE [Twins] in native.py */
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_is_inference, *text_cells;

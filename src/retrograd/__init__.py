@@ -1,11 +1,22 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
+import gc
 import importlib
 from typing import TYPE_CHECKING
 
 from math import e, inf, nan, pi
 
-from . import autograd
+# What an import makes stays, so that to collect meanwhile, dozens of times, is for nothing.
+_collects = gc.isenabled()
+gc.disable()
+try:
+    from . import autograd
+    from .ops import *
+finally:
+    if _collects:
+        gc.enable()
+    del gc, _collects
+
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
@@ -47,15 +58,14 @@ from .dtypes import int16 as short
 from .dtypes import int32 as int
 from .dtypes import int64 as long
 from .engine.tensor import Size, Tensor, device
-from .ops import *
 from . import interop
 from .errors import OutOfMemoryError
 from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import accelerator, amp, backends, cuda, distributions, fft, func, jit, linalg, masked
-    from . import mps, nn, optim, overrides, signal, special, utils, wirtinger
+    from . import accelerator, amp, backends, compiler, cuda, distributions, fft, func, jit
+    from . import linalg, masked, mps, nn, optim, overrides, signal, special, utils, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -70,7 +80,7 @@ newaxis = None
 LATER = (
     *("_C", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func", "jit"),
     *("linalg", "masked", "mps", "nn", "optim", "overrides", "random", "return_types", "signal"),
-    *("special", "tape", "testing", "types", "utils", "wirtinger"),
+    *("compiler", "special", "tape", "testing", "types", "utils", "wirtinger"),
 )
 FROM = {
     "ForwardAccumulator": "tape",
@@ -99,9 +109,9 @@ def __getattr__(name):
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
     if not name.startswith("__"):
-        later = importlib.import_module(f"{__name__}.ops.later")
-        if name in later.__all__:
-            globals()[name] = found = getattr(later, name)
+        stubs = importlib.import_module(f"{__name__}.ops.stubs")
+        if stubs.family_of(name) is not None:
+            globals()[name] = found = stubs.load(name)
             return found
         why = importlib.import_module(f"{__name__}.ops.compat.missing").reason(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
@@ -109,5 +119,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    later = importlib.import_module(f"{__name__}.ops.later")
-    return sorted({*globals(), *LATER, *later.__all__, *FROM})
+    stubs = importlib.import_module(f"{__name__}.ops.stubs")
+    return sorted({*globals(), *LATER, *stubs.names(), *FROM})

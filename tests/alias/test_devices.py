@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 import retrograd as rg
@@ -112,38 +110,3 @@ def test_a_negative_number_chooses_no_gpu():
     assert rg.cuda.set_device(-1) is None
     with rg.cuda.device("cpu") as entered:
         assert entered is None
-
-
-# -- backends ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", rg.backends.__all__)
-def test_no_backend_is_available(name):
-    backend = getattr(rg.backends, name)
-    assert (backend.is_available(), backend.is_built(), backend.version()) == (False, False, None)
-
-
-def test_a_switch_says_what_was_set_and_flags_set_it_for_a_while():
-    cudnn = rg.backends.cudnn
-    with cudnn.flags(enabled=False, benchmark=True, deterministic=True):
-        assert (cudnn.enabled, cudnn.benchmark, cudnn.deterministic) == (False, True, True)
-    assert (cudnn.enabled, cudnn.benchmark, cudnn.deterministic) == (True, False, False)
-
-
-def test_a_switch_of_products_is_one_level_down():
-    matmul = rg.backends.cuda.matmul
-    with matmul.flags(allow_tf32=True):
-        assert rg.backends.cuda.matmul.allow_tf32
-    assert not matmul.allow_tf32
-
-
-def test_a_backend_is_a_module():
-    assert importlib.import_module("retrograd.backends.cudnn") is rg.backends.cudnn
-
-
-def test_a_switch_that_there_is_not_raises():
-    with pytest.raises(AttributeError, match=r"'retrograd.backends.cudnn'> has no switch 'speed'"):
-        rg.backends.cudnn.speed = 1
-    with pytest.raises(AttributeError), rg.backends.cudnn.flags(benchmark=True, speed=1):
-        pass
-    assert not rg.backends.cudnn.benchmark

@@ -469,3 +469,20 @@ def test_a_view_of_a_leaf_that_is_a_view_is_not_written(write):
     with rg.no_grad():
         write(x[1:])
     assert x.is_leaf
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_the_gradient_of_a_tensor_written_with_a_wider_one_has_its_own_dtype(view):
+    x = rg.tensor([2.0], dtype=rg.float64, requires_grad=True)
+    y = rg.ones(2, 1)
+    target = y[0] if view else y
+    target.mul_(x)
+    kinds = []
+    target.register_hook(lambda g: kinds.append(g.dtype))
+    target.grad_fn.register_prehook(lambda gs: kinds.append(gs[0].dtype))
+    target.retain_grad()
+    target.sum().backward()
+    assert kinds == [rg.float32, rg.float32]
+    assert target.grad.dtype is rg.float32
+    assert x.grad.dtype is rg.float64
+    assert x.grad.tolist() == [1.0 if view else 2.0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,12 @@ from retrograd.engine.op import Op
 from retrograd.engine.registry import OPS, Example
 from retrograd.engine.tensor import new_tensor
 from retrograd.quiet import Quiet
+
+# The module beside the stored calls of public functions, which reads them.
+PATH = Path(__file__).parents[1] / "data" / "ops_format.py"
+SPEC: Any = importlib.util.spec_from_file_location("ops_format", PATH)
+ops_format = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(ops_format)
 
 
 @dataclass

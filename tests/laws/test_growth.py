@@ -11,12 +11,10 @@ over rows or elements executes some for each, what NumPy loops over none. Neithe
 from __future__ import annotations
 
 import gc
-import importlib.util
 import math
 import re
 import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +25,7 @@ from retrograd.engine.registry import OPS
 from retrograd.engine.tensor import new_tensor
 from retrograd.ops.linalg import distance
 
-from .samples import Sample, draw
+from .samples import Sample, draw, ops_format
 
 SMALL = 600  # elements of all inputs: beyond what kernels do otherwise for few elements
 LARGEST = 50_000  # elements of inputs and outputs at SMALL: what grows beyond is not tried larger
@@ -42,10 +40,6 @@ UNMEASURED = {"refold", "unstrided", "lstm_gates", "gru_gates", "ldl_factor_ex",
 # Public functions that make a cube of what they get, too large to try.
 CUBES = {"expand", "expand_copy", "broadcast_to"}
 
-PATH = Path(__file__).parents[1] / "data" / "ops_format.py"
-SPEC = importlib.util.spec_from_file_location("ops_format", PATH)
-ops_format = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(ops_format)
 
 # What the stored calls leave out: the expression, and a spec for each input.
 CALLS = {

@@ -9,6 +9,11 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
+from retrograd.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+)
 
 
 class Double(nn.Module):
@@ -251,3 +256,37 @@ def test_a_private_load_hook_is_given_the_module_only_if_asked():
     assert seen == [layer]
     assert len(layer._load_state_dict_pre_hooks) == 2
     assert len(layer._load_state_dict_post_hooks) == 0
+
+
+def test_hooks_of_all_modules_run_before_a_modules_own():
+    seen = []
+    layer = nn.ReLU()
+    layer.register_forward_pre_hook(lambda module, args: seen.append("own pre"))
+    layer.register_forward_hook(lambda module, args, output: seen.append("own"))
+    with (
+        register_module_forward_pre_hook(lambda module, args: seen.append("all pre")),
+        register_module_forward_hook(lambda module, args, output: seen.append("all")),
+    ):
+        layer(rg.ones(1))
+        nn.Tanh()(rg.ones(1))
+    assert seen == ["all pre", "own pre", "all", "own", "all pre", "all"]
+    layer(rg.ones(1))
+    assert seen[6:] == ["own pre", "own"]
+
+
+def test_backward_hooks_of_all_modules_see_every_module():
+    x = rg.ones(2, requires_grad=True)
+    names = []
+    with register_module_full_backward_hook(lambda module, *_: names.append(type(module).__name__)):
+        nn.Sequential(nn.ReLU(), nn.Tanh())(x).sum().backward()
+    assert names == ["Tanh", "ReLU", "Sequential"]
+
+
+def test_hooks_of_one_module_are_not_those_of_all():
+    with register_module_forward_hook(lambda module, args, output: output + 1):
+        layer = nn.ReLU()
+        layer.register_forward_hook(lambda module, args, output: output * 10)
+        assert layer(rg.ones(1)).item() == 20
+        assert nn.ReLU()(rg.ones(1)).item() == 2
+    assert nn.ReLU()(rg.ones(1)).item() == 1
+    assert nn.Module._hooks is None

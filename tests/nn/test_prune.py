@@ -83,6 +83,12 @@ def test_a_method_that_fails_leaves_the_module_as_it_was():
     assert not prune.is_pruned(made)
 
 
+def test_asking_whether_a_module_is_pruned_leaves_it_without_hooks():
+    made = layer([[1.0, 2.0]])
+    assert not prune.is_pruned(made)
+    assert "_hooks" not in vars(made)
+
+
 def test_a_pruned_module_is_pickled():
     made = pickle.loads(pickle.dumps(prune.l1_unstructured(layer([[1.0, 2.0]]), "weight", 1)))
     made.weight_orig.data.fill_(5.0)

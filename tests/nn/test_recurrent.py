@@ -201,3 +201,15 @@ def test_flat_weights_are_the_parameters_in_order():
     assert layer._flat_weights_names == [name for name, _ in layer.named_parameters()]
     assert all(a is b for a, b in zip(layer._flat_weights, layer.parameters(), strict=True))
     assert [len(names) for names in layer._all_weights] == [5, 5, 5, 5]
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU])
+def test_only_an_lstm_has_projections(kind):
+    with pytest.raises(ValueError, match="only supported for LSTM, not RNN or GRU"):
+        kind(3, 4, proj_size=2)
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_a_sequence_of_no_steps_raises(kind):
+    with pytest.raises(RuntimeError, match="Expected sequence length to be larger than 0"):
+        kind(3, 4)(rg.ones(0, 2, 3))

@@ -189,6 +189,17 @@ def test_indices_go_into_int64_alone_and_nothing_is_written_else(name, dtype):
     assert values._version == 0
 
 
+def test_integers_go_into_no_tensor_that_requires_grad():
+    leaf = rg.ones(2, requires_grad=True)
+    for out in (leaf, leaf * 1):
+        with pytest.raises(RuntimeError, match="support automatic differentiation"):
+            rg.mul(I, I, out=out)
+        assert out.tolist() == [1.0, 1.0]
+    assert rg.eq(I, I, out=rg.zeros(2, requires_grad=True)).tolist() == [1.0, 1.0]
+    with rg.no_grad():
+        assert rg.mul(I, I, out=leaf).tolist() == [1.0, 4.0]
+
+
 @pytest.mark.parametrize("name", ["sort", "topk", "kthvalue"])
 def test_indices_of_orders_go_into_int64_alone(name):
     more = () if name == "sort" else (1,)

@@ -18,7 +18,7 @@ from ..quiet import copyto
 from .naming import ABSENT, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .tensor import Interpreted, Tensor, new_tensor, wrote
-from .views import resized, sever
+from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
     from .op import Op
@@ -34,6 +34,7 @@ __all__ = [
     "dispatch",
     "known",
     "operand",
+    "own",
     "write_out",
 ]
 
@@ -226,8 +227,9 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         raise TypeError(
             f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
         )
-    wanted = any(t._node is not None for t in given)
-    if modes.state.grad and wanted and result._array.dtype.kind not in "biu":
+    kind = result._array.dtype.kind
+    wanted = any(t._node is not None for t in ([out] if kind in "iu" else given))
+    if modes.state.grad and wanted and kind != "b":
         raise RuntimeError(
             f"{function.__name__}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. Leave out= away, or call it "
@@ -299,3 +301,16 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
             f"{dtypes.legacy_name(target)}. Convert first: x = x.to({dtypes.of_numpy(source)})"
         )
+
+
+def own(result: Tensor, *sources: Any) -> Tensor:
+    """`result`, a view no longer, of memory that only the function which returns it has seen.
+
+    A view of the memory of `sources` stays one. To a user a result is no view: it could be written,
+    and hooks on it be lost, in the name of a base that nobody can see.
+    """
+    view = result._view_of
+    if view is not None and all(base_of(t) is not view.base for t in sources):
+        view.base._views = view.base._outdated = None
+        result._view_of = None
+    return result

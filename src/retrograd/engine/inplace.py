@@ -229,10 +229,15 @@ def renew(base: Tensor, array: Any) -> None:
 
 
 def adopt(node: Any, written: Any, target: Tensor) -> None:
-    """Let a new node that saved its result save the target's memory instead, as of this write."""
+    """Let a new node that saved its result save the target's memory instead, as of this write.
+
+    Where the target has another dtype, cotangents that arrive at the node have that.
+    """
     node.seq = tick()
     node._cell = target._cell
-    if node.saved and written.dtype == target._array.dtype:
+    if written.dtype != target._array.dtype:
+        node.dtype, node.fits = target._array.dtype, False
+    elif node.saved:
         node.saved = tuple([target._array if v is written else v for v in node.saved])
 
 

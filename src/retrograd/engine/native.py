@@ -1,6 +1,6 @@
 """The hot path in C, where it was built: NOTE [Native] in `src/native/module.c`.
 
-How extensions are found, and when they are left out, is in `kernels/native.py`. `setup` takes the
+How extensions are found, and when they are left out, is in `kernels/native/`. `setup` takes the
 engine's parts, slots and numbers by name, all of them and no others, so that nothing is counted in
 both languages. Where that fails, the package goes on without it, with a warning, and `native` is
 None.

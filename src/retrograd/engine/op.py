@@ -29,12 +29,12 @@ where speed asks for one. 6. What no formula may mention: broadcasting and real-
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes, modes
+from ..compiler.door import opened
 from ..kernels.allocation import zeros
 from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
@@ -54,8 +54,6 @@ INFERENCE_SAVED = (
 # Parameters that count dimensions, and those that speak of shapes in a way of their own.
 DIMENSIONS = {"dim", "dims", "dim0", "dim1", "dim2"}
 UNSHIFTED = {"index", "path", "kernel", "sizes_of"}
-
-_SIGNATURE = re.compile(r"(\w+)\((.*)\)(?:\s*->\s*(.+))?")
 
 
 class Example:
@@ -104,6 +102,7 @@ class Op(Kind):
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
         elementwise: bool = False,
+        rows: bool = False,
         exact: bool = False,
         piecewise: bool = False,
         view: bool | str = False,
@@ -126,6 +125,8 @@ class Op(Kind):
         self.outputs = MANY if many else len(self.output_names)
         self.nondiff = tuple(nondiff)
         self.forward = bind(forward)
+        if elementwise or rows:
+            self.forward = opened(self.forward, self.name, rows)
         self.derivative, self.linear, self.tangent = derivative, linear, tangent
         self.elementwise, self.view, self.piecewise = elementwise, view, piecewise
         self.exact = exact or elementwise
@@ -145,14 +146,23 @@ class Op(Kind):
         self.is_binary = (
             elementwise and not self.params and len(self.inputs) == 2 and len(self.vjps) != 1
         )
-        self.node_name = node_name or camel_case(self.name) + "Backward0"
+        self._node_name = node_name
         super().__init__(self.name, None, self.outputs - len(self.nondiff))
         if self.vjps:
             single = self.grad_outputs == 1
             self.ordinary = VARIADIC if self.variadic else PLAIN if single else JOINED
-        self.formulas = tuple(self.vjps.values())
+        self.formulas = tuple(
+            [opened(f, f"{self.name}, {name}", rows) for name, f in self.vjps.items()]
+            if elementwise or rows
+            else self.vjps.values()
+        )
         self._lay_out()
         self.call: Any = None
+
+    @property
+    def node_name(self) -> str:
+        """The name of this op's nodes."""
+        return self._node_name or camel_case(self.name) + "Backward0"
 
     @property
     def node_type(self) -> type[Node]:  # type: ignore[override]
@@ -262,14 +272,16 @@ def parse_signature(
     text: str,
 ) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Name, inputs, parameters and outputs of "name(a, b, *, p) -> out"."""
-    match = _SIGNATURE.fullmatch(text.strip())
-    if match is None:
+    name, opened, rest = text.partition("(")
+    inside, closed, after = rest.rpartition(")")
+    outputs = after.replace(" ", "").removeprefix("->")
+    if not (opened and closed and name.isidentifier()) or (after and not outputs):
         raise TypeError(f"not an op signature: {text!r}")
-    name, inside, after = match.groups()
-    parts = [part.strip() for part in inside.split(",") if part.strip()]
+    parts = [part for part in inside.replace(" ", "").split(",") if part]
     cut = parts.index("*") if "*" in parts else len(parts)
-    outputs = tuple(part.strip() for part in after.split(",")) if after else ("out",)
-    return name, tuple(parts[:cut]), tuple(parts[cut + 1 :]), outputs
+    return (
+        name, tuple(parts[:cut]), tuple(parts[cut + 1 :]), tuple((outputs or "out").split(","))
+    )  # fmt: skip
 
 
 def shape_at(inputs: tuple[Any, ...], place: int) -> Any:

@@ -78,6 +78,7 @@ def declare(
     linear: str = "",
     tangent: Callable[..., Any] | None = None,
     elementwise: bool = False,
+    rows: bool = False,
     exact: bool = False,
     piecewise: bool = False,
     view: bool | str = False,
@@ -105,7 +106,8 @@ def declare(
     `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
     that the first of two inputs may be a number, too. To type checkers a caller gives one tensor;
-    that of an op with several outputs is unpacked, or annotated as Any.
+    that of an op with several outputs is unpacked, or annotated as Any. `rows` says that large
+    arrays get a kernel, though the op is not elementwise: it takes sums or maxima along dimensions.
     """
     op = Op(
         signature,
@@ -115,6 +117,7 @@ def declare(
         linear=linear,
         tangent=tangent,
         elementwise=elementwise,
+        rows=rows,
         exact=exact,
         piecewise=piecewise,
         view=view,

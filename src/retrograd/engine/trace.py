@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 
 from .. import modes
 
-__all__ = ["located", "where"]
+__all__ = ["located", "users_level", "where"]
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -22,6 +23,14 @@ def where(last: int = 0) -> str:
     while frames and frames[-1].filename.startswith(PACKAGE):
         frames.pop()
     return "".join(traceback.format_list(frames[-last:]))
+
+
+def users_level() -> int:
+    """The `stacklevel` with which the caller's warning names the line of the user's program."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def located(name: str) -> str:

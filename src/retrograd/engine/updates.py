@@ -5,20 +5,55 @@ This module knows no rule of an optimizer.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import native
 from .tensor import Tensor, wrote
 
-__all__ = ["all_plain", "wrote_all"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Gathered = tuple[Tensor, Any, Any, Any]
+
+__all__ = ["all_plain", "gathered", "run_each", "wrote_all"]
 
 
 @native.in_c
 def all_plain(tensors: list[Tensor]) -> bool:
     """Whether the memory of all tensors in a list is plain: contiguous, and may be written."""
     return all(t._array.__class__ is np.ndarray and t._array.flags.carray for t in tensors)
+
+
+@native.in_c
+def gathered(
+    params: list[Tensor], state: dict[Tensor, dict[str, Any]], names: tuple[str, ...]
+) -> list[Gathered]:
+    """What a step needs of each tensor that has a gradient: itself, its array and the gradient's.
+
+    And the arrays of its own state under those of `names` that are there, in a list; None where
+    there are names but no state yet.
+    """
+    found = []
+    for p in params:
+        grad = p._gradient
+        if grad is not None:
+            own = state.get(p, {})
+            held = [own[name]._array for name in names if name in own] if own or not names else None
+            found.append((p, p._array, grad._array, held))
+    return found
+
+
+@native.in_c
+def run_each(run: Callable[..., None], some: list[Gathered], *rest: Any) -> None:
+    """Call `run(x, g, state, *rest)`, which writes `x` and `state` elementwise, for each of `some`.
+
+    In C, arrays of one dtype are laid end to end, and `run` sees all of them as one: on few
+    elements its calls of NumPy cost more than the arithmetic.
+    """
+    for _, x, g, state in some:
+        run(x, g, state, *rest)
 
 
 @native.in_c

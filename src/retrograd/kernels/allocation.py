@@ -8,10 +8,12 @@ NOTE [The seam]
    `item`, `float`. Memory comes from the functions here, or from NumPy's that have `like` in their
    name. Numbers may be NumPy's, and indices within `x[...]`; other constants come by `table`.
 3. Arrays are written by a ufunc's `out=` or `at`, by `x[...] = v` and by `np.copyto`, nothing else.
-4. Public functions of tensors keep to it, too: what they make themselves, indices and masks and
+4. Functions that NumPy lacks are SciPy's ufuncs, or loops of our own without SciPy. An array that
+   has them itself says so by a method `special(name)`, with SciPy's name; it has good sums, too.
+5. Public functions of tensors keep to it, too: what they make themselves, indices and masks and
    drawn numbers, they put beside an argument by `engine.tensor.placed`; and they leave out checks
    of values that cannot be seen (`surely`). `tests/laws/test_foreign_arrays.py` runs them all.
-5. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
+6. `tests/laws/test_seam.py` runs every record on an array that has nothing but the protocols, and
    lists the few that need more.
 """
 
@@ -21,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["copied", "empty", "full", "numpys", "surely", "table", "zeros"]
+__all__ = ["copied", "empty", "full", "has_special", "numpys", "surely", "table", "zeros"]
 
 
 ndarray, new = np.ndarray, np.empty
@@ -30,6 +32,11 @@ ndarray, new = np.ndarray, np.empty
 def numpys(x: Any) -> bool:
     """Whether `x` is NumPy's own, whose memory and values Python may ask for."""
     return isinstance(x, (ndarray, np.generic))
+
+
+def has_special(x: Any) -> bool:
+    """Whether an array has functions itself that NumPy lacks: rule 4 of NOTE [The seam]."""
+    return x.__class__ is not ndarray and hasattr(x, "special")
 
 
 def surely(condition: Any) -> bool:

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from . import correlation
 from .allocation import empty, zeros
 from .memory import windows
+from .native import correlation
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "out_size"]
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .allocation import has_special
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -53,8 +55,11 @@ def forget() -> None:
 def by_scipy(name: str, otherwise: Callable[[Any], Any], x: Any, kinds: str = "fdFD") -> Any:
     """`scipy.special.name(x)`, and without SciPy `otherwise(x)`, in the dtype of `x`.
 
-    `kinds` are the dtypes whose loops are exact; others are computed in double precision.
+    `kinds` are the dtypes whose loops are exact; others are computed in double precision. An array
+    that has the function itself is asked for it: NOTE [The seam] in `allocation`.
     """
+    if has_special(x):
+        return x.special(name)
     function = _ufunc(name)
     if function is None:
         return otherwise(x)

@@ -2,7 +2,8 @@
 
 Arrays are `(..., *spatial)`; kernel, stride, padding and dilation are one number per spatial
 dimension. Windows are read by tap: for each place of the kernel, one strided view of all windows'
-elements there. So the loops are over the kernel only. Nothing here knows tensors.
+elements there. So the loops are over the kernel only. NumPy's own arrays go to the loops in C where
+they are built, by `windowed` and `places`. Nothing here knows tensors.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .allocation import empty, full, surely, table, zeros
+from .native import places, windowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +103,9 @@ def max_pool(
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
     if kernel == size and math.prod(out) == 1 and not any(padding):
         return whole_max(x, dims)
+    found = windowed.maxima(x, out, kernel, stride, padding, dilation)
+    if found is not None:
+        return found
     floating = x.dtype.kind in "fV"
     lowest = x.dtype.type(-math.inf) if floating else np.iinfo(x.dtype).min
     source = padded(x, kernel, stride, padding, dilation, out, lowest)
@@ -207,16 +212,20 @@ def scatter(g: Any, indices: Any, size: Sizes) -> Any:
     """Zeros `(..., *size)` with each element of `g` added at its flat spatial index."""
     dims = len(size)
     lead = g.shape[:-dims]
+    rows, each = math.prod(lead), math.prod(size)
     out = zeros(g, (*lead, *size))
-    places = places_of(indices, dims, math.prod(lead), math.prod(size))
-    np.add.at(out.reshape(-1), places, g.reshape(-1))
+    if not places.scatter_add(out, g, indices, rows, each):
+        np.add.at(out.reshape(-1), places_of(indices, dims, rows, each), g.reshape(-1))
     return out
 
 
 def gather(x: Any, indices: Any, dims: int) -> Any:
     """The elements of `x` at flat spatial indices, in the shape of `indices`."""
     rows, each = math.prod(x.shape[:-dims]), math.prod(x.shape[-dims:])
-    return x.reshape(-1)[places_of(indices, dims, rows, each)].reshape(indices.shape)
+    found = places.gather(x, indices, rows, each)
+    if found is None:
+        found = x.reshape(-1)[places_of(indices, dims, rows, each)].reshape(indices.shape)
+    return found
 
 
 # -- means -------------------------------------------------------------------------------------
@@ -259,8 +268,12 @@ def avg_pool(
     dims, ones = len(kernel), (1,) * len(kernel)
     size = x.shape[-dims:]
     out = pooled_size(size, kernel, stride, padding, ones, ceil)
-    by = divisor or divisors(size, out, kernel, stride, padding, count_pad)
     tiles = blocks(x, kernel, stride, padding, out) if math.prod(kernel) >= MANY_TAPS else None
+    if tiles is None:
+        found = windowed.means(x, out, kernel, stride, padding, divisor, count_pad)
+        if found is not None:
+            return found
+    by = divisor or divisors(size, out, kernel, stride, padding, count_pad)
     if tiles is not None:
         lead = x.ndim - dims
         axes = tuple(range(lead + 1, lead + 2 * dims, 2))
@@ -286,6 +299,10 @@ def avg_pool_input(
     """The adjoint of `avg_pool`: each element spread evenly over its window in `(..., *size)`."""
     dims, ones = len(kernel), (1,) * len(kernel)
     lead, out = g.shape[:-dims], g.shape[-dims:]
+    if math.prod(kernel) < MANY_TAPS:
+        found = windowed.spread(g, size, kernel, stride, padding, divisor, count_pad)
+        if found is not None:
+            return found
     share = divided(g, divisor or divisors(size, out, kernel, stride, padding, count_pad))
     if (
         kernel == stride

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .allocation import empty, numpys
+from .allocation import empty, has_special, numpys
 from .library import by_scipy, widely
 
 if TYPE_CHECKING:
@@ -76,9 +76,11 @@ TINY = 1e-300  # below it, lgamma is -log to the last bit
 
 def blockwise(kernel: Callable[[Any], Any], x: Any) -> Any:
     """Apply a kernel of flat double precision arrays to an array of any floating dtype and size."""
+    wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    if not numpys(x):
+        return kernel(x.astype(wide)).astype(x.dtype)
     flat = x.reshape(-1)
     out = empty(flat, flat.shape)
-    wide = np.complex128 if flat.dtype.kind == "c" else np.float64
     for start in range(0, flat.size, BLOCK):
         part = flat[start : start + BLOCK].astype(wide)
         out[start : start + BLOCK] = kernel(part)
@@ -280,6 +282,8 @@ def polygamma(order: int, x: Any) -> Any:
 
     At the poles 0, -1, -2, ... it is infinite where both sides agree, and at 0; else NaN.
     """
+    if order == 0 and has_special(x):
+        return x.special("psi")
     return blockwise(partial(_polygamma_block, order), x)
 
 

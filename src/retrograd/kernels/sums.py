@@ -7,7 +7,8 @@ NOTE [Sums]
 2. Here rows are added in blocks of `ROWS`, by a product with ones, which reads memory once, and the
    blocks' sums are added in double precision. Rows shorter than `WIDE` are joined to longer ones
    first. That is faster than NumPy, too, the more the shorter the rows.
-3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy.
+3. Arrays smaller than `LARGE` and sums of fewer than `MANY` terms are left to NumPy, and arrays
+   that have functions of their own add themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import empty, table, zeros
+from .allocation import empty, has_special, table, zeros
+from .native import places as in_c
 
 __all__ = ["inner", "run_starts", "scattered", "scattered_rows", "total"]
 
@@ -39,7 +41,7 @@ def total(x: Any, axes: Any, keepdims: bool = False) -> Any:
         if x.dtype.kind in "biu":
             return add_reduce(x, axes, None, None, keepdims)
         return add_reduce(x, axes, np.float32, None, keepdims).astype(x.dtype)
-    if x.size < LARGE or (axes is None and x.flags.forc):
+    if x.size < LARGE or has_special(x) or (axes is None and x.flags.forc):
         return add_reduce(x, axes, None, None, keepdims)
     axes = tuple(range(x.ndim)) if axes is None else axes
     if math.prod([x.shape[axis] for axis in axes]) < MANY:
@@ -131,7 +133,8 @@ def scattered(values: Any, places: Any, size: int) -> Any:
     kind = values.dtype.kind
     if kind in "biu" or len(places) < ROWS * size:
         out = zeros(values, size)
-        np.add.at(out, places, values)  # in one dimension NumPy has a fast path
+        if not in_c.add_rows(out[:, None], values[:, None], places):
+            np.add.at(out, places, values)  # in one dimension NumPy has a fast path
         return out
     if kind != "c":
         return np.bincount(places, values, size).astype(values.dtype)
@@ -142,13 +145,18 @@ def scattered(values: Any, places: Any, size: int) -> Any:
 def scattered_rows(values: Any, places: Any, size: int) -> Any:
     """`size` rows of zeros to which each row of `values`, (n, m), is added at its place.
 
-    Sorted and summed by segment: `np.add.at` on rows is some ten times slower.
+    By the loops in C, or sorted and summed by segment: `np.add.at` on rows is ten times slower.
     """
     n, m = values.shape
     if m == 1:
         return scattered(values[:, 0], places, size)[:, None]
+    if values.dtype.kind in "fc" and n > CHUNK and n >= ROWS * size:  # many meet: a few at a time
+        total = zeros(values, (size, m), np.result_type(values.dtype, np.float64))
+        for at in range(0, n, CHUNK):
+            total += scattered_rows(values[at : at + CHUNK], places[at : at + CHUNK], size)
+        return total.astype(values.dtype, copy=False)
     out = zeros(values, (size, m))
-    if n and m:
+    if n and m and not in_c.add_rows(out, values, places):
         order = np.argsort(places, kind="stable")
         found = places[order]
         starts = run_starts(found)

@@ -11,6 +11,9 @@ the output; the input's passage shows them, with the cotangents of the input, to
 The hooks of `register_backward_hook`, PyTorch's first kind, are put on the node that made the
 output, and see what that takes and gives.
 
+The hooks of `register_module_forward_hook` and its like are of all modules, and run before a
+module's own. The first of them becomes the class attribute `_hooks`.
+
 A module without hooks never comes here: `Module.__call__` asks one attribute.
 """
 
@@ -54,6 +57,7 @@ class ModuleHooks:
     """
 
     full: bool | None = None
+    holder: Any = None  # `Module`, for the hooks of all modules
 
     def __init__(self) -> None:
         self.forward_pre = HookTable()
@@ -70,10 +74,26 @@ class ModuleHooks:
 
     def add_backward(self, hook: Any, full: bool, prepend: bool = False) -> Any:
         """Enter a backward hook, which must be of the same kind as those before."""
-        if self.full is not None and self.full is not full:
+        if self.backward and self.full is not full:
             raise RuntimeError(BOTH_KINDS)
         self.full = full
         return add_hook(self.backward, hook, prepend)
+
+    def some(self) -> bool:
+        """Whether there is any hook of a call."""
+        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
+
+    def after(self, first: ModuleHooks) -> ModuleHooks:
+        """These hooks, with those of `first` before them."""
+        both = ModuleHooks()
+        for name, table in vars(both).items():
+            for part in (first, self):
+                table.update(vars(part)[name])
+        both.full = self.full if self.backward else first.full
+        return both
+
+
+of_all_modules = ModuleHooks()
 
 
 def add_hook(table: HookTable, hook: Any, prepend: bool = False) -> Any:
@@ -87,6 +107,11 @@ def add_hook(table: HookTable, hook: Any, prepend: bool = False) -> Any:
 def call_hooked(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`module.forward` with the module's hooks: NOTE [Order of one hooked call]."""
     hooks: ModuleHooks = module._hooks
+    if type(module)._hooks is of_all_modules:
+        if not of_all_modules.some():
+            of_all_modules.holder._hooks = None
+        elif hooks is not of_all_modules:
+            hooks = hooks.after(of_all_modules)
     call = _Call(module, hooks, args, kwargs)
     try:
         return call.run()

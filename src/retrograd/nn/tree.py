@@ -21,20 +21,21 @@ class Entry:
     """Finds a registered name four times as soon as the miss that `__getattr__` waits for.
 
     A class gets one for each name that its instances register, unless it has that name itself.
+    `table` is where the first instance has it: others may have it elsewhere.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "table")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, table: str) -> None:
+        self.name, self.table = name, table
 
     def __get__(self, tree: Tree | None, cls: type) -> Any:
-        if tree is not None:
-            own = tree.__dict__
-            for table in TABLES:
-                if self.name in own.get(table, ()):
-                    return own[table][self.name]
-        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
+        try:
+            return tree.__dict__[self.table][self.name]
+        except (AttributeError, KeyError):  # of an instance, `__getattr__` is asked next
+            raise AttributeError(
+                f"type object '{cls.__name__}' has no attribute '{self.name}'"
+            ) from None
 
 
 TABLES = ("_parameters", "_modules", "_buffers")
@@ -80,7 +81,7 @@ class Tree:
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
-        self._expect(name)
+        self._expect(name, "_parameters")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -94,7 +95,7 @@ class Tree:
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
                 "(retrograd.Tensor or None required)"
             )
-        self._expect(name)
+        self._expect(name, "_buffers")
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -106,7 +107,7 @@ class Tree:
         if module is not None and not isinstance(module, Tree):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "module", "_modules")
-        self._expect(name)
+        self._expect(name, "_modules")
         self._modules[name] = module
 
     def register_module(self, name: str, module: Any) -> None:
@@ -126,11 +127,11 @@ class Tree:
             raise KeyError(f"attribute '{name}' already exists")
 
     @classmethod
-    def _expect(cls, name: str) -> None:
+    def _expect(cls, name: str, table: str) -> None:
         """Make a registered name quick to find."""
         known = not name.isidentifier() or any(name in vars(base) for base in cls.__mro__)
         if cls._fixed_names and not known:
-            setattr(cls, name, Entry(name))
+            setattr(cls, name, Entry(name, table))
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -148,7 +149,7 @@ class Tree:
         elif isinstance(value, Tree):
             self._require_init(name, "module")
             self._forget(name, "_parameters", "_buffers")
-            self._expect(name)
+            self._expect(name, "_modules")
             own["_modules"][name] = value
         elif name in own.get("_parameters", ()):
             if value is not None:

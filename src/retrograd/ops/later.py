@@ -6,6 +6,8 @@ They are more than half of the package, and a program needs few of them: so the 
 from types import ModuleType
 
 from ..engine import overriding
+from .activation.piecewise import celu, hardshrink, prelu, relu, rrelu, selu, sigmoid, threshold
+from .activation.softmax import *
 from .compat.aten import *
 from .compat.aten_kernels import *
 from .compat.deprecated import *
@@ -17,10 +19,17 @@ from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
 from .creation.strided import *
+from .elementwise.clamp_where import *
+from .elementwise.exp_log import *
 from .elementwise.float_parts import *
+from .elementwise.trigonometry import *
 from .fft.stft import *
 from .fft.window_functions import *
+from .indexing import take_along
+from .indexing.assign import *
 from .indexing.elements import *
+from .indexing.masked_fill import *
+from .indexing.scatter import *
 from .indexing.segment_reduce import *
 from .linalg.cholesky import *
 from .linalg.determinant import *
@@ -40,18 +49,33 @@ from .nn.conv_transpose import *
 from .nn.pool import *
 from .nn.rnn_cells import *
 from .nn.rnn_layers import *
+from .random import inplace
 from .random.binomial import *
+from .random.factories import *
+from .reduction.arg_extrema import *
 from .reduction.covariance import *
+from .reduction.extrema import *
 from .reduction.finite_difference import *
 from .reduction.histogram import *
 from .reduction.quantiles import *
+from .reduction.scan import *
+from .reduction.variance import *
+from .reduction.vector_norm import *
 from .shape.functional_scatter import *
+from .shape.join import *
+from .shape.pad import *
+from .shape.rearrange import *
+from .shape.split import *
 from .sorting.search import *
+from .sorting.sort import *
 from .special.bessel import *
 from .special.entropy import *
+from .special.erf_gamma import *
 from .special.incomplete_gamma import *
 from .special.orthogonal_polynomials import *
 from .tensor.dlpack import *
+from .tensor.printing import *
+from .tensor.storage import *
 
 overriding.publish(globals(), "retrograd")
 

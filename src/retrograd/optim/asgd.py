@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..engine.tensor import Tensor
 from .rules import Rule, check_settings, scalar, settings
 
@@ -69,7 +71,4 @@ class ASGD(Rule):
         (eta, keep, mu), (average,) = numbers, state
         x *= keep
         x -= g * eta
-        if mu == 1:
-            average[...] = x
-        else:
-            average += (x - average) * mu
+        average[...] = np.where(mu == 1, x, average + (x - average) * mu)

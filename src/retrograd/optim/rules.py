@@ -8,8 +8,10 @@ NOTE [Update rules]
    functions; or puts a new value into the list `state`. It overwrites what it has computed only by
    `t *= number` and the like, or through `spare`. So the same text runs on arrays and, where the
    group is `differentiable`, on tensors, which record it.
-3. It works element by element. Large arrays come to it in blocks: the temporaries of a block stay
-   in the cache, where whole arrays would travel to memory and back once per call. A complex
+3. It works element by element. Where there is a compiler, large arrays are updated by one loop, a
+   kernel recorded from the rule. Else they come to it in blocks: the temporaries of a block stay in
+   the cache, where whole arrays would travel to memory and back once per call. Small ones come
+   several at once, end to end: what they cost is the calls (`engine.updates.run_each`). A complex
    parameter comes to it as real numbers. A rule that needs the whole, as for the norm of a matrix,
    says `elementwise = False`, and sees to complex numbers and to its weight decay itself.
 4. Numbers come to it as 0-d arrays of the parameter's dtype, which NumPy takes twice as fast as
@@ -26,10 +28,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
+from ..compiler.updates import Updates
 from ..dtypes import default_numpy, real_of
 from ..engine.dispatch import about_to_write, check_memory
 from ..engine.tensor import Tensor, is_array, new_tensor
-from ..engine.updates import all_plain, wrote_all
+from ..engine.updates import all_plain, gathered, run_each, wrote_all
 from ..kernels import allocation
 from ..kernels.memory import in_rows
 from ..quiet import QUIET, quieten, restore
@@ -40,7 +43,10 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+DIRECTIONS = ("maximize", "weight_decay", "decoupled_weight_decay")  # see `directed`
 BLOCK = 16384  # elements; a float32 block and its temporaries fit in a core's L2 cache
+FEW = 1024  # elements of a parameter that is small: `run_each` takes so many `TOGETHER`
+TOGETHER = 16
 
 
 class Rule(Optimizer):
@@ -137,37 +143,50 @@ class Rule(Optimizer):
         names, run, more = self.state_names(group), self.rule, ()
         if group.get("maximize") or group.get("weight_decay"):
             run, more = directed(self, group)
-        state_of, counted, advance, first = self.state, self.counted, self.advance, False
+        counted, advance, first = self.counted, self.advance, False
         dtype: Any = None
         last: Any = None
         numbers: Any = None
         most: float = 0
-        for p in group["params"]:
-            grad = p._gradient
-            if grad is None:
-                continue
-            x, state = p._array, []
+        few: float = 0
+        small: list[Any] = []
+        for one in gathered(group["params"], self.state, names):
+            p, x, g, state = one
             if names:
-                own = state_of[p]
-                first = not own
+                first = state is None
                 if first:
-                    own.update(self.begin(x, group))
-                for name in names:
-                    if name in own:
-                        state.append(own[name]._array)
-            step = advance(own, group) if counted else first
+                    self.state[p].update(self.begin(x, group))
+                    ((p, x, g, state),) = (one,) = gathered([p], self.state, names)  # noqa: PLW2901
+            step = advance(self.state[p], group) if counted else first
             if x.dtype is not dtype or step != last:
+                if small:
+                    run_each(run, small, numbers, group)
+                    small = []
                 dtype, last = x.dtype, step
                 numbers = (*more, *self.numbers(group, step))
-                most = math.inf
+                most, few = math.inf, -1
                 if self.elementwise:
                     numbers = as_arrays(dtype, numbers)
-                    most = -1 if dtype.kind == "c" else BLOCK
-            if x.size <= most:
-                run(x, grad._array, state, numbers, group)
+                    most, few = (-1, -1) if dtype.kind == "c" else (BLOCK, FEW)
+            if x.size <= few:
+                small.append(one)
+                if len(small) == TOGETHER:
+                    run_each(run, small, numbers, group)
+                    small = []
+            elif x.size <= most:
+                run(x, g, state, numbers, group)
             else:
-                for part in pieces(x, grad._array, *state):
-                    run(part[0], part[1], part[2:], numbers, group)
+                self._update_large(run, (x, g, *state), numbers, group)
+        if small:
+            run_each(run, small, numbers, group)
+
+    def _update_large(self, run: Any, arrays: Any, numbers: Any, group: dict[str, Any]) -> None:
+        """Update one large parameter: by a kernel, or in blocks."""
+        flat = in_line(arrays)
+        variant = type(self), *map(bool, (group.get(name) for name in DIRECTIONS))
+        if flat is None or not updates.run(run, flat, numbers, group, variant):
+            for part in pieces(arrays, flat):
+                run(part[0], part[1], part[2:], numbers, group)
 
     def _record(self, group: dict[str, Any]) -> None:
         """The same on tensors. The rule writes into copies, so that what it has saved stays."""
@@ -236,22 +255,31 @@ def parts(x: Any) -> tuple[str, ...]:
     return ("real", "imag") if np.iscomplexobj(x) else ("real",)
 
 
-def pieces(*arrays: Any) -> Iterator[list[Any]]:
-    """A parameter, its gradient and its state in blocks of real numbers: NOTE [Update rules], 3.
+def in_line(arrays: Any) -> list[Any] | None:
+    """A parameter, its gradient and its state as flat arrays of real numbers.
 
-    What has not one shape stays whole: NumPy broadcasts it, or says that it cannot.
+    None where they have not one shape, which NumPy broadcasts, or says that it cannot; and where
+    one is not in rows.
     """
     x, g, *state = arrays
     flat = [x, in_rows(g), *state]
     plain = all(array.flags.c_contiguous for array in flat)
     if not plain or any(array.shape != x.shape for array in arrays):
-        for part in parts(x):
+        return None
+    return [array.reshape(-1).view(real_of(array.dtype)) for array in flat]
+
+
+def pieces(arrays: Any, flat: list[Any] | None) -> Iterator[list[Any]]:
+    """The same in blocks: NOTE [Update rules], 3."""
+    if flat is None:
+        for part in parts(arrays[0]):
             yield [getattr(array, part) for array in arrays]
         return
-    flat = [array.reshape(-1).view(real_of(array.dtype)) for array in flat]
     for start in range(0, flat[0].size, BLOCK):
         yield [array[start : start + BLOCK] for array in flat]
 
+
+updates = Updates()
 
 _known: dict[Any, list[Any]] = {}
 

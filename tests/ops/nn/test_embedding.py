@@ -90,3 +90,17 @@ def test_weights_of_a_bag_get_gradients():
 def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind", "text"),
+    [
+        (rg.ones(4, dtype=rg.float64), RuntimeError, "to have the same type as weight"),
+        (rg.ones(3), ValueError, "same shape as the input"),
+        (rg.ones(2, 2), ValueError, "same shape as the input"),
+    ],
+)
+def test_weights_of_another_dtype_or_shape_than_the_bags_raise(weights, kind, text):
+    bags, offsets = rg.tensor([0, 1, 2, 0]), rg.tensor([0, 2])
+    with pytest.raises(kind, match=text):
+        F.embedding_bag(bags, rg.ones(3, 1), offsets, mode="sum", per_sample_weights=weights)

@@ -307,3 +307,10 @@ def test_arguments_that_do_not_fit_raise_with_sizes(call, phrase):
     with pytest.raises(RuntimeError) as caught:
         call()
     assert phrase in str(caught.value)
+
+
+@pytest.mark.parametrize("pool", [adaptive_max_pool2d, adaptive_avg_pool2d])
+@pytest.mark.parametrize("dtype", [rg.uint8, rg.int64])
+def test_adaptive_pools_take_no_integers(pool, dtype):
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        pool(rg.ones(1, 2, 4, 4).to(dtype), 2)

@@ -48,11 +48,11 @@ class RemovableHandle:
 
     def __init__(self, hooks: Any) -> None:
         self.id = _number()
-        self._hooks = weakref.ref(hooks)
+        self.hooks_dict_ref = weakref.ref(hooks)
 
     def remove(self) -> None:
         """Take the hook off; again is harmless."""
-        hooks = self._hooks()
+        hooks = self.hooks_dict_ref()
         if hooks is not None:
             hooks.pop(self.id, None)
 
@@ -63,11 +63,11 @@ class RemovableHandle:
         self.remove()
 
     def __getstate__(self) -> Any:
-        return self._hooks(), self.id
+        return self.hooks_dict_ref(), self.id
 
     def __setstate__(self, state: Any) -> None:
         hooks, self.id = state
-        self._hooks = weakref.ref(HookTable() if hooks is None else hooks)
+        self.hooks_dict_ref = weakref.ref(HookTable() if hooks is None else hooks)
 
 
 class HookTable(OrderedDict[int, Any]):

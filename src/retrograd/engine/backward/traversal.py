@@ -146,7 +146,10 @@ def advance(grads: Any, borrowed: Any, heap: Any, leaves: Any, free: bool) -> No
             for edge, formula, reads in zip(node.edges, op.formulas, op.table.reads):  # noqa: B905
                 if edge is None:
                     continue
-                c = formula(xp, g, *map(values.__getitem__, reads))
+                if len(reads) == 1:  # the commonest case
+                    c = formula(xp, g, values[reads[0]])
+                else:
+                    c = formula(xp, g, *map(values.__getitem__, reads))
                 if not fits and (c.dtype is not edge.dtype or c.shape != edge.shape):
                     c = fit(c, edge, node, arrays)
                 before = get(edge)

@@ -16,7 +16,7 @@ from ...engine.placement import present
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .. import state
-from ..hooks import ModuleHooks, add_hook, call_hooked
+from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..parameter import Buffer, is_lazy
 from ..tree import Tree
 
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
     from ...engine.backward.hooks import HookTable, RemovableHandle
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
 
 
 class Module(Tree):
@@ -337,7 +344,7 @@ class Module(Tree):
         return self._own_hooks().load_pre.add(given)
 
     def _own_hooks(self) -> ModuleHooks:
-        if self._hooks is None:
+        if self._hooks is None or self._hooks is of_all_modules:
             self._hooks = ModuleHooks()
         return self._hooks
 
@@ -469,3 +476,87 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     if format is not None:
         check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")
     return target, format
+
+
+# -- hooks of all modules -----------------------------------------------------------------------
+
+
+def _hooks_of_all() -> ModuleHooks:
+    of_all_modules.holder = Module
+    Module._hooks = of_all_modules
+    return of_all_modules
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, args)` before every module; what it returns replaces the arguments.
+
+    Source: PyTorch's `nn.modules.module.register_module_forward_pre_hook`, as the others here.
+
+    >>> import retrograd as rg
+    >>> from retrograd.nn.modules.module import register_module_forward_pre_hook
+    >>> with register_module_forward_pre_hook(lambda module, args: (args[0] + 1,)):
+    ...     rg.nn.ReLU()(rg.tensor([1.0]))
+    tensor([2.])
+    """
+    return add_hook(_hooks_of_all().forward_pre, hook)  # type: ignore[no-any-return]
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, output)` after every module; what it returns replaces the output.
+
+    The settings are those of `Module.register_forward_hook`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.nn.modules.module import register_module_forward_hook
+    >>> with register_module_forward_hook(lambda module, args, output: output * 2):
+    ...     rg.nn.ReLU()(rg.tensor([1.0]))
+    tensor([2.])
+    """
+    hooks = _hooks_of_all()
+    handle = add_hook(hooks.forward, hook)
+    if with_kwargs:
+        hooks.with_kwargs.add(handle.id)
+    if always_call:
+        hooks.always.add(handle.id)
+    return handle  # type: ignore[no-any-return]
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_output)` in the backward pass of every module.
+
+    >>> import retrograd as rg
+    >>> from retrograd.nn.modules.module import register_module_full_backward_pre_hook
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> with register_module_full_backward_pre_hook(lambda module, grads: (grads[0] * 3,)):
+    ...     rg.nn.ReLU()(x).backward(); x.grad
+    tensor([3.])
+    """
+    return add_hook(_hooks_of_all().backward_pre, hook)  # type: ignore[no-any-return]
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` in the backward pass of every module.
+
+    Raises RuntimeError beside hooks of `register_module_backward_hook`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.nn.modules.module import register_module_full_backward_hook
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> with register_module_full_backward_hook(lambda module, of_input, _: (of_input[0] * 3,)):
+    ...     rg.nn.ReLU()(x).backward(); x.grad
+    tensor([3.])
+    """
+    return _hooks_of_all().add_backward(hook, True)  # type: ignore[no-any-return]
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` with what the last op of a module takes, gives.
+
+    Raises RuntimeError beside hooks of `register_module_full_backward_hook`, which see the module.
+
+    >>> from retrograd.nn.modules.module import register_module_backward_hook
+    >>> register_module_backward_hook(lambda module, of_input, of_output: None).remove()
+    """
+    return _hooks_of_all().add_backward(hook, False)  # type: ignore[no-any-return]

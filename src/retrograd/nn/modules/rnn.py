@@ -241,6 +241,12 @@ class RNNBase(Module):
         return text
 
 
+def _check_no_projection(proj_size: int) -> None:
+    """Raise ValueError for a projection, which LSTM alone has."""
+    if proj_size:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
 class RNN(RNNBase):
     """Layers of h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or relu for tanh.
 
@@ -269,7 +275,10 @@ class RNN(RNNBase):
         bidirectional: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        proj_size: int = 0,
     ) -> None:
+        _check_no_projection(proj_size)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
@@ -338,7 +347,10 @@ class GRU(RNNBase):
         bidirectional: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        proj_size: int = 0,
     ) -> None:
+        _check_no_projection(proj_size)
         super().__init__(
             "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
             0, device, dtype,

@@ -441,16 +441,21 @@ def is_pruned(module: Any) -> bool:
     return any(
         isinstance(hook, BasePruningMethod)
         for each in module.modules()
-        for hook in each._forward_pre_hooks.values()
+        for _, hook in _pre_hooks(each)
     )
 
 
 def _hook_of(module: Any, name: str) -> Any:
     """The key and the hook by which `module` is pruned at `name`, or None."""
-    for key, hook in module._forward_pre_hooks.items():
+    for key, hook in _pre_hooks(module):
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return key, hook
     return None
+
+
+def _pre_hooks(module: Any) -> list[Any]:
+    """The forward pre-hooks with their keys; a module without hooks gets no tables for them."""
+    return [] if "_hooks" not in vars(module) else list(module._forward_pre_hooks.items())
 
 
 def _scores(given: Any, t: Any) -> Any:

@@ -59,6 +59,7 @@ _logsumexp_op = declare(
         xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None)
         * xp.conj(xp.exp(input - xp.unreduce(out, dim=dim, keepdim=keepdim, shape=None)))
     ),
+    rows=True,
     examples=DIMS,
 )
 
@@ -74,6 +75,7 @@ _softmax_op = declare(
     input=lambda xp, g, out, dim: (
         xp.conj(out) * (g - xp.sum_dim(g * xp.conj(out), dim=dim, keepdim=True))
     ),
+    rows=True,
     examples=ONE_DIM,
 )
 
@@ -87,6 +89,7 @@ _log_softmax_op = declare(
     "log_softmax(input, *, dim)",
     _log_softmax,
     input=lambda xp, g, out, dim: g - xp.conj(xp.exp(out)) * xp.sum_dim(g, dim=dim, keepdim=True),
+    rows=True,
     examples=ONE_DIM,
 )
 

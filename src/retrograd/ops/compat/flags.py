@@ -1,7 +1,7 @@
 """Switches that PyTorch's programs set: threads, determinism, precision.
 
-The number of threads is that of the loops in C: `kernels/threads.py`. All others are kept, only:
-kernels are deterministic, in full precision.
+The number of threads is that of the loops in C, as `kernels/native/threads.py` says. All others are
+kept, only: kernels are deterministic, in full precision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import modes
-from ...kernels.threads import set_threads, threads
+from ...kernels.native.threads import set_threads, threads
 from .table import older
 
 if TYPE_CHECKING:

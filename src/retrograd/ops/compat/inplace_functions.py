@@ -7,9 +7,10 @@ tensor (`dropout_` and the like) are in `aten`.
 from __future__ import annotations
 
 from ...engine.tensor import Tensor
-from ..elementwise import float_parts
+from ..elementwise import clamp_where, float_parts
+from ..indexing import assign, scatter
 from ..linalg import matrix_products
-from ..special import bessel, entropy
+from ..special import bessel, entropy, erf_gamma
 
 NAMES = (
     "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ "
@@ -18,7 +19,8 @@ NAMES = (
     "lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ "
     "resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ xlogy_ zero_"
 )
-FAMILIES = (bessel, float_parts, entropy, matrix_products)  # whose methods load later: see `stubs`
+# Those whose methods load later: see `stubs`.
+FAMILIES = (assign, bessel, clamp_where, entropy, erf_gamma, float_parts, matrix_products, scatter)
 
 __all__ = NAMES.split()  # noqa: PLE0605
 

@@ -93,7 +93,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 def rank(input: Any) -> int:
     """The number of dimensions of a tensor; raises TypeError for what has none, as a list."""
     try:
-        return input.ndim  # type: ignore[no-any-return]
+        return input._array.ndim  # type: ignore[no-any-return]
     except AttributeError:
         raise TypeError(
             f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}"

@@ -87,10 +87,17 @@ def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> A
     try:
         return make(shape, target)
     except (MemoryError, ValueError):
+        check_strides(shape, target)
         raise OutOfMemoryError(
             f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
             f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
         ) from None
+
+
+def check_strides(shape: tuple[int, ...], kind: Any) -> None:
+    """Raise RuntimeError for an empty shape whose strides have more than 63 bits."""
+    if 0 in shape and math.prod([max(n, 1) for n in shape]) * kind.itemsize >= 2**63:
+        raise RuntimeError(f"Stride calculation overflowed with sizes={list(shape)}")
 
 
 def target_of(dtype: Any, out: Any, default: Any, name: str) -> Any:

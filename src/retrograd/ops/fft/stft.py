@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import surely
 from ..core.arguments import public
@@ -117,7 +118,7 @@ def stft(
     else:
         bins = complex_transform("fft", frames, None, (-1,), norm)
     found = transpose(bins, -1, -2)
-    return view_as_real(found) if return_complex is False else found
+    return own(view_as_real(found) if return_complex is False else found)
 
 
 def _check_signal(input: Tensor, n_fft: int) -> None:

@@ -24,12 +24,16 @@ from ...engine.inplace import (
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, placed, wrote
 from ...engine.views import live_views, memory_after, resized, room_of, sever
+from ...kernels.layout import channels_inside
+from ...kernels.memory import strided
 from ...quiet import Quiet, copyto
 from ..core import batching
 from ..core.arguments import public
-from ..creation.factories import allocate, shape_of
+from ..creation.factories import allocate, check_strides, shape_of
 from ..creation.from_data import NUMBERS, fill_value
+from ..creation.memory_format import channels_last, channels_last_3d, check_format, preserve_format
 from ..shape.expand import expanded
+from ..tensor.storage import Storage
 from .index import basic_view, index_put_op, places, read_indices
 from .keys import check_bounds, combine, only_masks, parse
 
@@ -191,14 +195,16 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     basics, tensors = parse(self._array.shape, key)
     region = self if covers(basics, self._array.shape) else basic_view(self, basics)
     if tensors:
-        if isinstance(value, Tensor):
+        found, dims = combine(self, tensors)
+        shape = region_shape(region._array.shape, found, dims)
+        source = _strip(source, len(shape))
+        if isinstance(value, Tensor) and value._array.dtype != self._array.dtype:
             if value._array.size == 1 and only_masks(key):
                 _scalar(self, value.reshape(()), "setitem")  # for its error
             else:
+                check_values(source, shape)
                 check_same(self, value)
-        found, dims = combine(self, tensors)
-        ndim = len(region_shape(region._array.shape, found, dims))
-        _put(region, _strip(source, ndim), found, dims, False)
+        _put(region, source, found, dims, False)
         return
     _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
@@ -288,10 +294,10 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
     if not isinstance(values, Tensor):
         raise TypeError(f"{name}(): argument 'values' must be Tensor, not {type(values).__name__}")
-    check_same(input, values)
     region, found, dims = read_indices(input, indices, name)
     check_bounds(region._array.shape, found, dims)
     check_values(values, region_shape(region._array.shape, found, dims))
+    check_same(input, values)
     return region, found, dims
 
 
@@ -322,13 +328,13 @@ def check_values(values: Tensor, region: tuple[int, ...]) -> None:
 
 
 @public(methods="resize_")
-def resize_(self: Tensor, *sizes: Any) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape, with more elements (the new ones are zeros) or fewer.
 
-    It stays where it is as long as there is room, in row-major order from its first element on; the
-    room is the memory of its base, or that which it had before it was made smaller. Raises
-    RuntimeError where it requires grad, or needs more room while others look at what it has.
-    Source: PyTorch's `Tensor.resize_`.
+    It stays where it is as long as there is room, in row-major order, or that of `memory_format`,
+    from its first element on; the room is the memory of its base, or that which it had before it
+    was made smaller. Raises RuntimeError where it requires grad, or needs more room while others
+    look at what it has. Source: PyTorch's `Tensor.resize_`.
 
     >>> import retrograd as rg
     >>> rg.tensor([1, 2, 3, 4]).resize_(2).resize_(2, 2)
@@ -343,9 +349,12 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError(
             "cannot resize variables that has a forward grad. Write x.new_zeros(sizes)"
         )
-    if shape == self._array.shape:
+    inside = memory_format is not None and inner_channels(memory_format, len(shape))
+    if shape == self._array.shape and not inside:
         return self
-    array = resized(self, shape)
+    check_strides(shape, self._array.dtype)
+    rows = (shape[0], *shape[2:], shape[1]) if inside else shape
+    array = resized(self, rows)
     if array is None:
         if self._view_of is not None or live_views(self):
             raise RuntimeError("resize_() needs a tensor that shares no memory: x = x.clone()")
@@ -353,9 +362,11 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
         flat = self._array.ravel("K")
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
-        array = allocate(np.zeros, shape, kind)
+        array = allocate(np.zeros, rows, kind)
         count = min(flat.size, array.size)
         array.reshape(-1)[:count] = flat[:count]
+    if inside:
+        array = np.moveaxis(array, -1, 1)
     sever(self, array)
     self._array = array
     wrote(self, "resize_")
@@ -363,9 +374,23 @@ def resize_(self: Tensor, *sizes: Any) -> Tensor:
 
 
 @public(methods="resize_as_")
-def resize_as_(self: Tensor, other: Tensor) -> Tensor:
-    """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`."""
-    return resize_(self, other._array.shape)
+def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`self.resize_(other.shape)`; errors as there. Source: PyTorch's `Tensor.resize_as_`.
+
+    `preserve_format` asks for the order in memory of `other`.
+    """
+    if memory_format is preserve_format:
+        inside = channels_inside(other._array)
+        memory_format = {4: channels_last, 5: channels_last_3d}[other.ndim] if inside else None
+    return resize_(self, other._array.shape, memory_format=memory_format)
+
+
+def inner_channels(format: Any, ndim: int) -> bool:
+    """Whether `resize_` is to lay channels innermost; RuntimeError for a format it cannot give."""
+    check_format(format, ndim, "resize_")
+    if format is preserve_format:
+        raise RuntimeError("Unsupported memory format preserve_format for resize_(). Leave it out")
+    return bool(format.ndim)
 
 
 class NotImplementedNode(Node):
@@ -392,19 +417,32 @@ SET = Underivable("set_", NotImplementedNode)
 
 
 @public(methods="set_")
-def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Let the tensor share the memory of `source`, or have no elements.
+def set_(
+    self: Tensor,
+    source: Tensor | Storage | None = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Let the tensor share the memory of `source`, a tensor or a storage, or have no elements.
 
+    With `size` it shows that many elements of the memory behind `source`, from the element
+    `storage_offset` on and in steps of `stride`, row-major ones where it is not given.
     Each of the two goes on counting its own writes, as in PyTorch. A recorded `set_`, of or from a
     tensor that requires grad, has no derivative: a backward pass through it raises.
-    Raises RuntimeError for a dtype that differs and for a leaf that requires grad. Source:
-    PyTorch's `Tensor.set_`.
+    Raises RuntimeError for a dtype that differs, a leaf that requires grad, and sizes that reach
+    beyond the memory. Source: PyTorch's `Tensor.set_`.
 
     >>> import retrograd as rg
     >>> rg.zeros(3).set_(rg.ones(2))
     tensor([1., 1.])
+    >>> rg.zeros(0).set_(rg.arange(6.0).storage(), 1, (2, 2), (2, 1))
+    tensor([[1., 2.],
+            [3., 4.]])
     """
     about_to_write(self)
+    if isinstance(source, Storage) or size is not None:
+        source = _part(self, source, storage_offset, size, stride)
     tracked = is_tracked(self, () if source is None else (source,))
     if tracked:
         check_tracked(self, "set_")
@@ -429,6 +467,21 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     elif self._node is not None:
         self._node.shape = self._array.shape
     return self
+
+
+def _part(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -> Tensor:
+    """The elements of the memory behind `source` that `set_` is to show, as a tensor."""
+    held = source if isinstance(source, Storage) else source.storage()
+    kind = self._array.dtype
+    if held.memory.dtype not in (kind, np.uint8):
+        raise RuntimeError(
+            f"Could not set tensor of type {self.dtype} to a storage of {held.memory.dtype}"
+        )
+    room = held.memory.view(kind)
+    shape = (room.size - offset,) if size is None else shape_of((size,), "set_")
+    rows = np.cumprod([1, *[max(n, 1) for n in reversed(shape[1:])]])[::-1]
+    steps = [int(n) * kind.itemsize for n in (rows if stride is None else stride)]
+    return new_tensor(strided(room, shape, steps, offset * kind.itemsize))
 
 
 method(setitem, "__setitem__")

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.dispatch import MOST_DIMS, check_broadcast
+from ...engine.dispatch import MOST_DIMS, check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
 from ...kernels import sums
 from ...kernels.allocation import copied, numpys
+from ...kernels.native.places import taken
 from ..core import batching_index
 from ..core.arguments import public
 from ..core.dims import normalize_dim
@@ -49,7 +50,7 @@ def places(index: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
 def _index(input: Any, index: Any, *, dims: tuple[int, ...]) -> Any:
     fits = input.ndim + index.ndim <= MOST_DIMS  # else NumPy's take writes beyond its own buffer
     if len(dims) == 1 and fits and input.flags.c_contiguous:
-        return input.take(index, dims[0])
+        return taken(input, index, dims[0])
     return input[places(index, dims)]
 
 
@@ -225,6 +226,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
         for item in indices
     ]  # fmt: skip
     basics, tensors = parse(x._array.shape, tuple(key))
+    if not tensors:
+        raise RuntimeError(f"{name}(): expected at least one index tensor, but got none")
     return basic_view(x, basics) if None in basics else x, *combine(x, tensors)
 
 
@@ -254,7 +257,8 @@ def check_range(found: Any, dim: int, size: int, name: str) -> None:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along `dim` at the indices in the vector `index`, as a copy.
 
-    Raises IndexError for a negative index or one out of bounds. Source: PyTorch's `index_select`.
+    Raises IndexError for a negative index or one out of bounds, RuntimeError for several of a 0-d
+    tensor. Source: PyTorch's `index_select`.
 
     >>> import retrograd as rg
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
@@ -263,9 +267,14 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     place = normalize_dim(dim, input._array.ndim)
     check_vector(index, "index_select")
     shape = input._array.shape
+    if not shape and index._array.size != 1:
+        raise RuntimeError(
+            "index_select(): Index to scalar can have only 1 value, got "
+            f"{index._array.size} value(s)"
+        )
     check_range(index, place, shape[place] if shape else 1, "index_select")
     if not shape:
-        return _index_select(input.reshape(1), index, dim=0).reshape(())
+        return own(_index_select(input.reshape(1), index, dim=0).reshape(()))
     vector = index if index._array.ndim else index.reshape(1)
     return _index_select(input, vector, dim=place)
 

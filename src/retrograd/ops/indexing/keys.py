@@ -13,6 +13,7 @@ import numpy as np
 
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor, placed
+from ...engine.trace import users_level
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds
 
@@ -121,7 +122,7 @@ def read_item(item: Any) -> Any:
     if isinstance(item, Tensor):
         array = item._array
         if array.dtype == np.uint8:  # PyTorch's first masks
-            warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
+            warnings.warn(BYTE_MASK, UserWarning, stacklevel=users_level())
             array = array.astype(np.bool_)
             item = new_tensor(array)
         small = array.dtype.kind == "i" and array.dtype.itemsize < 4
@@ -146,8 +147,15 @@ def _arrays(item: Any) -> Any:
 
 
 def checked_slice(item: slice) -> slice:
-    """A slice of plain integers; ValueError for a step that is not positive."""
-    bounds = [None if n is None else operator.index(n) for n in (item.start, item.stop, item.step)]
+    """A slice of plain integers; TypeError for others, ValueError for a step below 1."""
+    try:
+        bounds = [
+            None if n is None else operator.index(n) for n in (item.start, item.stop, item.step)
+        ]
+    except TypeError:
+        raise TypeError(
+            f"slice indices must be integers or None or have an __index__ method, got {item}"
+        ) from None
     if bounds[2] is not None and bounds[2] <= 0:
         raise ValueError(
             "step must be greater than zero. To reverse a dimension use flip: x.flip(0)"
@@ -196,5 +204,10 @@ def check_bounds(shape: tuple[int, ...], found: Tensor, dims: tuple[int, ...]) -
     parts = (found._array,) if len(dims) == 1 else tuple(found._array)
     for dim, part in zip(dims, parts, strict=True):
         outside = part[(part < -shape[dim]) | (part >= shape[dim])]
+        if outside.size and not shape[dim]:
+            raise IndexError(
+                f"index {outside.flat[0]} is out of bounds for dimension with size 0: dimension "
+                f"{dim} of shape {list(shape)}"
+            )
         if outside.size:
             raise out_of_bounds(outside.flat[0], dim, shape[dim])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.memory import in_rows
@@ -87,4 +88,4 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     values = basic(source.reshape(-1), index=(slice(cells.size),))
     flat = expanded.reshape(-1)
     changed = index_put_op(flat, values, new_tensor(cells), dims=(0,), accumulate=False)
-    return changed.reshape(expanded._array.shape)
+    return own(changed.reshape(expanded._array.shape))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
@@ -182,13 +184,18 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """`gather` with `input` and `indices` broadcast to each other; flattened where `dim` is None.
 
     Negative indices count from the end, unless flattened. Raises RuntimeError for different numbers
-    of dimensions. Source: PyTorch's `take_along_dim`.
+    of dimensions and for indices that are not int64. Source: PyTorch's `take_along_dim`.
 
     >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
     tensor([[2],
             [4]])
     """
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{dtypes.legacy_name(indices.dtype)}. Convert first: indices.long()"
+        )
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input._array.ndim != indices._array.ndim:
@@ -334,7 +341,7 @@ def as_vector(
                 f"specified dimension. Got self.shape = [] source.shape = {list(source.shape)}"
             )
         source = source.reshape(-1)
-    return function(input.reshape(1), dim, index, source, *args, **params).reshape(())  # type: ignore[no-any-return]
+    return own(function(input.reshape(1), dim, index, source, *args, **params).reshape(()))
 
 
 @public(out=True, methods="index_add index_add_")
@@ -434,4 +441,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_bounds(flat._array.shape, vector, (0,))
     values = source.reshape(-1)
     changed = index_put_op(flat, values, vector, dims=(0,), accumulate=accumulate)
-    return changed.reshape(input._array.shape)
+    return own(changed.reshape(input._array.shape))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
@@ -103,17 +104,17 @@ def _by_segment(
     """NOTE [Segments] for a product or an extremum; `index` is an array with the shape of `src`."""
     shape = input._array.shape
     places = flat_places(np.atleast_1d(index), dim, shape or (1,)) if index.size else index.ravel()
-    own = table(places, np.arange(input._array.size))
+    stays = table(places, np.arange(input._array.size))
     line = input.reshape(-1)
     if not include_self and places.size:  # only what nothing is scattered to stays
-        own = np.setdiff1d(own, places)
-        line = line[new_tensor(own)]
-    goal = np.concatenate([own, places])
+        stays = np.setdiff1d(stays, places)
+        line = line[new_tensor(stays)]
+    goal = np.concatenate([stays, places])
     order = np.argsort(goal, kind="stable")
     line = cat([line, src.reshape(-1)])[new_tensor(order)]
     group = new_tensor(goal[order])  # every place occurs, so these are the segments' numbers
     op = _segment_prod if reduce == "prod" else _segment_extreme[reduce]
-    return op(line, group).reshape(shape)
+    return own(op(line, group).reshape(shape))
 
 
 def _mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:

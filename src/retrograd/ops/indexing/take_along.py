@@ -17,6 +17,7 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.allocation import table, zeros
+from ...kernels.native import places as by_loops
 
 __all__: list[str] = []
 
@@ -40,7 +41,16 @@ def store(out: Any, index: Any, values: Any, dim: int) -> None:
     target[(*others[:dim], places, *others[dim + 1 :])] = values
 
 
+def in_rows(index: Any, dim: int, shape: tuple[int, ...]) -> bool:
+    """Whether `index` names entries along the last dimension, in each row of an array."""
+    return dim == len(shape) - 1 and index.shape[:-1] == shape[:-1]
+
+
 def _take_along(input: Any, index: Any, *, dim: int) -> Any:
+    if in_rows(index, dim, input.shape):
+        found = by_loops.gather(input, index, math.prod(input.shape[:-1]), input.shape[-1])
+        if found is not None:
+            return found
     return pick(np.atleast_1d(input), np.atleast_1d(index), dim).reshape(index.shape)
 
 
@@ -57,6 +67,10 @@ def flat_places(index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 
 
 def _put_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) -> Any:
+    if in_rows(index, dim, shape):
+        out = zeros(input, shape)
+        if by_loops.scatter_add(out, input, index, math.prod(shape[:-1]), shape[-1]):
+            return out
     places = flat_places(np.atleast_1d(index), dim, shape or (1,))
     return sums.scattered(np.ravel(input), places, math.prod(shape)).reshape(shape)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
+from ...kernels.native.products import LARGE, product
 from ..core import batching
 
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
@@ -55,6 +56,8 @@ adjoint = declare(
 def _mm_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype:
         check_dtypes(x, y)
+    if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
+        return found
     try:
         return x.dot(y)  # much faster than np.matmul for small matrices
     except ValueError:
@@ -78,6 +81,8 @@ def _matmul_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype and x.dtype != y.dtype:
         a, b = (dtypes.legacy_name(v.dtype) for v in (x, y))
         raise RuntimeError(f"expected scalar type {a} but found {b}. {CONVERT}")
+    if x.size * y.shape[-1] >= LARGE and (found := product(x, y)) is not None:
+        return found
     try:
         out = np.matmul(x, y)
     except ValueError:
@@ -202,6 +207,10 @@ outer = declare(
 def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if x.dtype is not w.dtype:
         check_dtypes(x, w)
+    if x.ndim > 1 and x.size * w.shape[0] >= LARGE:
+        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+        if (found := product(rows, w.T, b)) is not None:
+            return found.reshape(*x.shape[:-1], w.shape[0])
     try:
         if 0 < x.ndim <= 2:
             out = x.dot(w.T)
@@ -275,6 +284,8 @@ def _linear_weight_arrays(x: Any, y: Any) -> Any:
     if x.ndim > 2:
         rows = math.prod(x.shape[:-1])
         x, y = x.reshape(rows, x.shape[-1]), y.reshape(rows, y.shape[-1])
+    if x.size * y.shape[-1] >= LARGE and (found := product(x.T, y)) is not None:
+        return found
     return x.T.dot(y)
 
 

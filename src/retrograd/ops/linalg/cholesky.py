@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
@@ -87,7 +88,7 @@ def factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     """The factor of the wanted shape, and `info`."""
     check_square(A, "linalg.cholesky")
     low, info = _cholesky_ex(mirror(A, upper=upper))
-    return recorded.adjoint(low) if upper else low, info
+    return own(recorded.adjoint(low)) if upper else low, info
 
 
 @public(out=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import empty
@@ -185,10 +186,10 @@ def cdist(
 def _distances(op: Callable[..., Tensor], x1: Tensor, x2: Tensor, **params: Any) -> Tensor:
     """What `op` gives; a set that the whole of a stack shares is taken once, not once for each."""
     if x1.ndim == 2 < x2.ndim:
-        return _distances(op, x2, x1, **params).mT
+        return own(_distances(op, x2, x1, **params).mT)
     if x2.ndim == 2 < x1.ndim:
         flat = x1.flatten(0, -2)
-        return op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0])
+        return own(op(flat, x2, **params).reshape(*x1.shape[:-1], x2.shape[0]))
     return op(x1, x2, **params)
 
 

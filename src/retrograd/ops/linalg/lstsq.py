@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, is_array, placed
 from ...kernels.allocation import surely
@@ -188,7 +189,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     ):
         residuals = sum_over((A @ solution - right).abs().square(), -2)
     return return_types.linalg_lstsq(
-        solution.squeeze(-1) if vectors else solution,
+        own(solution.squeeze(-1)) if vectors else solution,
         residuals,
         placed(np.empty(0, np.int64), A) if driver == "gels" else rank,
         singular if driver in ("gelsd", "gelss") else real,

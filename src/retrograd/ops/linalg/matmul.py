@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...engine.dispatch import own
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
@@ -46,7 +47,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if m == 2:
             return bilinear.mm(input, other)
         if m == 1:
-            return bilinear.mm(input.unsqueeze(0), other).squeeze(0)
+            return own(bilinear.mm(input.unsqueeze(0), other).squeeze(0))
     if m == 0 or n == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D"
@@ -54,9 +55,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 1:
         if m <= 2:
             return (bilinear.dot if m == 1 else bilinear.mv)(input, other)
-        return bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1)
+        return own(bilinear.matmul(input, other.unsqueeze(-1)).squeeze(-1))
     if m == 1:
-        return bilinear.matmul(input.unsqueeze(0), other).squeeze(-2)
+        return own(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
     return bilinear.matmul(input, other)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import check_broadcast
+from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
@@ -179,7 +179,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([size for m in a for size in (m, 1)])
     right = other.reshape([size for m in b for size in (1, m)])
-    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])
+    return own((left * right).reshape([p * q for p, q in zip(a, b, strict=True)]))
 
 
 @public(out=True, methods="matrix_power")

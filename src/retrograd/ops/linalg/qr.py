@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, placed
 from ...kernels import lapack
@@ -222,4 +223,4 @@ def ormqr(
         )
     if left:
         return reflected(input, tau, other, transpose)
-    return reflected(input, tau, other.mH, not transpose).mH
+    return own(reflected(input, tau, other.mH, not transpose).mH)

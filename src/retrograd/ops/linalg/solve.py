@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import lapack
@@ -170,9 +171,9 @@ def _solve(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
     check_system(A, right, "linalg.solve", left)
     if not left:
         result, info = _solve_ex(transposed_tensor(A), transposed_tensor(right))
-        return transposed_tensor(result), info
+        return own(transposed_tensor(result)), info
     result, info = _solve_ex(A, right)
-    return result.squeeze(-1) if vectors else result, info
+    return own(result.squeeze(-1)) if vectors else result, info
 
 
 def transposed_tensor(x: Tensor) -> Tensor:
@@ -262,7 +263,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
         )
-    return inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first)
+    return own(inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first))
 
 
 @public(out=True)
@@ -287,4 +288,4 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Te
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}. "
             f"A has shape {list(A.shape)}, B {list(B.shape)}"
         )
-    return solve(A.reshape(size, size), B.reshape(size)).reshape(shape)
+    return own(solve(A.reshape(size, size), B.reshape(size)).reshape(shape))

@@ -12,13 +12,12 @@ from ...kernels import sums
 from ...kernels.allocation import table
 from ..core import batching
 from ..core.pointwise import shared
+from ..core.structure import ones
 
 __all__ = ["Rows", "fused_cross_entropy", "highest"]
 
 
-# Called by position: keywords cost a tenth of it.
-maximum_of: Any = np.maximum.reduce
-total_of: Any = np.add.reduce
+maximum_of: Any = np.maximum.reduce  # called by position: keywords cost a tenth of it
 
 
 class Rows:
@@ -34,11 +33,18 @@ class Rows:
         self.tops = maximum_of(input, 1, None, None, True, -np.inf)
         exps = input - self.tops
         np.exp(exps, exps)
-        small = exps.size < sums.LARGE
-        self.totals = total_of(exps, 1) if small else sums.total(exps, (1,))
+        self.totals = row_sums(exps)
         starts = np.arange(0, input.size, input.shape[1] or 1)
         self.places = table(target, starts) + target
         return self
+
+
+def row_sums(x: Any) -> Any:
+    """Sums along the last axis; short ones by a product with ones, in half the time."""
+    count = x.shape[-1]
+    if count < sums.MANY and x.size < sums.LARGE and x.dtype.char in "fd":
+        return x.dot(table(x, ones(count, x.dtype.char)))
+    return sums.total(x, (x.ndim - 1,))
 
 
 def highest(indices: Any) -> Any:
@@ -55,7 +61,7 @@ def _cross_entropy_forward(
     if share is not None:
         each = share[:, 0]
         loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
-    return total_of(loss) * scale
+    return row_sums(loss) * scale
 
 
 def _cross_entropy_derivative(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import pooling
 from ...kernels.layout import as_in
+from ..core.pointwise import check_floating
 from .pool import NO_ORDER, avg_pool_record, max_pool_record, refuse_complex
 from .sizes import Sizes, for_dims
 
@@ -95,6 +95,7 @@ def _adaptive_max(name: str, dims: int) -> Any:
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         out = adaptive_size(name, dims, input, output_size)
         refuse_complex(name, input, NO_ORDER)
+        check_floating(name, input)
         kernel = even_kernel(tuple(input.shape[-dims:]), out)
         if kernel is None:
             pooled = _adaptive_max_pool(input, size=out)
@@ -143,11 +144,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
 def adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: Any) -> Tensor:
     """What the adaptive means have in common."""
     out = adaptive_size(name, dims, input, output_size)
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise NotImplementedError(
-            f"\"{name}\" not implemented for '{dtypes.legacy_name(input.dtype)}'. "
-            "Convert first: x.float()"
-        )
+    check_floating(name, input)
     kernel = even_kernel(tuple(input.shape[-dims:]), out)
     if kernel is None:
         return _adaptive_avg_pool(input, size=out)

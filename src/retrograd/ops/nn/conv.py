@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import convolution, sums
@@ -290,7 +291,7 @@ def _convolution(name: str, dims: int) -> Any:
                 f"({times(extent)}). Kernel size can't be greater than actual input size"
             )
         out = _conv(input, weight, bias, stride=steps, padding=pairs, dilation=gaps, groups=groups)
-        return out if batched else out.squeeze(0)
+        return out if batched else own(out.squeeze(0))
 
     return convolve
 

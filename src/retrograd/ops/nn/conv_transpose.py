@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.dispatch import own
 from ...engine.tensor import Tensor
 from .conv import (
     check_arguments,
@@ -67,7 +68,7 @@ def _transposed(name: str, dims: int) -> Any:
         )
         if bias is not None:
             out = out + bias.reshape([-1, *[1] * dims])
-        return out if batched else out.squeeze(0)
+        return out if batched else own(out.squeeze(0))
 
     return convolve
 

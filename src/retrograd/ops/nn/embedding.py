@@ -12,6 +12,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, new_tensor, placed, wrote
 from ...kernels import sums
 from ...kernels.allocation import full, numpys, surely, table, zeros
+from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
 
@@ -35,7 +36,7 @@ def _add_rows(values: Any, indices: Any, *, rows: int, skip: int | None, by_freq
 
 
 def _weighted_rows(weight: Any, indices: Any, *, skip: int | None, by_frequency: bool) -> Any:
-    return _scaled(weight[indices], indices, skip, by_frequency)
+    return _scaled(taken_rows(weight, indices), indices, skip, by_frequency)
 
 
 _OPTIONS: list[dict[str, Any]] = [
@@ -46,7 +47,7 @@ _OPTIONS: list[dict[str, Any]] = [
 
 _embedding = declare(
     "embedding(weight, indices, *, skip, by_frequency)",
-    lambda weight, indices, *, skip, by_frequency: weight[indices],
+    lambda weight, indices, *, skip, by_frequency: taken_rows(weight, indices),
     weight=lambda xp, g, indices, weight_shape, skip, by_frequency: xp.add_rows(
         g, indices, rows=weight_shape[0], skip=skip, by_frequency=by_frequency
     ),
@@ -179,7 +180,8 @@ def embedding_bag(
     be empty and give zeros. `per_sample_weights`, of the input's shape, multiply the rows (in mode
     "sum"). Indices equal to `padding_idx` do not count. Raises ValueError for other shapes and
     modes, NotImplementedError for `per_sample_weights` in another mode than "sum", RuntimeError for
-    offsets that do not begin at 0 or leave the input. Source: PyTorch's `embedding_bag`.
+    those of another dtype, and for offsets that do not begin at 0 or leave the input. Source:
+    PyTorch's `embedding_bag`.
 
     >>> import retrograd as rg
     >>> table = rg.tensor([[1.0], [3.0], [5.0]])
@@ -194,6 +196,17 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
             f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
         )
+    if per_sample_weights is not None:
+        if per_sample_weights._array.dtype != weight._array.dtype:
+            raise RuntimeError(
+                f"Expected per_sample_weights ({per_sample_weights.dtype}) to have the same type "
+                f"as weight ({weight.dtype}): per_sample_weights.to(weight.dtype)"
+            )
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not "
+                f"None, then it must have the same shape as the input ({list(input.shape)})"
+            )
     starts = _bag_starts(input, offsets, include_last_offset)
     flat = input.reshape(-1)
     _check_indices(flat._array, "embedding_bag", weight._array.shape[0])

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.tensor import Tensor, new_tensor
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
@@ -72,7 +73,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     places = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)
     flat = new_tensor(places.reshape(-1, dims + 1).astype(theta._array.dtype))
     points = flat @ theta.transpose(1, 2)
-    return points.reshape(theta.shape[0], *size[2:], dims)
+    return own(points.reshape(theta.shape[0], *size[2:], dims))
 
 
 def _centres(n: int, align_corners: bool) -> Any:

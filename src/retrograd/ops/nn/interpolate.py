@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels.allocation import empty, table, zeros
@@ -58,7 +59,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
+    return own(blocks.permute(*order).reshape(*lead, c // (r * r), h * r, w * r), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -84,7 +85,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r)
+    return own(blocks.permute(*order).reshape(*lead, c * r * r, h // r, w // r), input)
 
 
 def _check_image(name: str, shape: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.dispatch import check_memory, write_out
+from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, wrap, wrote
 from ..core.pointwise import check_floating
@@ -367,7 +367,7 @@ def group_norm(
     scale = None if weight is None else weight.reshape(1, *inner, 1)
     shift = None if bias is None else bias.reshape(1, *inner, 1)
     out = _normalized(native_layer_norm, grouped, scale, shift, dim=(2, 3), eps=eps)[0]
-    return out.reshape(shape)  # type: ignore[no-any-return]
+    return own(out.reshape(shape))
 
 
 def local_response_norm(

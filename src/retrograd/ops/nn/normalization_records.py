@@ -190,6 +190,7 @@ native_batch_norm = declare(
     weight=batch_weight,
     bias=lambda xp, g: g[0],
     batch=batching.standardized("native_batch_norm"),
+    rows=True,
     examples=[
         example("4x3, 3, 3", dim=(0,), eps=0.1),
         example("2x2x3, 1x2x1, 1x2x1", dim=(0, 2), eps=0.1),
@@ -206,6 +207,7 @@ native_layer_norm = declare(
     weight=layer_weight,
     bias=lambda xp, g: g[0],
     batch=batching.standardized("native_layer_norm"),
+    rows=True,
     examples=[
         example("3x4, 4, 4", dim=(1,), eps=0.1),
         example("2x2x3, 2x3, none", dim=(1, 2), eps=0.1),

@@ -44,6 +44,11 @@ def run_layers(
     data: time first, (T, N, features); or (rows, features) with `sizes`, the rows of each step.
     states: each (layers * directions, N, width); weights: a list per layer and direction.
     """
+    if not data._array.shape[0]:
+        raise RuntimeError(
+            "Expected sequence length to be larger than 0 in RNN, but got input of size "
+            f"{list(data.shape)}, time first"
+        )
     last = []
     each = iter(weights)
     starts = list(zip(*[state.unbind(0) for state in states], strict=True))

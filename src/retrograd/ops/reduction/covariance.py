@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, placed
 from ...kernels.allocation import surely
@@ -65,7 +66,7 @@ def cov(
         norm = norm * 0
     centred = x - (weighted.sum(1) / total).unsqueeze(1)
     right = centred if weights is None else centred * weights
-    return (recorded.matmul(centred, right.mH) / norm).squeeze()
+    return own((recorded.matmul(centred, right.mH) / norm).squeeze())
 
 
 def _check_weights(x: Any, weights: Any, name: str, wanted: str, kinds: str) -> None:

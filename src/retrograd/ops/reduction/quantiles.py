@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.allocation import surely
@@ -81,7 +82,7 @@ def _quantile(
     if keepdim:
         sizes = [1 if dim is None or d == at else n for d, n in enumerate(shape)]
         found = found.reshape(found._array.shape[:1] + tuple(sizes))
-    return found if points._array.ndim else found[0]
+    return own(found if points._array.ndim else found[0])
 
 
 def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:

@@ -114,6 +114,7 @@ _sum_dim = declare(
         g, dim=dim, keepdim=keepdim, shape=input_shape
     ),
     linear="input",
+    rows=True,
     examples=DIMS,
     node_name="SumBackward1",
 )
@@ -151,6 +152,7 @@ _mean_dim = declare(
         g / (count(input_shape, dim) or 1), dim=dim, keepdim=keepdim, shape=input_shape
     ),
     linear="input",
+    rows=True,
     examples=[e for e in DIMS if "3x0" not in e.specs],
     node_name="MeanBackward1",
 )

@@ -86,6 +86,7 @@ _var_op = declare(
         xp.unreduce(g * scale(input_shape, dim, correction), dim=dim, keepdim=keepdim, shape=None)
         * centred(xp, input, dim)
     ),
+    rows=True,
     examples=SPREADS,
 )
 
@@ -103,6 +104,7 @@ _std_op = declare(
         )
         * centred(xp, input, dim)
     ),
+    rows=True,
     examples=SPREADS,
 )
 

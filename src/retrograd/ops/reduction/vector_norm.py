@@ -92,6 +92,7 @@ _vector_norm_op = declare(
     "vector_norm(input, *, ord, dim, keepdim)",
     norm_of,
     input=norm_input,
+    rows=True,
     examples=[
         example("3x4", ord=order, dim=(1,), keepdim=False)
         for order in (2.0, 1.0, 3.0, 0.5, 1.5, -1.0, math.inf, -math.inf)

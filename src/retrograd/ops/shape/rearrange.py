@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied
@@ -152,7 +153,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         if len(steps) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:0")
         shape = input._array.shape
-        return _roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape)
+        return own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape))
     given = integers((dims,), "roll", "dims")
     if len(given) != len(steps):
         raise RuntimeError(
@@ -184,11 +185,11 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         )
     turns = operator.index(k) % 4
     if turns == 1:
-        return flip(input, second).transpose(first, second)
+        return own(flip(input, second).transpose(first, second))
     if turns == 2:
         return flip(input, (first, second))
     if turns == 3:
-        return flip(input, first).transpose(first, second)
+        return own(flip(input, first).transpose(first, second))
     return input.clone()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if not isinstance(indices, Tensor) or indices._array.dtype.kind not in "iu":
         found = getattr(indices, "dtype", type(indices).__name__)
         raise TypeError(f"expected 'indices' to be integer dtype, but got {found}")
-    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if isinstance(shape, Tensor) or not all(isinstance(n, (int, np.integer)) for n in sizes):
+        several = isinstance(shape, (tuple, list))
+        wanted = "sequence to only contain ints" if several else "to be int or sequence"
+        raise TypeError(f"expected 'shape' {wanted}, but got {shape!r}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     parts, rest = [], indices._array

@@ -7,6 +7,7 @@ import pytest
 
 from retrograd.kernels import convolution, native
 from retrograd.kernels.native import loops
+from retrograd.kernels.native import threads as pool
 
 pytestmark = pytest.mark.skipif(loops is None, reason="the loops in C are not built")
 
@@ -129,7 +130,7 @@ def test_results_have_the_same_bits_for_any_number_of_threads(case):
             for found, expected in zip(passes(*given), alone, strict=True):
                 np.testing.assert_array_equal(found, expected)
     finally:
-        loops.set_threads(2)
+        pool.set_threads(pool.threads())
 
 
 def test_single_precision_is_as_exact_as_a_sum_in_order(in_numpy):

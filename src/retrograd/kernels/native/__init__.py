@@ -8,6 +8,9 @@ An extension that does not fit this source is not used. It says in `BUILT_FROM` 
 the package it was built and, as a checksum, from which C sources, as `setup.py` found them; the
 sources are compared where they lie beside the package, which is where they change. Whatever fails,
 the package goes on without it, with a warning.
+
+The memory of large arrays that ops make is used again: NOTE [Recycling] in `src/native/recycle.c`.
+Blocks of 8 MiB and more are kept, 256 MiB in all; `RETROGRAD_RECYCLE=0` turns that off.
 """
 
 from __future__ import annotations
@@ -20,12 +23,13 @@ import zlib
 from functools import cache
 from typing import Any
 
-from ..locks import ONE_AT_A_TIME
-from ..version import __version__
+from ...locks import ONE_AT_A_TIME
+from ...quiet import CALM
+from ...version import __version__
 
 __all__ = ["built_from", "leave_out", "load", "loops"]
 
-SOURCES = os.path.join(os.path.dirname(__file__), "..", "..", "native")
+SOURCES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "native")
 REBUILD = (
     "Retrograd's {part} in C is not used, since {why}. Everything works, and is slower. Build it "
     "anew: pip install --force-reinstall --no-deps retrograd, or, in a checkout, "
@@ -68,4 +72,6 @@ def leave_out(name: str, part: str, error: Exception) -> None:
     warnings.warn(REBUILD.format(part=part, why=why), RuntimeWarning, stacklevel=3)
 
 
-loops = load(f"{__package__}._loops", "part for large arrays")
+loops = load(f"{__package__.rpartition('.')[0]}._loops", "part for large arrays")
+if loops is not None and os.environ.get("RETROGRAD_RECYCLE") != "0":
+    CALM.run(loops.recycle)

@@ -13,8 +13,7 @@ import textwrap
 
 import pytest
 
-from retrograd.kernels import threads
-from retrograd.kernels.native import loops
+from retrograd.kernels.native import loops, threads
 
 needs_pool = pytest.mark.skipif(loops is None, reason="the loops in C are not built")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -24,7 +23,6 @@ import ctypes, os, sys, threading
 from retrograd.kernels.native import loops
 Chunk = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 run = ctypes.CFUNCTYPE(None, Chunk, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(loops.POOL_RUN)
-loops.set_threads(4)  # whatever the machine has
 
 def pieces(n, grain, inside=lambda: None):
     "The pieces that ran, in order, and the threads that they ran in."
@@ -37,16 +35,16 @@ def pieces(n, grain, inside=lambda: None):
 """
 
 
-def printed(program, **environment):
-    """What a program prints in a fresh interpreter."""
-    code = PRELUDE + textwrap.dedent(program)
+def printed(program, count="loops.set_threads(4)"):
+    """What a program prints in a fresh interpreter, with four threads whatever the machine has."""
+    code = PRELUDE + count + "\n" + textwrap.dedent(program)
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
-        env={**os.environ, **environment},
+        env={**os.environ, "RETROGRAD_NUM_THREADS": "", "OMP_NUM_THREADS": ""},
     )
     return done.stdout.strip()
 
@@ -137,6 +135,15 @@ def test_a_child_forked_while_another_thread_runs_a_range_runs_its_own():
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     """
     assert printed(program) == "14"
+
+
+@needs_pool
+def test_importing_the_package_lets_loops_use_all_processors():
+    program = f"""
+    met = threading.Barrier({threads.available()}, timeout=60)
+    print(len(pieces(met.parties, 1, met.wait)[1]) == met.parties)
+    """
+    assert printed(program, count="") == "True"
 
 
 def asked(**environment):

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import native
-from .memory import in_rows
+from .. import native
+from ..memory import in_rows
 
 __all__ = ["adjoint", "forward", "weight"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from .native import loops
+from . import loops
 
 __all__ = ["available", "set_threads", "threads"]
 

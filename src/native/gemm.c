@@ -1,0 +1,289 @@
+/* Products of matrices over the one pool: BLAS computes pieces, each in one thread.
+
+   NOTE [One pool]
+   1. Two pools of threads on the same processors wait for each other's turns. So while pieces run
+      here, BLAS has one thread; whoever comes first sets that, whoever leaves last sets back what
+      was there.
+   2. A stack of products is shared out by product, a single large one by rows or columns. How it is
+      cut depends on the number of threads, as it does in BLAS.
+   3. BLAS is the one that NumPy brought along, found by its path. Where NumPy uses another, or there
+      are no threads, nothing is done here and NumPy multiplies.
+*/
+
+#include "pool.c"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(_WIN32) || defined(__EMSCRIPTEN__) || defined(__wasi__)
+
+static PyObject *
+use_blas(PyObject *module, PyObject *path)
+{
+    Py_RETURN_FALSE;
+}
+
+static PyObject *
+gemm(PyObject *module, PyObject *args)
+{
+    Py_RETURN_FALSE;
+}
+
+#else
+
+#include <dlfcn.h>
+
+enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112, MOST_DIMS = 16, PIECE = 1 << 18 };
+
+static struct {
+    void (*real)(int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t,
+                 const void *, int64_t, float, void *, int64_t);
+    void (*wide)(int, int, int, int64_t, int64_t, int64_t, double, const void *, int64_t,
+                 const void *, int64_t, double, void *, int64_t);
+    void (*complex_real)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *,
+                         int64_t, const void *, int64_t, const void *, void *, int64_t);
+    void (*complex_wide)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *,
+                         int64_t, const void *, int64_t, const void *, void *, int64_t);
+    void (*set_threads)(int);
+    int (*threads)(void);
+    pthread_mutex_t lock;
+    int users, before;
+} blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+forget_users(void)
+{
+    pthread_mutex_init(&blas.lock, NULL);
+    if (blas.users > 0) {
+        blas.users = 0;
+        blas.set_threads(blas.before);
+    }
+}
+
+static void
+enter_blas(void)
+{
+    pthread_mutex_lock(&blas.lock);
+    if (blas.users++ == 0) {
+        blas.before = blas.threads();
+        blas.set_threads(1);
+    }
+    pthread_mutex_unlock(&blas.lock);
+}
+
+static void
+leave_blas(void)
+{
+    pthread_mutex_lock(&blas.lock);
+    if (--blas.users == 0) {
+        blas.set_threads(blas.before);
+    }
+    pthread_mutex_unlock(&blas.lock);
+}
+
+/* `use_blas(path)`: find BLAS in a library that has been loaded; whether it is there. */
+static PyObject *
+use_blas(PyObject *module, PyObject *path)
+{
+    struct {
+        void *function;
+        const char *name;
+    } wanted[] = {
+        {&blas.real, "scipy_cblas_sgemm64_"},
+        {&blas.wide, "scipy_cblas_dgemm64_"},
+        {&blas.complex_real, "scipy_cblas_cgemm64_"},
+        {&blas.complex_wide, "scipy_cblas_zgemm64_"},
+        {&blas.threads, "scipy_openblas_get_num_threads64_"},
+        {&blas.set_threads, "scipy_openblas_set_num_threads64_"},
+    };
+    const char *name = PyUnicode_AsUTF8(path);
+    if (name == NULL) {
+        return NULL;
+    }
+    void *library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    bool found = library != NULL;
+    for (size_t i = 0; found && i < Py_ARRAY_LENGTH(wanted); i++) {
+        void *function = dlsym(library, wanted[i].name);
+        found = function != NULL;
+        memcpy(wanted[i].function, &function, sizeof(function));
+    }
+    if (found) {
+        pthread_atfork(NULL, NULL, forget_users);
+    }
+    return PyBool_FromLong(found);
+}
+
+/* A matrix, or a stack of them: how BLAS is to read it, and how far apart the matrices are. */
+typedef struct {
+    char *data;
+    int order;
+    int64_t pitch, steps[MOST_DIMS]; /* in elements, in bytes */
+} Matrices;
+
+static bool
+read_matrices(PyArrayObject *array, PyArrayObject *out, Matrices *to)
+{
+    int dims = PyArray_NDIM(array);
+    int64_t item = PyArray_ITEMSIZE(array);
+    int64_t rows = PyArray_DIM(array, dims - 2), columns = PyArray_DIM(array, dims - 1);
+    int64_t down = PyArray_STRIDE(array, dims - 2), right = PyArray_STRIDE(array, dims - 1);
+    if (!PyArray_ISBEHAVED_RO(array) || down % item || right % item) {
+        return false;
+    }
+    down = rows == 1 ? columns : down / item;
+    right = columns == 1 ? 1 : right / item;
+    to->data = PyArray_DATA(array);
+    if (right == 1 && down >= columns) {
+        to->order = AS_IT_IS;
+        to->pitch = down;
+    }
+    else if (PyArray_STRIDE(array, dims - 2) == item && right >= rows) {
+        to->order = TRANSPOSED;
+        to->pitch = right;
+    }
+    else {
+        return false;
+    }
+    for (int d = 0; d < dims - 2; d++) {
+        bool repeated = PyArray_DIM(array, d) == 1;
+        if (!repeated && PyArray_DIM(array, d) != PyArray_DIM(out, d)) {
+            return false;
+        }
+        to->steps[d] = repeated ? 0 : PyArray_STRIDE(array, d);
+    }
+    return true;
+}
+
+typedef struct {
+    Matrices a, b;
+    char *out;
+    const char *bias;
+    int type, stacked; /* dimensions of the stack */
+    int64_t shape[MOST_DIMS], m, n, k, item, pieces, piece;
+    bool by_rows;
+} Product;
+
+static void
+add_bias(const Product *p, char *out, const char *bias, int64_t rows, int64_t columns)
+{
+    bool wide = p->type == NPY_DOUBLE || p->type == NPY_CDOUBLE;
+    int64_t numbers = columns * p->item / (wide ? 8 : 4);
+    for (int64_t i = 0; i < rows; i++, out += p->n * p->item) {
+        for (int64_t j = 0; wide && j < numbers; j++) {
+            ((double *)out)[j] += ((const double *)bias)[j];
+        }
+        for (int64_t j = 0; !wide && j < numbers; j++) {
+            ((float *)out)[j] += ((const float *)bias)[j];
+        }
+    }
+}
+
+static void
+multiply_pieces(void *context, int64_t begin, int64_t end)
+{
+    const Product *p = context;
+    const double one[] = {1, 0}, none[] = {0, 0};
+    const float small_one[] = {1, 0}, small_none[] = {0, 0};
+    for (int64_t u = begin; u < end; u++) {
+        int64_t at = u % p->pieces * p->piece, number = u / p->pieces, left = number;
+        const char *a = p->a.data, *b = p->b.data;
+        for (int d = p->stacked - 1; d >= 0; d--) {
+            a += left % p->shape[d] * p->a.steps[d];
+            b += left % p->shape[d] * p->b.steps[d];
+            left /= p->shape[d];
+        }
+        char *out = p->out + number * p->m * p->n * p->item;
+        int64_t m = p->m, n = p->n, i = 0, j = 0;
+        if (p->by_rows) {
+            i = at;
+            m = m - at < p->piece ? m - at : p->piece;
+        }
+        else {
+            j = at;
+            n = n - at < p->piece ? n - at : p->piece;
+        }
+        a += i * p->item * (p->a.order == AS_IT_IS ? p->a.pitch : 1);
+        b += j * p->item * (p->b.order == AS_IT_IS ? 1 : p->b.pitch);
+        out += (i * p->n + j) * p->item;
+        if (p->type == NPY_FLOAT) {
+            blas.real(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, 1, a, p->a.pitch, b,
+                      p->b.pitch, 0, out, p->n);
+        }
+        else if (p->type == NPY_DOUBLE) {
+            blas.wide(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, 1, a, p->a.pitch, b,
+                      p->b.pitch, 0, out, p->n);
+        }
+        else if (p->type == NPY_CFLOAT) {
+            blas.complex_real(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, small_one, a,
+                              p->a.pitch, b, p->b.pitch, small_none, out, p->n);
+        }
+        else {
+            blas.complex_wide(ROW_MAJOR, p->a.order, p->b.order, m, n, p->k, one, a, p->a.pitch, b,
+                              p->b.pitch, none, out, p->n);
+        }
+        if (p->bias != NULL) {
+            add_bias(p, out, p->bias + j * p->item, m, n);
+        }
+    }
+}
+
+/* `gemm(out, a, b, bias)`: out = a @ b + bias of stacks that broadcast; False where an operand lies in
+   memory in a way that BLAS cannot read. */
+static PyObject *
+gemm(PyObject *module, PyObject *args)
+{
+    PyArrayObject *out, *a, *b;
+    PyObject *bias;
+    if (!PyArg_ParseTuple(args, "O!O!O!O", &PyArray_Type, &out, &PyArray_Type, &a, &PyArray_Type,
+                          &b, &bias)) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(out), dims = PyArray_NDIM(out);
+    Product p = {.type = type, .stacked = dims - 2, .out = PyArray_DATA(out)};
+    bool known =
+        type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+    if (!known || blas.real == NULL || dims < 2 || dims > MOST_DIMS || PyArray_NDIM(a) != dims ||
+        PyArray_NDIM(b) != dims || PyArray_TYPE(a) != type || PyArray_TYPE(b) != type ||
+        !PyArray_ISCARRAY(out)) {
+        return refuse("gemm");
+    }
+    p.m = PyArray_DIM(out, dims - 2);
+    p.n = PyArray_DIM(out, dims - 1);
+    p.k = PyArray_DIM(a, dims - 1);
+    p.item = PyArray_ITEMSIZE(out);
+    if (PyArray_DIM(a, dims - 2) != p.m || PyArray_DIM(b, dims - 1) != p.n ||
+        PyArray_DIM(b, dims - 2) != p.k) {
+        return refuse("gemm");
+    }
+    if (bias != Py_None) {
+        PyArrayObject *added = (PyArrayObject *)bias;
+        if (!PyArray_Check(bias) || PyArray_TYPE(added) != type || !PyArray_ISCARRAY_RO(added) ||
+            PyArray_SIZE(added) != p.n) {
+            return refuse("gemm");
+        }
+        p.bias = PyArray_DATA(added);
+    }
+    if (PyArray_SIZE(out) == 0 || p.k == 0 || !read_matrices(a, out, &p.a) ||
+        !read_matrices(b, out, &p.b)) {
+        Py_RETURN_FALSE;
+    }
+    int64_t count = 1, threads = pool_threads, work = p.m * p.n * p.k;
+    for (int d = 0; d < p.stacked; d++) {
+        p.shape[d] = PyArray_DIM(out, d);
+        count *= p.shape[d];
+    }
+    p.by_rows = p.m >= p.n;
+    int64_t longer = p.by_rows ? p.m : p.n;
+    p.pieces = count >= 4 * threads || work < PIECE ? 1 : threads;
+    p.piece = (longer + p.pieces - 1) / p.pieces;
+    p.piece = (p.piece + 15) / 16 * 16;
+    p.pieces = (longer + p.piece - 1) / p.piece;
+    Py_BEGIN_ALLOW_THREADS;
+    enter_blas();
+    pool_run(multiply_pieces, &p, count * p.pieces, PIECE / work + 1);
+    leave_blas();
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_TRUE;
+}
+
+#endif

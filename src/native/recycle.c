@@ -1,0 +1,118 @@
+/* The memory of large arrays, used again: an allocator for NumPy.
+
+   NOTE [Recycling]
+   1. The system gives memory page by page, at the first touch, which costs more than most ops do with
+      it. So blocks of LARGE bytes and more that arrays let go of are kept, MOST bytes in all, the
+      oldest let go of first, and given to the next array of the same size.
+   2. NumPy asks for an allocator in the current context. This one is set in the context that ops run
+      in, `CALM` in `quiet.py`; the user's own arrays are none of its business. An array remembers who
+      allocated it, and is freed by the same wherever that happens.
+   3. NumPy calls it with the interpreter's lock held, which guards the list.
+   4. A block is kept only if it is known to have the size that NumPy says it has.
+*/
+
+#if defined(__GLIBC__)
+
+#include <malloc.h>
+
+enum { SLOTS = 32 };
+static const size_t LARGE = (size_t)8 << 20, MOST = (size_t)256 << 20;
+
+static struct {
+    struct {
+        void *memory;
+        size_t size;
+    } blocks[SLOTS]; /* the oldest first */
+    int count;
+    size_t total;
+    PyDataMemAllocator otherwise;
+} kept;
+
+static void *
+take_out(int i)
+{
+    void *memory = kept.blocks[i].memory;
+    kept.total -= kept.blocks[i].size;
+    kept.count--;
+    memmove(&kept.blocks[i], &kept.blocks[i + 1],
+            (size_t)(kept.count - i) * sizeof(kept.blocks[0]));
+    return memory;
+}
+
+static void *
+recycled_malloc(void *context, size_t size)
+{
+    for (int i = kept.count - 1; size >= LARGE && i >= 0; i--) {
+        if (kept.blocks[i].size == size) {
+            return take_out(i);
+        }
+    }
+    return kept.otherwise.malloc(kept.otherwise.ctx, size);
+}
+
+static void *
+plain_calloc(void *context, size_t count, size_t size)
+{
+    return kept.otherwise.calloc(kept.otherwise.ctx, count, size);
+}
+
+static void *
+plain_realloc(void *context, void *memory, size_t size)
+{
+    return kept.otherwise.realloc(kept.otherwise.ctx, memory, size);
+}
+
+static void
+keep(void *context, void *memory, size_t size)
+{
+    if (size < LARGE || size > MOST || malloc_usable_size(memory) < size) {
+        kept.otherwise.free(kept.otherwise.ctx, memory, size);
+        return;
+    }
+    while (kept.count == SLOTS || kept.total + size > MOST) {
+        size_t oldest = kept.blocks[0].size;
+        kept.otherwise.free(kept.otherwise.ctx, take_out(0), oldest);
+    }
+    kept.blocks[kept.count].memory = memory;
+    kept.blocks[kept.count++].size = size;
+    kept.total += size;
+}
+
+static PyDataMem_Handler recycler = {
+    "retrograd", 1, {NULL, recycled_malloc, plain_calloc, plain_realloc, keep}};
+
+/* `recycle()`: let the arrays of the current context be allocated here. */
+static PyObject *
+recycle(PyObject *module, PyObject *nothing)
+{
+    PyObject *before = PyDataMem_GetHandler();
+    PyDataMem_Handler *handler =
+        before == NULL ? NULL : PyCapsule_GetPointer(before, "mem_handler");
+    if (handler == NULL) {
+        Py_XDECREF(before);
+        return NULL;
+    }
+    if (handler == &recycler) {
+        Py_DECREF(before);
+        Py_RETURN_NONE;
+    }
+    kept.otherwise = handler->allocator; /* `before` stays alive, for what it allocates */
+    PyObject *capsule = PyCapsule_New(&recycler, "mem_handler", NULL);
+    PyObject *replaced = capsule == NULL ? NULL : PyDataMem_SetHandler(capsule);
+    Py_XDECREF(capsule);
+    if (replaced == NULL) {
+        return NULL;
+    }
+    Py_DECREF(replaced);
+    Py_RETURN_NONE;
+}
+
+#else
+
+static PyObject *
+recycle(PyObject *module, PyObject *nothing)
+{
+    Py_RETURN_NONE;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* Maxima and means over windows, and the adjoint of the means: what `kernels/pooling.py` computes.
+
+   NOTE [Windows]
+   1. Threads share out images, of all channels. Within one, lines of results are made tap by tap, so
+      that the loop within runs over neighbours.
+   2. Of equal maxima the first counts; NaN is larger than all, and of several the last counts.
+   3. Padding is never the maximum. In sums it is zero, and is counted if `count_pad` says so. Sums
+      are taken in double precision.
+*/
+
+#include "pool.c"
+
+#include <math.h>
+#include <string.h>
+
+enum { AT_ONCE = 256 }; /* results of a line whose sums are kept */
+
+typedef struct {
+    int64_t size, kernel, stride, before, dilation, places;
+} Window;
+
+typedef struct {
+    Window axes[3];
+    int64_t divisor; /* or 0: the number of elements */
+    bool count_pad;
+} Windows;
+
+typedef struct {
+    int64_t first, end, start; /* the taps inside the image, and where tap 0 would be */
+} Taps;
+
+static Taps
+taps_inside(const Window *axis, int64_t place)
+{
+    Taps found = {0, axis->kernel, place * axis->stride - axis->before};
+    while (found.first < found.end && found.start + found.first * axis->dilation < 0) {
+        found.first++;
+    }
+    while (found.first < found.end &&
+           found.start + (found.end - 1) * axis->dilation >= axis->size) {
+        found.end--;
+    }
+    return found;
+}
+
+/* The places whose tap, which is at `at` for place 0, is inside the image. */
+static void
+places_inside(const Window *axis, int64_t at, int64_t *low, int64_t *high)
+{
+    *low = at >= 0 ? 0 : (-at + axis->stride - 1) / axis->stride;
+    *high = at >= axis->size ? 0 : (axis->size - 1 - at) / axis->stride + 1;
+    *high = *high < axis->places ? *high : axis->places;
+}
+
+/* How many elements of a window count along an axis. */
+static int64_t
+counted(const Windows *windows, int a, int64_t place)
+{
+    const Window *axis = &windows->axes[a];
+    int64_t start = place * axis->stride - axis->before, end = start + axis->kernel;
+    int64_t most = axis->size + (windows->count_pad ? axis->before : 0);
+    start = windows->count_pad || start > 0 ? start : 0;
+    return (end < most ? end : most) - start;
+}
+
+/* By how much the sums of a line are divided, but for what counts along the last axis; 0 if that
+   does not matter. */
+static int64_t
+counted_outside(const Windows *windows, int64_t i, int64_t j)
+{
+    return windows->divisor ? 0 : counted(windows, 0, i) * counted(windows, 1, j);
+}
+
+static double
+divisor(const Windows *windows, int64_t outside, int64_t l)
+{
+    return (double)(outside == 0 ? windows->divisor : outside * counted(windows, 2, l));
+}
+
+#define REAL float
+#define OF(x) x##_float
+#include "windows.h"
+#undef REAL
+#undef OF
+#define REAL double
+#define OF(x) x##_double
+#include "windows.h"
+#undef REAL
+#undef OF
+
+enum { MAXIMA, MEANS, SPREAD };
+
+/* `windows(which, images, results, indices, kernel, stride, padding, dilation, divisor, count_pad)`:
+   (n, *size) to (n, *places), or for SPREAD the other way round. `indices` are None but for maxima. */
+static PyObject *
+windows(PyObject *module, PyObject *args)
+{
+    int which, count_pad;
+    PyArrayObject *x, *y;
+    PyObject *indices, *kernel, *stride, *padding, *dilation;
+    Windows all = {0};
+    int64_t sizes[4][3];
+    if (!PyArg_ParseTuple(args, "iO!O!OOOOOLp", &which, &PyArray_Type, &x, &PyArray_Type, &y,
+                          &indices, &kernel, &stride, &padding, &dilation, &all.divisor,
+                          &count_pad)) {
+        return NULL;
+    }
+    int type = PyArray_TYPE(x), dims = PyArray_NDIM(x) - 1;
+    bool fits = is_plain(x, type) && is_plain(y, type) && dims >= 1 && dims <= 3 &&
+                PyArray_NDIM(y) == dims + 1 && PyArray_DIM(x, 0) == PyArray_DIM(y, 0) &&
+                PyArray_ISWRITEABLE(which == SPREAD ? x : y) && which >= MAXIMA && which <= SPREAD;
+    if (!fits || !read_sizes(kernel, dims, 1, sizes[0]) || !read_sizes(stride, dims, 1, sizes[1]) ||
+        !read_sizes(padding, dims, 0, sizes[2]) || !read_sizes(dilation, dims, 1, sizes[3])) {
+        return refuse("windows");
+    }
+    int64_t work = 1;
+    all.count_pad = count_pad;
+    for (int a = 0; a < 3; a++) {
+        int place = a - (3 - dims) + 1;
+        Window *axis = &all.axes[a];
+        *axis = (Window){1, sizes[0][a], sizes[1][a], sizes[2][a], sizes[3][a], 1};
+        if (place > 0) {
+            axis->size = PyArray_DIM(x, place);
+            axis->places = PyArray_DIM(y, place);
+        }
+        if (axis->kernel < 1 || axis->stride < 1 || axis->before < 0 || axis->dilation < 1 ||
+            (which != MAXIMA && axis->dilation != 1)) {
+            return refuse("windows");
+        }
+        work *= axis->places * axis->kernel + 1;
+    }
+    if (which == MAXIMA) {
+        PyArrayObject *i = (PyArrayObject *)indices;
+        if (!PyArray_Check(indices) || PyArray_TYPE(i) != NPY_INT64 || !PyArray_ISCARRAY(i) ||
+            PyArray_SIZE(i) != PyArray_SIZE(y)) {
+            return refuse("windows");
+        }
+    }
+    void *to = which == MAXIMA ? PyArray_DATA((PyArrayObject *)indices) : NULL;
+    int64_t images = PyArray_DIM(x, 0), grain = (1 << 16) / work + 1;
+    Py_BEGIN_ALLOW_THREADS;
+    if (type == NPY_FLOAT) {
+        Chunk chunks[] = {max_windows_float, mean_windows_float, spread_windows_float};
+        Pooling_float job = {&all, PyArray_DATA(x), PyArray_DATA(y), to};
+        pool_run(chunks[which], &job, images, grain);
+    }
+    else {
+        Chunk chunks[] = {max_windows_double, mean_windows_double, spread_windows_double};
+        Pooling_double job = {&all, PyArray_DATA(x), PyArray_DATA(y), to};
+        pool_run(chunks[which], &job, images, grain);
+    }
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}

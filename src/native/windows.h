@@ -1,0 +1,161 @@
+/* Pooling for one type, REAL: NOTE [Windows] in `windows.c`. */
+
+typedef struct {
+    const Windows *windows;
+    REAL *images, *results;
+    int64_t *indices;
+} OF(Pooling);
+
+/* Let one tap compete for the maxima of `n` windows, whose elements are `stride` apart. */
+static inline __attribute__((always_inline)) void
+OF(compete)(REAL *best, int32_t *winner, const REAL *values, int64_t stride, int64_t n, int32_t tap)
+{
+    for (int64_t l = 0; l < n; l++) {
+        REAL value = values[l * stride];
+        bool better = (winner[l] < 0) | (value > best[l]) | (value != value);
+        best[l] = better ? value : best[l];
+        winner[l] = better ? tap : winner[l];
+    }
+}
+
+/* The maxima of a line of windows, of which at most AT_ONCE are looked at together. */
+static void
+OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps i, Taps j)
+{
+    const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
+    for (int64_t first = 0; first < z->places; first += AT_ONCE) {
+        int64_t n = z->places - first < AT_ONCE ? z->places - first : AT_ONCE;
+        int32_t winner[AT_ONCE];
+        for (int64_t l = 0; l < n; l++) {
+            winner[l] = -1;
+            to[first + l] = -INFINITY;
+        }
+        for (int64_t a = i.first; a < i.end; a++) {
+            for (int64_t b = j.first; b < j.end; b++) {
+                int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
+                for (int64_t c = 0; c < z->kernel; c++) {
+                    int64_t at = c * z->dilation - z->before, low, high;
+                    int32_t tap = (int32_t)((a * y->kernel + b) * z->kernel + c);
+                    places_inside(z, at, &low, &high);
+                    low = low > first ? low : first;
+                    high = high < first + n ? high : first + n;
+                    const REAL *values = image + row * z->size + at + low * z->stride;
+                    REAL *best = to + low;
+                    if (z->stride == 1) {
+                        OF(compete)(best, winner + low - first, values, 1, high - low, tap);
+                    }
+                    else if (z->stride == 2) {
+                        OF(compete)(best, winner + low - first, values, 2, high - low, tap);
+                    }
+                    else {
+                        OF(compete)(best, winner + low - first, values, z->stride, high - low, tap);
+                    }
+                }
+            }
+        }
+        for (int64_t l = 0; l < n; l++) {
+            int64_t c = winner[l] % z->kernel, ab = winner[l] / z->kernel;
+            int64_t a = ab / y->kernel, b = ab % y->kernel;
+            int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
+            where[first + l] =
+                row * z->size + (first + l) * z->stride - z->before + c * z->dilation;
+        }
+    }
+}
+
+/* Maxima of some images, and where they are. */
+static void
+OF(max_windows)(void *context, int64_t begin, int64_t end)
+{
+    const OF(Pooling) *job = context;
+    const Windows *w = job->windows;
+    const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
+    int64_t size = x->size * y->size * z->size, lines = x->places * y->places;
+    for (int64_t n = begin; n < end; n++) {
+        for (int64_t u = 0; u < lines; u++) {
+            int64_t at = (n * lines + u) * z->places;
+            OF(max_line)(w, job->images + n * size, job->results + at, job->indices + at,
+                         taps_inside(x, u / y->places), taps_inside(y, u % y->places));
+        }
+    }
+}
+
+/* Sums over the windows of some images, each divided. */
+static void
+OF(mean_windows)(void *context, int64_t begin, int64_t end)
+{
+    const OF(Pooling) *job = context;
+    const Windows *w = job->windows;
+    const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
+    int64_t size = x->size * y->size * z->size, line = z->places;
+    for (int64_t n = begin; n < end; n++) {
+        const REAL *image = job->images + n * size;
+        REAL *to = job->results + n * x->places * y->places * line;
+        for (int64_t u = 0; u < x->places * y->places; u++, to += line) {
+            Taps i = taps_inside(x, u / y->places), j = taps_inside(y, u % y->places);
+            int64_t outside = counted_outside(w, u / y->places, u % y->places);
+            for (int64_t first = 0; first < line; first += AT_ONCE) {
+                int64_t last = first + AT_ONCE < line ? first + AT_ONCE : line;
+                double sums[AT_ONCE] = {0};
+                for (int64_t a = i.first; a < i.end; a++) {
+                    for (int64_t b = j.first; b < j.end; b++) {
+                        const REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
+                        for (int64_t c = 0; c < z->kernel; c++) {
+                            int64_t at = c - z->before, low, high;
+                            places_inside(z, at, &low, &high);
+                            low = low > first ? low : first;
+                            high = high < last ? high : last;
+                            for (int64_t l = low; l < high; l++) {
+                                sums[l - first] += row[at + l * z->stride];
+                            }
+                        }
+                    }
+                }
+                for (int64_t l = first; l < last; l++) {
+                    to[l] = (REAL)(sums[l - first] / divisor(w, outside, l));
+                }
+            }
+        }
+    }
+}
+
+/* Each result, divided, added to the elements of its window. */
+static void
+OF(spread_windows)(void *context, int64_t begin, int64_t end)
+{
+    const OF(Pooling) *job = context;
+    const Windows *w = job->windows;
+    const Window *x = &w->axes[0], *y = &w->axes[1], *z = &w->axes[2];
+    int64_t size = x->size * y->size * z->size, line = z->places;
+    for (int64_t n = begin; n < end; n++) {
+        REAL *image = job->images + n * size;
+        const REAL *from = job->results + n * x->places * y->places * line;
+        memset(image, 0, (size_t)size * sizeof(REAL));
+        for (int64_t u = 0; u < x->places * y->places; u++, from += line) {
+            Taps i = taps_inside(x, u / y->places), j = taps_inside(y, u % y->places);
+            int64_t outside = counted_outside(w, u / y->places, u % y->places);
+            for (int64_t first = 0; first < line; first += AT_ONCE) {
+                int64_t last = first + AT_ONCE < line ? first + AT_ONCE : line;
+                REAL shares[AT_ONCE];
+                for (int64_t l = first; l < last; l++) {
+                    REAL by = (REAL)divisor(w, outside, l);
+                    shares[l - first] = from[l] / by;
+                }
+                for (int64_t a = i.first; a < i.end; a++) {
+                    for (int64_t b = j.first; b < j.end; b++) {
+                        REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
+                        for (int64_t c = 0; c < z->kernel; c++) {
+                            int64_t at = c - z->before, low, high;
+                            places_inside(z, at, &low, &high);
+                            low = low > first ? low : first;
+                            high = high < last ? high : last;
+                            for (int64_t l = low; l < high; l++) {
+                                row[at + l * z->stride] += shares[l - first];
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

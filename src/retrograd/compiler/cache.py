@@ -1,0 +1,95 @@
+"""Built kernels on disk, so that each is built once on a machine.
+
+NOTE [Cache]
+1. The directory is `RETROGRAD_CACHE`, or `retrograd` in the user's cache directory. An entry is
+   code, which will run; so the directory, and what is in it, must belong to the user, and nobody
+   else may write there: else it is left unused, as where it cannot be made.
+2. An entry's name is the digest of all that it was built from: the program, what its inputs are,
+   the host, the compiler's sources. It begins with a digest of the object, whose key is the name;
+   whatever does not fit, broken or foreign, is built anew.
+3. Entries are written elsewhere and then renamed. So two processes may fill the directory at once,
+   and whoever is killed leaves no half of an entry under its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+__all__ = ["digest", "read", "write"]
+
+SIZE = 32  # bytes of a digest
+
+
+@cache
+def sources() -> bytes:
+    """The digest of the compiler's own sources."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return hashlib.blake2b(b"".join(path.read_bytes() for path in files), digest_size=SIZE).digest()
+
+
+def digest(*parts: str) -> str:
+    """The name of what is built from these parts by these sources."""
+    text = "\0".join(parts).encode()
+    return hashlib.blake2b(text, digest_size=SIZE // 2, key=sources()).hexdigest()
+
+
+def home() -> Path:
+    """The directory, which may not be there."""
+    named = os.environ.get("RETROGRAD_CACHE")
+    if named:
+        return Path(named)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "retrograd" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "retrograd"
+
+
+def private(path: Path) -> bool:
+    """Whether a file or directory is the user's, and nobody else's to write."""
+    if not hasattr(os, "geteuid"):
+        return True
+    facts = path.lstat()
+    return facts.st_uid == os.geteuid() and not (
+        stat.S_ISLNK(facts.st_mode) or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+def seal(name: str, built: bytes) -> bytes:
+    """What an entry begins with."""
+    return hashlib.blake2b(built, digest_size=SIZE, key=name.encode()).digest()
+
+
+def read(name: str) -> bytes | None:
+    """The object of that name, None where there is none that fits."""
+    path = home() / name
+    try:
+        if not (private(path.parent) and private(path)):
+            return None
+        held = path.read_bytes()
+    except (OSError, RuntimeError):  # no such file; no home
+        return None
+    built = held[SIZE:]
+    return built if held[:SIZE] == seal(name, built) else None
+
+
+def write(name: str, built: bytes) -> None:
+    """Keep an object, where that is possible."""
+    with contextlib.suppress(OSError, RuntimeError):
+        folder = home()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not private(folder):
+            return
+        handle, made = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(seal(name, built) + built)
+            Path(made).replace(folder / name)
+        except OSError:
+            Path(made).unlink()
+            raise

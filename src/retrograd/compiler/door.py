@@ -1,0 +1,120 @@
+"""The eager door: forwards and formulas, which run as kernels on large arrays.
+
+NOTE [The door]
+1. `opened(function)` is the function, for arrays below `setting.least` elements. Of a larger one it
+   asks once, for each combination of dtypes, of arrays with dimensions and without, and of
+   parameters, whether the recorder and the compiler take the function; then the kernel runs, but
+   where its operands lie in memory in a way that it is not made for.
+2. So whether a kernel computes depends on the operands alone, never on what was built before: the
+   same call gives the same bits in every run.
+3. A parameter that is a float is an operand of the kernel, so that another value needs no other
+   one. A function that branches on it is recorded for its value, if that is a simple one: it may be
+   one of many, and building takes a while.
+4. All of it needs llvmlite; without, or with `RETROGRAD_COMPILE=0`, a function is what it was.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..kernels.native import loops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["AVAILABLE", "change", "opened", "setting"]
+
+AVAILABLE = os.environ.get("RETROGRAD_COMPILE") != "0" and find_spec("llvmlite") is not None
+
+ndarray = np.ndarray
+
+
+class Setting:
+    """From how many elements on arrays are large; and who is told of calls, if anyone is."""
+
+    least = 4096
+    watcher: Any = None
+
+
+setting = Setting()
+reducing: set[Any] = set()  # functions with sums and maxima
+
+
+def change(**values: Any) -> dict[str, Any]:
+    """Change the setting; return what it was. For tests, and for `explain`."""
+    before = {name: getattr(setting, name) for name in values}
+    for name, value in values.items():
+        setattr(setting, name, value)
+    if loops is not None:
+        loops.set_door(setting.least, new_kernel, setting.watcher)
+    return before
+
+
+def new_kernel(function: Any, names: Any, operands: Any, writes: bool = False) -> Any:
+    """A kernel of a function; what makes it, and llvmlite, is imported when it is first needed."""
+    if function in reducing:
+        return importlib.import_module(".rows", __package__).kernel(function, names)
+    made = importlib.import_module(".kernels", __package__).kernel
+    return made(function, names, operands, writes)
+
+
+def opened(function: Callable[..., Any], name: str, rows: bool = False) -> Callable[..., Any]:
+    """The function, by kernels where an argument is a large array: NOTE [The door].
+
+    Of `rows` it may take sums and maxima along dimensions; others are elementwise. `loops` of what
+    it gives is the ufunc that the function is for small arrays, if it is one.
+    """
+    if not AVAILABLE:
+        return function
+    if rows:
+        reducing.add(function)
+    ufunc = getattr(function, "loops", function)
+    if loops is not None:
+        return loops.Door(function, ufunc, name)  # type: ignore[no-any-return]
+    kernels: dict[Any, Any] = {}
+
+    def call(*args: Any, **params: Any) -> Any:
+        found, least = None, setting.least
+        for x in args:
+            if x.__class__ is ndarray and x.size >= least:
+                found = by_kernel(function, kernels, args, params)
+                break
+        if setting.watcher is not None:
+            operands = (*args, *params.values())
+            setting.watcher(call, operands, tuple(params), found is not None)
+        return function(*args, **params) if found is None else found
+
+    call.__wrapped__, call.__name__ = function, name  # type: ignore[attr-defined]
+    call.loops, call.kernels = ufunc, kernels  # type: ignore[attr-defined]
+    return call
+
+
+def by_kernel(function: Any, kernels: dict[Any, Any], args: Any, params: dict[str, Any]) -> Any:
+    """What the function's kernel for such arguments gives; None where there is none."""
+    operands = (*args, *params.values())
+    try:
+        key = (*map(known_of, operands), tuple(params))
+        if key not in kernels:
+            kernels[key] = new_kernel(function, tuple(params), operands)
+    except TypeError:  # a parameter that is not hashable
+        return None
+    kernel = kernels[key]
+    return None if kernel is None else kernel(operands)
+
+
+def known_of(x: Any) -> Any:
+    """What tells kernels apart: dtypes, whether there are dimensions, and values but of floats."""
+    if x.__class__ is ndarray:
+        return x.dtype.num, x.ndim > 0
+    if x.__class__ is tuple:
+        return tuple(map(known_of, x))
+    return float if x.__class__ is float else (x.__class__, x)
+
+
+if AVAILABLE:
+    change()

@@ -1,0 +1,213 @@
+"""From a program to LLVM's code: one loop over elements, whatever the number of its calls.
+
+A kernel is a C function `void name(char **pointers, int64_t n)`. The pointers lead to the inputs,
+then to the outputs: n elements of each, side by side. Of an input that is a number there is one
+element, for all.
+
+NOTE [Parallel accesses]
+The loop says of its loads and stores that those of different elements never meet. So LLVM needs no
+check of overlaps to make vectors of it, also where an output is written over an input. This is
+right as long as an output is either the very memory of an input, or apart from all of them.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from .mathematics import DTYPES, EMIT
+from .values import BOOL, Complex, Value, assuming, convert, ir_type, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .program import Call, Program
+
+__all__ = ["code", "unknown"]
+
+WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
+BIT, BYTE, LONG, POINTER = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.PointerType()
+INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
+STRUCTURE = {
+    "cast": None,
+    "constant": None,
+    "select": select,
+    "complex": Complex,
+    "real": lambda z: z.real,
+    "imag": lambda z: z.imag,
+}
+
+
+def unknown(program: Program) -> str:
+    """The first call that there is no code for, with its dtypes; "" where there is code for all."""
+    for char in program.inputs:
+        if char not in INPUTS:
+            return f"an input of {np.dtype(char)}"
+    for call in program.calls:
+        taken = [program.dtype(i) for i in call.operands]
+        takes = DTYPES.get(call.function, "")
+        plain = call.function in STRUCTURE or all(dtype.char in takes for dtype in taken)
+        if call.dtype not in VALUES or not plain:
+            return f"{call.function}({', '.join(map(str, taken))}) -> {np.dtype(call.dtype)}"
+    return ""
+
+
+class Loop(NamedTuple):
+    """A loop over all elements: the block that leads to it, its own, and its last instruction."""
+
+    start: Any
+    block: Any
+    branch: Any
+
+
+def code(program: Program, numbers: int, name: str) -> str:
+    """The module of a program's kernel; bit i of `numbers` says that input i is one number.
+
+    Where some of it is quicker on condition, there is a loop for elements that all meet it, one for
+    others, and a first one that finds out.
+    """
+    module = ir.Module(name)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, LONG]), name)
+    entry, end = (function.append_basic_block(name) for name in ("entry", "end"))
+    builder = ir.IRBuilder(entry)
+    dtypes = [*map(np.dtype, program.inputs), *map(program.dtype, program.outputs)]
+    bases = [
+        builder.load(builder.gep(function.args[0], [LONG(i)], source_etype=POINTER), typ=POINTER)
+        for i in range(len(dtypes))
+    ]
+    inputs = len(program.inputs)
+    fixed = {
+        i: loaded(builder, bases[i], LONG(0), dtypes[i]) for i in range(inputs) if numbers >> i & 1
+    }
+
+    def element(index: Any) -> list[Any]:
+        values = [
+            fixed[i] if i in fixed else loaded(builder, bases[i], index, dtypes[i])
+            for i in range(inputs)
+        ]
+        for call in program.calls:
+            values.append(emitted(builder, call, [values[i] for i in call.operands]))
+        return [values[value] for value in program.outputs]
+
+    def write(index: Any) -> None:
+        for i, value in enumerate(element(index), inputs):
+            stored(builder, bases[i], index, value)
+
+    with assuming() as conditions:
+        loops = [looped(builder, end, write)]
+    first = loops[0].start
+    if conditions:
+        loops.append(looped(builder, end, write))
+        first = deciding(builder, element, loops[0].start, loops[1].start)
+    builder.position_at_end(entry)
+    builder.cbranch(builder.icmp_signed(">", function.args[1], LONG(0)), first, end)
+    builder.position_at_end(end)
+    builder.ret_void()
+    return parallel(module, loops)
+
+
+def looped(builder: Any, end: Any, each: Callable[[Any], None]) -> Loop:
+    """Emit a loop that does something for each index, and goes on to `end`."""
+    function = builder.function
+    start, block = (function.append_basic_block(name) for name in ("start", "loop"))
+    builder.position_at_end(start)
+    builder.branch(block)
+    builder.position_at_end(block)
+    index = builder.phi(LONG)
+    index.add_incoming(LONG(0), start)
+    each(index)
+    after = builder.add(index, LONG(1))
+    index.add_incoming(after, block)
+    more = builder.icmp_signed("<", after, function.args[1])
+    return Loop(start, block, builder.cbranch(more, block, end))
+
+
+def deciding(builder: Any, element: Callable[[Any], Any], quick: Any, always: Any) -> Any:
+    """Emit a loop that goes on to `quick` if all elements meet its conditions; where it starts."""
+    decision = builder.function.append_basic_block("decision")
+    held = []
+
+    def check(index: Any) -> None:
+        before = builder.phi(BIT)
+        with assuming() as conditions:
+            element(index)
+        held.append((before, reduce(builder.and_, [c.ir for c in conditions], before)))
+
+    loop = looped(builder, decision, check)
+    (before, after) = held[0]
+    before.add_incoming(BIT(1), loop.start)
+    before.add_incoming(after, loop.block)
+    builder.position_at_end(decision)
+    builder.cbranch(after, quick, always)
+    return loop.start
+
+
+def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
+    """The value of one call."""
+    if call.function == "constant":
+        return constant(builder, call.text, np.dtype(call.dtype))
+    if call.function == "cast":
+        return convert(operands[0], call.dtype)
+    return STRUCTURE.get(call.function, EMIT.get(call.function))(*operands)
+
+
+def constant(builder: Any, text: str, dtype: np.dtype[Any]) -> Any:
+    """The number that Python writes so."""
+    number = (
+        text == "True" if dtype == BOOL else complex(text) if dtype.kind == "c" else float(text)
+    )
+    if dtype.kind == "c":
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        return Complex(*(constant(builder, repr(x), part) for x in (number.real, number.imag)))
+    exact = dtype.type(int(text) if dtype.kind in "iu" else number).item()
+    return Value(builder, ir.Constant(ir_type(dtype), exact), dtype)
+
+
+def loaded(builder: Any, base: Any, index: Any, dtype: np.dtype[Any]) -> Any:
+    """Element number `index` of an array."""
+    if dtype.kind == "c":
+        part, twice = np.dtype(f"f{dtype.itemsize // 2}"), builder.shl(index, LONG(1))
+        return Complex(*(loaded(builder, base, builder.or_(twice, LONG(i)), part) for i in (0, 1)))
+    kind = BYTE if dtype == BOOL else ir_type(dtype)
+    place = builder.gep(base, [index], source_etype=kind)
+    held = builder.load(place, align=dtype.itemsize, typ=kind)
+    if dtype == BOOL:
+        return Value(builder, builder.icmp_unsigned("!=", held, BYTE(0)), dtype)
+    return Value(builder, held, dtype)
+
+
+def stored(builder: Any, base: Any, index: Any, value: Any) -> None:
+    """Write element number `index` of an array."""
+    if isinstance(value, Complex):
+        twice = builder.shl(index, LONG(1))
+        for i, part in enumerate((value.real, value.imag)):
+            stored(builder, base, builder.or_(twice, LONG(i)), part)
+        return
+    held = builder.zext(value.ir, BYTE) if value.dtype == BOOL else value.ir
+    place = builder.gep(base, [index], source_etype=held.type)
+    builder.store(held, place, align=value.dtype.itemsize)
+
+
+def parallel(module: Any, loops: Sequence[Loop]) -> str:
+    """The module's text, its loops marked as NOTE [Parallel accesses] says.
+
+    A loop is told from others by metadata that names itself, which llvmlite cannot say.
+    """
+    group = module.add_metadata(["group"])
+    facts = module.add_metadata(["llvm.loop.parallel_accesses", group])
+    text = []
+    for number, loop in enumerate(loops):
+        itself = module.add_metadata([f"loop {number}", facts])
+        for instruction in loop.block.instructions:
+            if instruction.opname in ("load", "store"):
+                instruction.set_metadata("llvm.access.group", group)
+        loop.branch.set_metadata("llvm.loop", itself)
+        text.append((f'!{{ !"loop {number}", ', f"distinct !{{ {itself.get_reference()}, "))
+    text += [('!{ !"group" }', "distinct !{}"), (")\n{", f") {WIDEST}\n{{")]
+    found = str(module)
+    for old, new in text:
+        found = found.replace(old, new)
+    return found

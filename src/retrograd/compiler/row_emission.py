@@ -1,0 +1,399 @@
+"""From a program with sums and maxima along rows to LLVM's code.
+
+NOTE [Rows]
+1. A kernel is a `Chunk` of the pool's: `void name(int64_t *table, int64_t begin, int64_t end)` does
+   so many rows. A row is one place in the dimensions that are kept; its elements, those of the
+   dimensions that are reduced, lie in runs of `C`. `Places` says where the table has what.
+2. Reductions are done in passes over the row, as few as they depend on each other; the last pass
+   writes. What is cheap is computed in each pass anew: a row stays in the cache.
+3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
+   the order of additions depends neither on the machine's vectors nor on the number of threads.
+4. Sums are as good as in twice the precision: of float32 in float64, of float64 in pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from .emission import POINTER, STRUCTURE, constant
+from .mathematics import DTYPES, EMIT
+from .values import BOOL, Value, convert, ir_type, isnan, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .program import Call, Program
+
+__all__ = ["REDUCTIONS", "Variant", "known_rows", "row_code"]
+
+BIT, LONG, INT = ir.IntType(1), ir.IntType(64), ir.IntType(32)
+LANES = {4: 16, 8: 8}
+REDUCTIONS = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
+
+
+class Variant(NamedTuple):
+    """What code depends on beside the program: how many dimensions, and how inputs go along them.
+
+    `kept` and `outer` count the dimensions of rows, and those of runs; `steps` says for each input
+    whether it goes on along a run.
+    """
+
+    kept: int
+    outer: int
+    steps: tuple[bool, ...]
+
+
+class Places(NamedTuple):
+    """Where numbers are in a kernel's table, of 8 bytes each."""
+
+    operands: int
+    variant: Variant
+
+    def base(self, i: int) -> int:
+        """Of an operand's memory; inputs come first, then outputs."""
+        return i
+
+    def size(self, d: int) -> int:
+        """Of a dimension: those of rows, then those of runs, then the elements of a run."""
+        return self.operands + d
+
+    def stride(self, i: int, d: int) -> int:
+        """Of the bytes by which an operand goes on along a dimension."""
+        dims = self.variant.kept + self.variant.outer
+        return self.operands + dims + 1 + i * dims + d
+
+    @property
+    def count(self) -> int:
+        """Of all numbers."""
+        return self.stride(self.operands, 0)
+
+
+def along_rows(program: Program, rows: Sequence[bool]) -> list[bool]:
+    """For each value, whether it is one number per row; `rows` says so of the inputs."""
+    kinds = list(rows)
+    for call in program.calls:
+        kinds.append(call.function in REDUCTIONS or all(kinds[i] for i in call.operands))
+    return kinds
+
+
+def depths(program: Program) -> list[int]:
+    """For each value, how many reductions one after the other it needs."""
+    found = [0] * len(program.inputs)
+    for call in program.calls:
+        below = max([found[i] for i in call.operands], default=0)
+        found.append(below + (call.function in REDUCTIONS))
+    return found
+
+
+def known_rows(program: Program) -> bool:
+    """Whether there is code for each of a program's calls."""
+    return {*program.inputs} <= {*"fd"} and all(
+        call.function in REDUCTIONS
+        or call.function in STRUCTURE
+        or (
+            call.function not in WITHOUT_VECTORS
+            and all(program.dtype(i).char in DTYPES.get(call.function, "") for i in call.operands)
+        )
+        for call in program.calls
+    )
+
+
+class Writer:
+    """Writes the code of one program's rows; `memo` and `splats` are of the place written at."""
+
+    def __init__(self, program: Program, rows: Sequence[bool], variant: Variant, name: str) -> None:
+        self.program, self.variant = program, variant
+        self.inputs = len(program.inputs)
+        self.kinds, self.depths = along_rows(program, rows), depths(program)
+        outputs = [program.dtype(value) for value in program.outputs]
+        self.dtypes = [*map(np.dtype, program.inputs), *outputs]
+        self.lanes = LANES[max(program.dtype(i).itemsize for i in range(self.inputs))]
+        self.places = Places(len(self.dtypes), variant)
+        self.module = ir.Module(name)
+        kind = ir.FunctionType(ir.VoidType(), [POINTER, LONG, LONG])
+        self.function = ir.Function(self.module, kind, name)
+        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b = ir.IRBuilder(self.function.append_basic_block("body"))
+        self.scalars: dict[int, Value] = {}
+
+    def number(self, place: int) -> Any:
+        """A number of the table, read once."""
+        at = self.entry.gep(self.function.args[0], [LONG(place)], source_etype=LONG)
+        return self.entry.load(at, typ=LONG)
+
+    def loop(self, first: Any, last: Any, each: Callable[[Any], None], step: int = 1) -> None:
+        """Do something for each index from `first` to below `last`."""
+        b, function = self.b, self.function
+        variable = self.entry.alloca(LONG)
+        b.store(first, variable)
+        test, body, end = (function.append_basic_block() for _ in range(3))
+        b.branch(test)
+        b.position_at_end(test)
+        index = b.load(variable, typ=LONG)
+        b.cbranch(b.icmp_signed("<", index, last), body, end)
+        b.position_at_end(body)
+        each(index)
+        b.store(b.add(b.load(variable, typ=LONG), LONG(step)), variable)
+        b.branch(test)
+        b.position_at_end(end)
+
+    def code(self) -> str:
+        """The module."""
+        operands, dims = len(self.dtypes), self.variant.kept + self.variant.outer
+        self.base = [
+            self.entry.inttoptr(self.number(self.places.base(i)), POINTER) for i in range(operands)
+        ]
+        self.size = [self.number(self.places.size(d)) for d in range(dims + 1)]
+        self.stride = [
+            [self.number(self.places.stride(i, d)) for d in range(dims)] for i in range(operands)
+        ]
+        body = self.b.block
+        self.loop(self.function.args[1], self.function.args[2], self.row)
+        self.b.ret_void()
+        self.entry.branch(body)
+        return str(self.module)
+
+    def moved(self, pointer: Any, offset: Any) -> Any:
+        return self.b.gep(pointer, [offset], source_etype=ir.IntType(8))
+
+    def row(self, index: Any) -> None:
+        """All passes over one row."""
+        self.at = list(self.base)
+        left = index
+        for d in range(self.variant.kept - 1, -1, -1):
+            if d:
+                place = self.b.urem(left, self.size[d])
+                left = self.b.udiv(left, self.size[d])
+            else:
+                place = left
+            self.at = [
+                self.moved(p, self.b.mul(place, self.stride[i][d])) for i, p in enumerate(self.at)
+            ]
+        self.scalars = {}
+        for i in range(self.inputs):
+            if self.kinds[i]:
+                self.scalars[i] = self.loaded(i, self.at[i])
+        self.settle(0)
+        reductions = [
+            i for i, call in enumerate(self.program.calls, self.inputs)
+            if call.function in REDUCTIONS
+        ]  # fmt: skip
+        for depth in sorted({self.depths[i] for i in reductions}):
+            self.reduce([i for i in reductions if self.depths[i] == depth])
+            self.settle(depth)
+        whole = [i for i, value in enumerate(self.program.outputs) if not self.kinds[value]]
+        if whole:
+            self.runs(lambda at, offset, mask: self.write(whole, at, offset, mask))
+        for i, value in enumerate(self.program.outputs):
+            if self.kinds[value]:
+                self.b.store(self.scalars[value].ir, self.at[self.inputs + i])
+
+    def loaded(self, i: int, pointer: Any) -> Value:
+        """One element of an input."""
+        dtype = self.dtypes[i]
+        kind = ir_type(dtype)
+        return Value(self.b, self.b.load(pointer, align=dtype.itemsize, typ=kind), dtype)
+
+    def settle(self, depth: int) -> None:
+        """Compute the numbers of the row that need no further reduction."""
+        for number, call in enumerate(self.program.calls, self.inputs):
+            ready = self.kinds[number] and self.depths[number] <= depth
+            if ready and number not in self.scalars and call.function not in REDUCTIONS:
+                operands = [self.scalars[i] for i in call.operands]
+                self.scalars[number] = emitted(self.b, call, operands)
+
+    def runs(self, each: Callable[[Any, Any, Any], None]) -> None:
+        """Do something for each vector of the row: pointers to runs, place in the run, a mask."""
+        kept, outer = self.variant.kept, self.variant.outer
+        length = self.size[kept + outer]
+
+        def dimension(d: int, at: list[Any]) -> None:
+            if d == outer:
+                self.run(at, length, each)
+                return
+            self.loop(LONG(0), self.size[kept + d], lambda n: dimension(d + 1, [
+                self.moved(p, self.b.mul(n, self.stride[i][kept + d])) for i, p in enumerate(at)
+            ]))  # fmt: skip
+
+        dimension(0, self.at)
+
+    def run(self, at: list[Any], length: Any, each: Callable[[Any, Any, Any], None]) -> None:
+        """One run: whole vectors, then the rest."""
+        self.fixed = {
+            i: self.loaded(i, at[i])
+            for i in range(self.inputs)
+            if not self.kinds[i] and not self.variant.steps[i]
+        }
+        whole = self.b.and_(length, LONG(-self.lanes))
+        self.loop(LONG(0), whole, lambda j: each(at, j, None), self.lanes)
+        more, end = (self.function.append_basic_block() for _ in range(2))
+        self.b.cbranch(self.b.icmp_signed("<", whole, length), more, end)
+        self.b.position_at_end(more)
+        lanes = ir.Constant(ir.VectorType(LONG, self.lanes), list(range(self.lanes)))
+        left = self.splat(Value(self.b, self.b.sub(length, whole), np.int64))
+        each(at, whole, self.b.icmp_signed("<", lanes, left.ir))
+        self.b.branch(end)
+        self.b.position_at_end(end)
+
+    def splat(self, x: Value) -> Value:
+        """A vector of one number."""
+        kind = ir_type(x.dtype, self.lanes)
+        empty = ir.Constant(kind, ir.Undefined)
+        first = self.b.insert_element(empty, x.ir, INT(0))
+        zeros = ir.Constant(ir.VectorType(INT, self.lanes), [0] * self.lanes)
+        return x.made(self.b.shuffle_vector(first, empty, zeros))
+
+    def vectors(self, at: list[Any], offset: Any, mask: Any) -> Callable[[int], Value]:
+        """What gives the vector of a value: of elements from `offset` on, of the runs at `at`."""
+        known: dict[int, Value] = {}
+
+        def value(number: int) -> Value:
+            if number not in known:
+                known[number] = self.vector(number, value, at, offset, mask)
+            return known[number]
+
+        return value
+
+    def vector(
+        self, number: int, value: Callable[[int], Value], at: list[Any], offset: Any, mask: Any
+    ) -> Value:
+        if number in self.scalars:
+            return self.splat(self.scalars[number])
+        if number in self.fixed:
+            return self.splat(self.fixed[number])
+        if number < self.inputs:
+            return self.read(number, at[number], offset, mask)
+        call = self.program.calls[number - self.inputs]
+        if call.function == "constant":
+            return self.splat(constant(self.b, call.text, np.dtype(call.dtype)))
+        return emitted(self.b, call, [value(i) for i in call.operands])
+
+    def intrinsic(self, name: str, result: Any, operands: list[Any], dtype: Any) -> Any:
+        whole = f"llvm.masked.{name}.v{self.lanes}f{8 * dtype.itemsize}.p0"
+        function = self.module.globals.get(whole)
+        if function is None:
+            kind = ir.FunctionType(result, [x.type for x in operands])
+            function = ir.Function(self.module, kind, whole)
+        return self.b.call(function, operands)
+
+    def read(self, i: int, pointer: Any, offset: Any, mask: Any) -> Value:
+        dtype = self.dtypes[i]
+        kind = ir_type(dtype, self.lanes)
+        place = self.b.gep(pointer, [offset], source_etype=ir_type(dtype))
+        if mask is None:
+            return Value(self.b, self.b.load(place, align=dtype.itemsize, typ=kind), dtype)
+        zeros = ir.Constant(kind, [0.0] * self.lanes)
+        operands = [place, INT(dtype.itemsize), mask, zeros]
+        return Value(self.b, self.intrinsic("load", kind, operands, dtype), dtype)
+
+    def write(self, whole: list[int], at: list[Any], offset: Any, mask: Any) -> None:
+        """Write the outputs that are as long as a row."""
+        value = self.vectors(at, offset, mask)
+        for i in whole:
+            found = value(self.program.outputs[i])
+            dtype = found.dtype
+            pointer = at[self.inputs + i]
+            place = self.b.gep(pointer, [offset], source_etype=ir_type(dtype))
+            if mask is None:
+                self.b.store(found.ir, place, align=dtype.itemsize)
+            else:
+                operands = [found.ir, place, INT(dtype.itemsize), mask]
+                self.intrinsic("store", ir.VoidType(), operands, dtype)
+
+    def reduce(self, numbers: list[int]) -> None:
+        """One pass for reductions that do not depend on each other."""
+        held = {}
+        for number in numbers:
+            call = self.program.calls[number - self.inputs]
+            start = REDUCTIONS[call.function]
+            wide = np.dtype(np.float64 if call.function == "sum" else call.dtype)
+            kind = ir_type(wide, self.lanes)
+            count = 1 + (call.function == "sum" and call.dtype == "d")
+            held[number] = [self.entry.alloca(kind) for _ in range(count)]
+            for place, value in zip(held[number], (start, 0.0), strict=False):
+                self.b.store(ir.Constant(kind, [value] * self.lanes), place)
+
+        def add(at: list[Any], offset: Any, mask: Any) -> None:
+            value = self.vectors(at, offset, mask)
+            for number in numbers:
+                call = self.program.calls[number - self.inputs]
+                x = value(call.operands[0])
+                if mask is not None:
+                    inside = Value(self.b, mask, BOOL)
+                    x = select(inside, x, REDUCTIONS[call.function])
+                self.joined(call, held[number], x)
+
+        self.runs(add)
+        for number in numbers:
+            call = self.program.calls[number - self.inputs]
+            self.scalars[number] = self.total(call, held[number])
+
+    def joined(self, call: Call, places: list[Any], x: Value) -> None:
+        """Add a vector to what is held at `places`."""
+        wide = np.dtype(np.float64) if call.function == "sum" else x.dtype
+        kind = ir_type(wide, self.lanes)
+        held = [Value(self.b, self.b.load(place, typ=kind), wide) for place in places]
+        made = JOINS[call.function](convert(x, wide), *held)
+        for place, value in zip(places, made, strict=True):
+            self.b.store(value.ir, place)
+
+    def total(self, call: Call, places: list[Any]) -> Value:
+        """What all lanes give together, two by two."""
+        wide = np.dtype(np.float64 if call.function == "sum" else call.dtype)
+        kind = ir_type(wide, self.lanes)
+        vectors = [self.b.load(place, typ=kind) for place in places]
+        lanes = [
+            [Value(self.b, self.b.extract_element(v, INT(i)), wide) for v in vectors]
+            for i in range(self.lanes)
+        ]
+        while len(lanes) > 1:
+            lanes = [self.pair(call, a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)]
+        high, *low = lanes[0]
+        return convert(high + low[0] if low else high, call.dtype)
+
+    def pair(self, call: Call, a: list[Value], b: list[Value]) -> list[Value]:
+        """Two lanes as one."""
+        high, *low = JOINS[call.function](b[0], *a)
+        return [high, *[x + y for x, y in zip(low, b[1:], strict=True)]]
+
+
+def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
+    """The value of a call, of single numbers or of vectors."""
+    if call.function == "constant":
+        return constant(builder, call.text, np.dtype(call.dtype))
+    if call.function == "cast":
+        return convert(operands[0], call.dtype)
+    return STRUCTURE.get(call.function, EMIT.get(call.function))(*operands)
+
+
+def added(x: Value, high: Value, low: Value | None = None) -> tuple[Value, ...]:
+    """x more than a sum; of a pair, exactly (D. Knuth). An infinite sum has no low part."""
+    total = high + x
+    if low is None:
+        return (total,)
+    moved = total - high
+    lost = (high - (total - moved)) + (x - moved)
+    return total, low + select(abs(total) < math.inf, lost, 0.0)
+
+
+def larger(x: Value, held: Value) -> tuple[Value]:
+    """The larger of two; NaN if one is."""
+    return (select((x > held) | isnan(x), x, held),)
+
+
+def smaller(x: Value, held: Value) -> tuple[Value]:
+    """The smaller of two; NaN if one is."""
+    return (select((x < held) | isnan(x), x, held),)
+
+
+JOINS: dict[str, Callable[..., Any]] = {"sum": added, "max": larger, "min": smaller}
+
+
+def row_code(program: Program, rows: Sequence[bool], variant: Variant, name: str) -> str:
+    """The module of a program's kernel: NOTE [Rows]."""
+    return Writer(program, rows, variant, name).code()

@@ -1,0 +1,69 @@
+"""Update rules of optimizers as kernels: one loop over a parameter, its gradient and its state.
+
+A rule is a function that writes its operands; it reads settings of its group, such as `nesterov`. A
+kernel is for the settings that the rule read when it was recorded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import door
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Updates"]
+
+
+class Noting(dict[str, Any]):
+    """A group's settings, and in `read` those that were asked for."""
+
+    def __init__(self, group: dict[str, Any]) -> None:
+        super().__init__(group)
+        self.read: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.read[name] = found = super().__getitem__(name)
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As a dictionary's."""
+        self.read[name] = found = super().get(name, default)
+        return found
+
+
+class Updates:
+    """The kernels of one rule."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, list[tuple[dict[str, Any], Any]]] = {}
+
+    def run(
+        self, rule: Callable[..., None], arrays: Sequence[Any], numbers: Sequence[Any],
+        group: dict[str, Any], variant: Any,
+    ) -> bool:  # fmt: skip
+        """Update a parameter and its state in place; False where there is no kernel for them.
+
+        `arrays` are the parameter, the gradient and the state, alike and real. `variant` tells one
+        rule from another.
+        """
+        if not door.AVAILABLE or arrays[0].size < door.setting.least:
+            return False
+        operands = (*arrays, *numbers)
+        entries = self.known.setdefault((variant, len(arrays), arrays[0].dtype.num), [])
+        for read, kernel in entries:
+            if all(group.get(name) == value for name, value in read.items()):
+                return kernel is not None and kernel(operands) is not None
+        noting = Noting(group)
+
+        def of_operands(x: Any, g: Any, *others: Any) -> None:
+            state = list(others[: len(arrays) - 2])
+            rule(x, g, state, others[len(state) :], noting)
+            for held, given in zip(state, others, strict=False):
+                if held is not given:
+                    given[...] = held
+
+        kernel = door.new_kernel(of_operands, (), operands, True)
+        entries.append((noting.read, kernel))
+        return kernel is not None and kernel(operands) is not None

@@ -1,0 +1,417 @@
+"""Numbers of a kernel while it is written: operators on them emit LLVM's instructions.
+
+A kernel's mathematics is plain Python over `Value`: run once, it leaves the code of one element (or
+of a short vector of elements) in the builder. Nothing here knows of arrays, loops or tensors.
+
+NOTE [Rounding]
+1. Every operator rounds as IEEE 754 says, and none carries a flag that lets LLVM do otherwise: no
+   `fast`, no `contract`. So arithmetic in a kernel has the bits of NumPy's arithmetic, and an
+   element's result depends neither on where in a vector it lies nor on the machine.
+2. A fused multiply-add is asked for by name, `fma(a, b, c)`. It is exact to one rounding, which
+   the mathematics relies on: kernels need hardware that has it (x86-64 since 2013, every ARM64).
+3. NumPy's dtype says what a value is: signed, unsigned, real or bool (`i1`). Both operands of an
+   operator have one dtype; a Python number takes that of the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from llvmlite import ir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = [
+    "Complex",
+    "Value",
+    "assumed",
+    "assuming",
+    "bits",
+    "ceil",
+    "convert",
+    "copysign",
+    "floor",
+    "fma",
+    "from_bits",
+    "integers",
+    "ir_type",
+    "isnan",
+    "looked_up",
+    "remainder",
+    "rint",
+    "select",
+    "sqrt",
+    "trunc",
+    "truncated_quotient",
+]
+
+BOOL, INT32, INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+REALS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType()}
+INTEGERS = {FLOAT32: INT32, FLOAT64: INT64}  # of a float's width
+
+
+def ir_type(dtype: np.dtype[Any], lanes: int = 0) -> Any:
+    """LLVM's type of one real number of a dtype, or of a vector of so many."""
+    kind = REALS.get(dtype)
+    if kind is None:
+        kind = ir.IntType(1 if dtype == BOOL else 8 * dtype.itemsize)
+    return ir.VectorType(kind, lanes) if lanes else kind
+
+
+class Value:
+    """A real number, or a vector of them, of a kernel that is being written."""
+
+    __slots__ = ("builder", "dtype", "ir")
+    __array_ufunc__ = None  # NumPy's scalars leave operators with one to it
+
+    def __init__(self, builder: Any, ir: Any, dtype: Any) -> None:
+        self.builder, self.ir, self.dtype = builder, ir, np.dtype(dtype)
+
+    @property
+    def lanes(self) -> int:
+        """How many numbers a vector has, 0 for a single number."""
+        return getattr(self.ir.type, "count", 0)
+
+    def number(self, number: Any, dtype: Any = None) -> Value:
+        """A constant beside this value: of its dtype, or of another one, and of its lanes."""
+        dtype = self.dtype if dtype is None else np.dtype(dtype)
+        lanes = self.lanes
+        exact = dtype.type(number).item()
+        constant = [exact] * lanes if lanes else exact
+        return Value(self.builder, ir.Constant(ir_type(dtype, lanes), constant), dtype)
+
+    def like(self, other: Any) -> Value:
+        """`other` itself where it is a value, else the constant."""
+        return other if isinstance(other, Value) else self.number(other)
+
+    def made(self, instruction: Any, dtype: Any = None) -> Value:
+        """The value of an instruction, of this one's dtype or of another."""
+        return Value(self.builder, instruction, self.dtype if dtype is None else dtype)
+
+    def __neg__(self) -> Value:
+        emit = self.builder.fneg if self.dtype.kind == "f" else self.builder.neg
+        return self.made(emit(self.ir))
+
+    def __invert__(self) -> Value:
+        return self.made(self.builder.not_(self.ir))
+
+    def __abs__(self) -> Value:
+        if self.dtype.kind == "f":
+            return called("fabs", self)
+        return select(self < 0, -self, self) if self.dtype.kind == "i" else self
+
+    def __eq__(self, other: Any) -> Value:  # type: ignore[override]
+        return compared("==", self, other)
+
+    def __ne__(self, other: Any) -> Value:  # type: ignore[override]
+        return compared("!=", self, other)
+
+    def __lt__(self, other: Any) -> Value:
+        return compared("<", self, other)
+
+    def __le__(self, other: Any) -> Value:
+        return compared("<=", self, other)
+
+    def __gt__(self, other: Any) -> Value:
+        return compared(">", self, other)
+
+    def __ge__(self, other: Any) -> Value:
+        return compared(">=", self, other)
+
+    __hash__ = object.__hash__
+
+
+def _operators(name: str, real: str, signed: str, unsigned: str) -> tuple[Any, Any]:
+    """An operator and its reflection; the names are those of the builder's methods."""
+
+    def emit(x: Value, left: Value, right: Value) -> Value:
+        if left.dtype != right.dtype:
+            raise TypeError(f"{name} of {left.dtype} and {right.dtype}: convert() one of them")
+        how = {"f": real, "i": signed}.get(x.dtype.kind, unsigned)
+        return x.made(getattr(x.builder, how)(left.ir, right.ir))
+
+    return (
+        lambda self, other: emit(self, self, self.like(other)),
+        lambda self, other: emit(self, self.like(other), self),
+    )
+
+
+for _name, *_how in (
+    ("add", "fadd", "add", "add"),
+    ("sub", "fsub", "sub", "sub"),
+    ("mul", "fmul", "mul", "mul"),
+    ("truediv", "fdiv", "", ""),
+    ("and", "", "and_", "and_"),
+    ("or", "", "or_", "or_"),
+    ("xor", "", "xor", "xor"),
+    ("lshift", "", "shl", "shl"),
+    ("rshift", "", "ashr", "lshr"),
+):
+    _operator, _reflected = _operators(_name, *_how)
+    setattr(Value, f"__{_name}__", _operator)
+    setattr(Value, f"__r{_name}__", _reflected)
+
+
+def compared(relation: str, x: Value, y: Any) -> Value:
+    """A comparison; with NaN all are false but `!=`."""
+    builder, right = x.builder, x.like(y).ir
+    if x.dtype.kind == "f":
+        how = builder.fcmp_unordered if relation == "!=" else builder.fcmp_ordered
+    else:
+        how = builder.icmp_signed if x.dtype.kind == "i" else builder.icmp_unsigned
+    return x.made(how(relation, x.ir, right), BOOL)
+
+
+def called(name: str, *operands: Value) -> Value:
+    """A call of LLVM's intrinsic of that name, whose operands and result have one type."""
+    x = operands[0]
+    kind, lanes, module = x.ir.type, x.lanes, x.builder.module
+    whole = f"llvm.{name}.{f'v{lanes}' if lanes else ''}f{8 * x.dtype.itemsize}"
+    function = module.globals.get(whole)
+    if function is None:
+        function = ir.Function(module, ir.FunctionType(kind, [kind] * len(operands)), whole)
+    return x.made(x.builder.call(function, [y.ir for y in operands]))
+
+
+def _intrinsic(name: str, about: str) -> Callable[[Value], Value]:
+    def function(x: Value) -> Value:
+        return called(name, x)
+
+    function.__name__, function.__doc__ = name, about
+    return function
+
+
+sqrt = _intrinsic("sqrt", "The square root, rounded as exactly as a product.")
+floor = _intrinsic("floor", "The next integer below, a float.")
+ceil = _intrinsic("ceil", "The next integer above, a float.")
+trunc = _intrinsic("trunc", "The next integer towards 0, a float.")
+rint = _intrinsic("roundeven", "The nearest integer, a float; the even one of two.")
+
+
+def copysign(x: Any, y: Value) -> Value:
+    """|x| with the sign of y."""
+    return called("copysign", y.like(x), y)
+
+
+def fma(x: Value, y: Any, z: Any) -> Value:
+    """x * y + z, rounded once."""
+    return called("fma", x, x.like(y), x.like(z))
+
+
+def select(condition: Value, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, else `y`; at least one of them a value. Never a branch."""
+    if isinstance(x, Complex) or isinstance(y, Complex):
+        x, y = Complex.of(x, y), Complex.of(y, x)
+        return Complex(select(condition, x.real, y.real), select(condition, x.imag, y.imag))
+    known = x if isinstance(x, Value) else y
+    picked = known.builder.select(condition.ir, known.like(x).ir, known.like(y).ir)
+    return known.made(picked)
+
+
+def isnan(x: Value) -> Value:
+    """Whether x is NaN."""
+    return x != x  # noqa: PLR0124
+
+
+def bits(x: Value) -> Value:
+    """The bits of a float as a signed integer of its width."""
+    dtype = INTEGERS[x.dtype]
+    return x.made(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
+
+
+def from_bits(x: Value) -> Value:
+    """The float whose bits an integer of its width has."""
+    dtype = FLOAT32 if x.dtype.itemsize == 4 else FLOAT64
+    return x.made(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
+
+
+def looked_up(index: Value, name: str, numbers: Sequence[float]) -> Value:
+    """The element of a table of float64 that an index, an int64, names; `name` is the table's."""
+    builder, module = index.builder, index.builder.module
+    table = module.globals.get(name)
+    if table is None:
+        kind = ir.ArrayType(ir.DoubleType(), len(numbers))
+        table = ir.GlobalVariable(module, kind, name)
+        table.initializer, table.global_constant = ir.Constant(kind, list(numbers)), True
+        table.linkage = "internal"
+    place = builder.gep(table, [index.ir], source_etype=ir.DoubleType())
+    return index.made(builder.load(place, typ=ir.DoubleType()), FLOAT64)
+
+
+class _Assumed(threading.local):
+    """The conditions that code being written here and now may take for granted; None: none."""
+
+    conditions: list[Value] | None = None
+
+
+_ASSUMED = _Assumed()
+
+
+@contextmanager
+def assuming() -> Iterator[list[Value]]:
+    """Within it, code may be emitted that is right where conditions hold, which it lists.
+
+    So a kernel has a quick loop beside the one that is always right, with the same bits.
+    """
+    _ASSUMED.conditions = conditions = []
+    try:
+        yield conditions
+    finally:
+        _ASSUMED.conditions = None
+
+
+def assumed(condition: Value) -> bool:
+    """Whether the code that is being written may take a condition for granted."""
+    if _ASSUMED.conditions is None:
+        return False
+    _ASSUMED.conditions.append(condition)
+    return True
+
+
+def remainder(x: Value, y: Value) -> Value:
+    """What is left of x after division by y, with the sign of x; of integers, y is not 0."""
+    how = {"f": x.builder.frem, "i": x.builder.srem}.get(x.dtype.kind, x.builder.urem)
+    return x.made(how(x.ir, y.ir))
+
+
+def truncated_quotient(x: Value, y: Value) -> Value:
+    """x / y of integers, rounded towards 0; y is not 0, nor -1 where x has no negative."""
+    how = x.builder.sdiv if x.dtype.kind == "i" else x.builder.udiv
+    return x.made(how(x.ir, y.ir))
+
+
+def convert(x: Any, dtype: Any) -> Any:
+    """`x` in another dtype, as NumPy casts: integers wrap around, floats are truncated."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "c":
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        if isinstance(x, Complex):
+            return Complex(convert(x.real, part), convert(x.imag, part))
+        real = convert(x, part)
+        return Complex(real, real.number(0.0))
+    if isinstance(x, Complex):
+        return x != 0 if dtype == BOOL else convert(x.real, dtype)
+    if dtype == x.dtype:
+        return x
+    if dtype == BOOL:
+        return x != 0
+    if x.dtype.kind == "f" and dtype.kind in "iu":
+        return integers(x, dtype)
+    return x.made(_cast(x, dtype)(x.ir, ir_type(dtype, x.lanes)), dtype)
+
+
+def _cast(x: Value, dtype: np.dtype[Any]) -> Any:
+    """The builder's method for a cast that neither overflows nor asks for a value."""
+    builder = x.builder
+    if x.dtype.kind == "f":
+        return builder.fpext if dtype.itemsize > x.dtype.itemsize else builder.fptrunc
+    if dtype.kind == "f":
+        return builder.sitofp if x.dtype.kind == "i" else builder.uitofp
+    if x.dtype != BOOL and dtype.itemsize <= x.dtype.itemsize:
+        return builder.trunc if dtype.itemsize < x.dtype.itemsize else builder.bitcast
+    return builder.sext if x.dtype.kind == "i" else builder.zext
+
+
+def integers(x: Value, dtype: Any) -> Value:
+    """A float as an integer; NaN and what is beyond a register's range give its least integer.
+
+    This is what x86's instructions do, and so NumPy's casts there. LLVM leaves it undefined.
+    """
+    dtype = np.dtype(dtype)
+    if dtype == np.uint64:
+        half = x.number(2.0**63)
+        high = integers(x - half, INT64) ^ np.iinfo(np.int64).min
+        return convert(select(x >= half, high, integers(x, INT64)), dtype)
+    wide = dtype.itemsize == 8 or dtype == np.uint32
+    register = INT64 if wide else INT32
+    limit = 2.0**63 if wide else 2.0**31
+    inside = (x >= -limit) & (x < limit)
+    safe = select(inside, x, 0.0)
+    found = x.made(x.builder.fptosi(safe.ir, ir_type(register, x.lanes)), register)
+    return convert(select(inside, found, np.iinfo(register).min), dtype)
+
+
+class Complex:
+    """A complex number of a kernel: a pair of real values of one dtype."""
+
+    __slots__ = ("imag", "real")
+    __array_ufunc__ = None
+
+    def __init__(self, real: Value, imag: Value) -> None:
+        self.real, self.imag = real, imag
+
+    @classmethod
+    def of(cls, x: Any, like: Any) -> Complex:
+        """`x` as a complex value beside one that is known."""
+        if isinstance(x, Complex):
+            return x
+        if isinstance(x, Value):
+            return cls(x, x.number(0.0))
+        part, number = like.real, complex(x)
+        return cls(part.number(number.real), part.number(number.imag))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The complex dtype of both parts."""
+        return np.dtype(f"c{2 * self.real.dtype.itemsize}")
+
+    def number(self, number: Any) -> Complex:
+        """A constant beside this value."""
+        return Complex.of(number, self)
+
+    def __add__(self, other: Any) -> Complex:
+        other = Complex.of(other, self)
+        return Complex(self.real + other.real, self.imag + other.imag)
+
+    def __sub__(self, other: Any) -> Complex:
+        other = Complex.of(other, self)
+        return Complex(self.real - other.real, self.imag - other.imag)
+
+    def __mul__(self, other: Any) -> Complex:
+        other = Complex.of(other, self)
+        return Complex(
+            self.real * other.real - self.imag * other.imag,
+            self.real * other.imag + self.imag * other.real,
+        )
+
+    def __truediv__(self, other: Any) -> Complex:
+        """By Smith's algorithm, as NumPy: nothing overflows that need not."""
+        other = Complex.of(other, self)
+        a, b, c, d = self.real, self.imag, other.real, other.imag
+        wide = abs(c) >= abs(d)
+        major, minor = select(wide, c, d), select(wide, d, c)
+        ratio = minor / major
+        scale = 1.0 / (major + minor * ratio)
+        real = (select(wide, a, a * ratio) + select(wide, b * ratio, b)) * scale
+        imag = (select(wide, b, b * ratio) - select(wide, a * ratio, a)) * scale
+        zero = (c == 0) & (d == 0)
+        return Complex(select(zero, a / abs(c), real), select(zero, b / abs(c), imag))
+
+    def __radd__(self, other: Any) -> Complex:
+        return Complex.of(other, self) + self
+
+    def __rsub__(self, other: Any) -> Complex:
+        return Complex.of(other, self) - self
+
+    def __rmul__(self, other: Any) -> Complex:
+        return Complex.of(other, self) * self
+
+    def __rtruediv__(self, other: Any) -> Complex:
+        return Complex.of(other, self) / self
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.real, -self.imag)
+
+    def __eq__(self, other: Any) -> Value:  # type: ignore[override]
+        other = Complex.of(other, self)
+        return (self.real == other.real) & (self.imag == other.imag)
+
+    def __ne__(self, other: Any) -> Value:  # type: ignore[override]
+        return ~(self == other)
+
+    __hash__ = object.__hash__

@@ -1,0 +1,302 @@
+"""What is in the families that load later. docs/make_families.py writes this file.
+
+By family, a module of this package: the methods of tensors, the ops and the public names.
+"""
+
+from __future__ import annotations
+
+__all__ = ["METHODS", "NAMES", "OPS"]
+
+METHODS = {
+    "activation.piecewise": "hardshrink prelu relu relu_",
+    "activation.smooth": "sigmoid sigmoid_",
+    "activation.softmax": "log_softmax logsumexp softmax",
+    "compat.deprecated": "eig lstsq solve symeig",
+    "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
+    "compat.deprecated_methods": (
+        "const_data_ptr dense_dim dim_order is_distributed new pin_memory reinforce resize "
+        "resize_as share_memory_ sparse_dim to_dense"
+    ),
+    "compat.view_copies": "narrow_copy",
+    "creation.strided": "new_empty_strided",
+    "elementwise.clamp_where": (
+        "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin maximum "
+        "minimum nan_to_num nan_to_num_ where"
+    ),
+    "elementwise.exp_log": (
+        "addcdiv addcdiv_ addcmul addcmul_ exp exp2 exp2_ exp_ expm1 expm1_ lerp lerp_ log log10 "
+        "log10_ log1p log1p_ log2 log2_ log_ logaddexp logaddexp2 reciprocal reciprocal_ rsqrt "
+        "rsqrt_ sqrt sqrt_"
+    ),
+    "elementwise.float_parts": "frexp gcd gcd_ lcm lcm_ ldexp ldexp_ nextafter nextafter_",
+    "elementwise.trigonometry": (
+        "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ "
+        "arctan arctan2 arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 "
+        "atan2_ atan_ atanh atanh_ cos cos_ cosh cosh_ deg2rad deg2rad_ hypot hypot_ rad2deg "
+        "rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_"
+    ),
+    "fft.stft": "istft stft",
+    "indexing.assign": (
+        "__delitem__ __setitem__ copy_ fill fill_ index_put index_put_ resize_ resize_as_ set_ "
+        "zero_"
+    ),
+    "indexing.elements": "apply_ fill_diagonal_ map2_ map_",
+    "indexing.masked_fill": "masked_fill masked_fill_ masked_scatter masked_scatter_",
+    "indexing.scatter": (
+        "gather index_add index_add_ index_copy index_copy_ index_fill index_fill_ put put_ "
+        "scatter scatter_ scatter_add scatter_add_ take_along_dim"
+    ),
+    "indexing.segment_reduce": "index_reduce index_reduce_ scatter_reduce scatter_reduce_",
+    "linalg.cholesky": "cholesky_inverse cholesky_solve",
+    "linalg.determinant": "det logdet slogdet",
+    "linalg.lstsq": "pinverse",
+    "linalg.matrix_functions": "addbmm addbmm_ matrix_exp",
+    "linalg.matrix_products": (
+        "addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ cross kron matrix_power trace"
+    ),
+    "linalg.qr": "geqrf orgqr ormqr",
+    "linalg.solve": "inverse",
+    "random.factories": "bernoulli multinomial",
+    "random.inplace": (
+        "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_"
+    ),
+    "reduction.arg_extrema": "argmax argmin",
+    "reduction.covariance": "corrcoef cov",
+    "reduction.extrema": "amax amin aminmax max median min mode nanmedian",
+    "reduction.histogram": "bincount histc histogram",
+    "reduction.quantiles": "nanquantile quantile",
+    "reduction.scan": "cummax cummin cumprod cumprod_ cumsum cumsum_ diff logcumsumexp",
+    "reduction.variance": "std var",
+    "reduction.vector_norm": "dist norm renorm renorm_",
+    "shape.functional_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
+    "shape.join": "repeat repeat_interleave tile",
+    "shape.rearrange": (
+        "diag diag_embed diagflat flip fliplr flipud roll rot90 tril tril_ triu triu_"
+    ),
+    "shape.split": (
+        "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
+        "unsafe_split_with_sizes vsplit"
+    ),
+    "sorting.search": "nonzero_static",
+    "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
+    "special.bessel": "i0 i0_",
+    "special.entropy": "logit logit_ xlogy xlogy_",
+    "special.erf_gamma": (
+        "digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ lgamma lgamma_ polygamma polygamma_"
+    ),
+    "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
+    "tensor.dlpack": "__dlpack__ __dlpack_device__",
+    "tensor.printing": "__format__ __repr__",
+    "tensor.storage": "storage untyped_storage",
+}
+
+OPS = {
+    "activation.piecewise": (
+        "elu gate hardshrink hardsigmoid hardswish hardtanh leaky_relu prelu relu softshrink "
+        "threshold"
+    ),
+    "activation.smooth": "gelu gelu_tanh log_sigmoid mish sigmoid silu softplus",
+    "activation.softmax": "log_softmax logsumexp softmax",
+    "elementwise.clamp_where": (
+        "clamp_numbers clamp_tensors fmax fmin larger_share maximum minimum nan_to_num"
+    ),
+    "elementwise.exp_log": (
+        "addcdiv addcmul exp exp2 expm1 lerp lerp_number log log10 log1p log2 logaddexp "
+        "logaddexp2 reciprocal rsqrt sqrt"
+    ),
+    "elementwise.float_parts": "frexp gcd lcm nextafter times_power_of_two",
+    "elementwise.trigonometry": (
+        "acos acosh asin asin_derivative asinh atan atan2 atanh cos cosh deg2rad hypot rad2deg "
+        "sin sinc sinc_derivative sinh tan tanh"
+    ),
+    "fft.records": "fft_c2c fft_c2r fft_r2c resize_ends scale_paired",
+    "indexing.assign": "copy fill zero",
+    "indexing.masked_fill": "masked_fill",
+    "indexing.scatter": "index_add scatter scatter_add scatter_blank scatter_multiply",
+    "indexing.segment_reduce": "segment_amax segment_amin segment_prod segment_share",
+    "indexing.take_along": "place_along put_along take_along",
+    "linalg.checks": "gaps off_diagonal phase_free quotient",
+    "linalg.cholesky": "cholesky_ex ldl_factor_ex ldl_solve mirror",
+    "linalg.determinant": "adjugate adjugate_derivative det slogdet",
+    "linalg.distance": "cdist euclidean_distance",
+    "linalg.eigen": "eig eigh eigvals eigvalsh",
+    "linalg.lstsq": "pinv",
+    "linalg.lu": "lu_factor_ex swap_rows",
+    "linalg.matrix_functions": "exp_derivative matrix_exp twice",
+    "linalg.matrix_products": "cross",
+    "linalg.qr": "geqrf qr",
+    "linalg.solve": "inv_ex solve_ex solve_triangular",
+    "linalg.svd": "svd svdvals",
+    "loss.elementwise": "binary_cross_entropy binary_cross_entropy_with_logits mse_loss",
+    "nn.adaptive_pool": "adaptive_avg_pool adaptive_avg_pool_input adaptive_max_pool",
+    "nn.conv": "channel_fill channel_sum conv conv_input conv_weight",
+    "nn.dropout": "masked_scale",
+    "nn.embedding": "add_rows embedding weighted_rows",
+    "nn.interpolate": "resample",
+    "nn.normalization_records": "blend dot_to native_batch_norm native_layer_norm real_dot_to",
+    "nn.pool": "avg_pool avg_pool_input max_pool pool_gather pool_scatter",
+    "nn.rnn_cells": "gru_gates lstm_gates",
+    "random.binomial": "drawn_binomial",
+    "random.factories": "drawn_bernoulli drawn_normals drawn_poisson",
+    "random.inplace": (
+        "drawn_bernoulli_ drawn_cauchy_ drawn_exponential_ drawn_geometric_ drawn_log_normal_ "
+        "drawn_normal_ drawn_random_ drawn_uniform_"
+    ),
+    "reduction.arg_extrema": "argmax argmin",
+    "reduction.extrema": (
+        "amax amin max max_dim median median_dim min min_dim mode_dim nanmedian nanmedian_dim "
+        "tie_share"
+    ),
+    "reduction.scan": (
+        "cummax cummin cumprod cumprod_before cumsum linear_recurrence logcumsumexp shift"
+    ),
+    "reduction.variance": "div_or_zero std var",
+    "reduction.vector_norm": "pow_or_zero vector_norm",
+    "shape.join": "cat repeat stack",
+    "shape.pad": "constant_pad_nd",
+    "shape.rearrange": "flip roll tril triu",
+    "shape.split": "split unbind",
+    "sorting.sort": "argsort kthvalue sort topk",
+    "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
+    "special.entropy": "at_zero_product entr logit xlog1py xlogy",
+    "special.erf_gamma": "digamma erf erfc erfcx erfinv lgamma log_ndtr ndtr ndtri polygamma",
+    "special.incomplete_gamma": "igamma igammac zeta",
+    "special.orthogonal_polynomials": "orthogonal",
+}
+
+NAMES = {
+    "activation.piecewise": "celu hardshrink prelu relu rrelu selu sigmoid threshold",
+    "activation.softmax": "log_softmax logsumexp softmax",
+    "compat.aten": (
+        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_ conv_tbc "
+        "cosine_embedding_loss ctc_loss dropout dropout_ embedding feature_alpha_dropout "
+        "feature_alpha_dropout_ feature_dropout feature_dropout_ group_norm hinge_embedding_loss "
+        "instance_norm kl_div layer_norm margin_ranking_loss native_channel_shuffle "
+        "poisson_nll_loss relu_ rrelu_ selu_ sigmoid_ tanh_ threshold_ triplet_margin_loss"
+    ),
+    "compat.aten_kernels": (
+        "affine_grid_generator convolution embedding_bag embedding_renorm_ grid_sampler "
+        "grid_sampler_2d grid_sampler_3d native_batch_norm native_dropout native_group_norm "
+        "native_layer_norm norm_except_dim"
+    ),
+    "compat.deprecated": (
+        "eig frobenius_norm lstsq matrix_rank nuclear_norm range solve symeig vander"
+    ),
+    "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
+    "compat.deprecated_methods": "is_distributed",
+    "compat.flags": (
+        "are_deterministic_algorithms_enabled compiled_with_cxx11_abi "
+        "get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads "
+        "get_num_threads has_lapack has_mkl has_openmp has_spectral "
+        "is_deterministic_algorithms_warn_only_enabled is_vulkan_available set_anomaly_enabled "
+        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
+        "set_num_interop_threads set_num_threads use_deterministic_algorithms"
+    ),
+    "compat.inplace_functions": (
+        "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ "
+        "asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ "
+        "cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ "
+        "index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ "
+        "rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ "
+        "xlogy_ zero_"
+    ),
+    "compat.pool_with_indices": "max_pool1d_with_indices",
+    "compat.tensor_types": (
+        "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
+        "LongTensor ShortTensor set_default_tensor_type typename"
+    ),
+    "compat.view_copies": (
+        "alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy "
+        "permute_copy select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy "
+        "transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
+        "view_as_real_copy view_copy"
+    ),
+    "creation.strided": "empty_permuted empty_strided",
+    "elementwise.clamp_where": (
+        "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where"
+    ),
+    "elementwise.exp_log": (
+        "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
+        "rsqrt sqrt"
+    ),
+    "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
+    "elementwise.trigonometry": (
+        "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
+        "atanh cos cosh deg2rad hypot rad2deg sin sinc sinh tan tanh"
+    ),
+    "fft.stft": "istft stft",
+    "fft.window_functions": (
+        "bartlett_window blackman_window hamming_window hann_window kaiser_window"
+    ),
+    "indexing.assign": "fill index_put",
+    "indexing.masked_fill": "masked_fill masked_scatter",
+    "indexing.scatter": (
+        "gather index_add index_copy index_fill put scatter scatter_add take_along_dim"
+    ),
+    "indexing.segment_reduce": "index_reduce scatter_reduce segment_reduce",
+    "linalg.cholesky": "cholesky_inverse cholesky_solve",
+    "linalg.determinant": "det logdet slogdet",
+    "linalg.distance": "cdist pdist",
+    "linalg.einsum": "einsum tensordot",
+    "linalg.lobpcg": "lobpcg",
+    "linalg.lstsq": "pinverse",
+    "linalg.lu": "lu_unpack",
+    "linalg.matrix_functions": "addbmm matrix_exp",
+    "linalg.matrix_products": (
+        "addmm addmv addr baddbmm bilinear chain_matmul cross kron matrix_power trace"
+    ),
+    "linalg.qr": "geqrf orgqr ormqr",
+    "linalg.solve": "inverse",
+    "linalg.svd": "pca_lowrank svd_lowrank",
+    "loss.metric": "cosine_similarity pairwise_distance",
+    "nn.adaptive_pool": "adaptive_avg_pool1d adaptive_max_pool1d",
+    "nn.conv": "conv1d conv2d conv3d",
+    "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
+    "nn.interpolate": "channel_shuffle pixel_shuffle pixel_unshuffle",
+    "nn.normalization": "rms_norm",
+    "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",
+    "nn.rnn_cells": "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell",
+    "nn.rnn_layers": "gru lstm rnn_relu rnn_tanh",
+    "random.binomial": "binomial",
+    "random.factories": (
+        "bernoulli multinomial normal poisson rand rand_like randint randint_like randn "
+        "randn_like randperm"
+    ),
+    "random.generator": (
+        "Generator default_generator fork_rng get_rng_state initial_seed manual_seed seed "
+        "set_rng_state"
+    ),
+    "reduction.arg_extrema": "argmax argmin",
+    "reduction.covariance": "corrcoef cov",
+    "reduction.extrema": "amax amin aminmax max median min mode nanmedian",
+    "reduction.finite_difference": "gradient",
+    "reduction.histogram": "bincount bucketize histc histogram histogramdd searchsorted",
+    "reduction.quantiles": "nanquantile quantile",
+    "reduction.scan": (
+        "cummax cummin cumprod cumsum cumulative_trapezoid diff logcumsumexp trapezoid trapz"
+    ),
+    "reduction.variance": "std std_mean var var_mean",
+    "reduction.vector_norm": "dist norm renorm",
+    "shape.functional_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
+    "shape.join": (
+        "block_diag cartesian_prod cat column_stack combinations concat concatenate dstack hstack "
+        "meshgrid repeat_interleave row_stack stack tile vstack"
+    ),
+    "shape.pad": "constant_pad_nd",
+    "shape.rearrange": (
+        "diag diag_embed diagflat flip fliplr flipud roll rot90 tril tril_indices triu triu_indices"
+    ),
+    "shape.split": (
+        "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
+        "unsafe_split_with_sizes vsplit"
+    ),
+    "sorting.search": "isin nonzero_static unravel_index",
+    "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
+    "special.bessel": "i0",
+    "special.entropy": "logit xlogy",
+    "special.erf_gamma": "digamma erf erfc erfinv lgamma polygamma",
+    "special.incomplete_gamma": "igamma igammac mvlgamma",
+    "tensor.dlpack": "from_dlpack",
+    "tensor.printing": "get_printoptions printoptions set_printoptions",
+    "tensor.storage": "is_storage",
+}

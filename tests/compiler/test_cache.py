@@ -1,0 +1,111 @@
+"""Kernels on disk: found again, and never run where somebody else could have written them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from retrograd.compiler import cache, door
+
+pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are POSIX's")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A directory for the cache, which is not there yet."""
+    monkeypatch.setenv("RETROGRAD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_what_was_written_is_read(home):
+    cache.write("k1", b"object")
+    assert cache.read("k1") == b"object"
+    assert cache.read("k2") is None
+
+
+@posix
+def test_the_directory_is_the_users_alone(home):
+    cache.write("k1", b"object")
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"x" * 100])
+def test_a_broken_entry_is_none(home, content):
+    cache.write("k1", b"object")
+    (home / "k1").write_bytes(content)
+    assert cache.read("k1") is None
+
+
+def test_an_entry_under_another_name_is_none(home):
+    cache.write("k1", b"object")
+    (home / "k1").rename(home / "k2")
+    assert cache.read("k2") is None
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_directory_that_others_may_write_is_left_unused(home, mode):
+    cache.write("k1", b"object")
+    home.chmod(mode)
+    assert cache.read("k1") is None
+    cache.write("k2", b"object")
+    assert not (home / "k2").exists()
+
+
+@posix
+def test_an_entry_that_others_may_write_is_none(home):
+    cache.write("k1", b"object")
+    (home / "k1").chmod(0o666)
+    assert cache.read("k1") is None
+
+
+@posix
+def test_a_directory_behind_a_link_is_left_unused(home, tmp_path):
+    (tmp_path / "real").mkdir(mode=0o700)
+    home.symlink_to(tmp_path / "real")
+    cache.write("k1", b"object")
+    assert cache.read("k1") is None
+    assert not (tmp_path / "real" / "k1").exists()
+
+
+def test_without_a_place_nothing_is_kept_and_nothing_raised(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RETROGRAD_CACHE", str(tmp_path / "file" / "cache"))
+    cache.write("k1", b"object")
+    assert cache.read("k1") is None
+
+
+def test_the_name_depends_on_every_part():
+    names = {
+        cache.digest(*parts) for parts in (("ab", "c"), ("a", "bc"), ("abc",), ("ab", "c", ""))
+    }
+    assert len(names) == 4
+
+
+SUM = """
+import numpy as np, retrograd as rg
+x = rg.linspace(-3, 3, 5000, dtype=rg.float64)
+print(rg.nn.functional.silu(x).sum().item())
+"""
+
+
+def run(home):
+    """What a process computes that has the cache there."""
+    env = {**os.environ, "RETROGRAD_CACHE": str(home)}
+    command = [sys.executable, "-c", SUM]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_fill_it_at_once_and_a_broken_entry_is_built_anew(home):
+    found = [process.communicate()[0] for process in [run(home), run(home)]]
+    (entry,) = home.iterdir()
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[:-1])
+    found.append(run(home).communicate()[0])
+    assert entry.read_bytes() == whole
+    assert len({*found}) == 1
+    assert found[0]

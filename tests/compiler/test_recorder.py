@@ -1,0 +1,127 @@
+"""What the recorder takes, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from retrograd.compiler.program import Call, Program, folded, live, merged
+from retrograd.compiler.recorder import FLOAT, Operand, Refused, record
+
+X, Y, Z = Operand("f", True), Operand("d", True), Operand("F", True)
+
+
+def text(function, *operands, **options):
+    """The program of a function, as text."""
+    return str(record(function, operands, **options).program)
+
+
+def test_a_number_takes_the_dtype_of_the_array_beside_it():
+    assert text(lambda x: x + 1, X).splitlines() == [
+        "%0: float32 = input",
+        "%1: float32 = constant(1.0)",
+        "%2: float32 = add(%0, %1)",
+        "return %2",
+    ]
+
+
+def test_a_parameter_that_is_a_float_is_as_weak_as_python_s():
+    assert text(lambda x, beta: x * (beta * 2), X, FLOAT).splitlines() == [
+        "%0: float32 = input",
+        "%1: float64 = input",
+        "%2: float64 = constant(2.0)",
+        "%3: float64 = multiply(%1, %2)",
+        "%4: float32 = cast(%3)",
+        "%5: float32 = multiply(%0, %4)",
+        "return %5",
+    ]
+
+
+def test_mixed_dtypes_are_cast_as_numpy_does():
+    assert "%2: float64 = cast(%0)\n%3: float64 = multiply(%2, %1)" in text(np.multiply, X, Y)
+
+
+def test_a_branch_by_where_is_a_selection():
+    assert "float32 = select(%2, %1, %0)" in text(lambda x: np.where(x > 0, 0, x), X)
+
+
+def test_writes_in_place_are_new_values():
+    def function(x):
+        out = np.negative(x)
+        np.exp(out, out)
+        out += 1.0
+        out[...] = out * 2
+        return out
+
+    assert [call.function for call in record(function, [X]).program.calls] == [
+        *("negative", "exp", "constant", "add", "constant", "multiply")
+    ]
+
+
+def test_parts_of_complex_arrays_are_views():
+    def function(z):
+        out = z.copy()
+        np.add(out.real, 1, out=out.real)
+        return out
+
+    assert [call.function for call in record(function, [Z]).program.calls] == [
+        *("real", "constant", "add", "imag", "complex")
+    ]
+
+
+def test_inputs_that_are_not_used_are_none():
+    found = record(lambda x, y: y * 2, [X, Y])
+    assert (found.program.inputs, found.places) == ("d", (1,))
+
+
+def test_what_a_rule_writes_goes_over_its_operands():
+    def rule(x, g, m):
+        m *= 0.5
+        m += g
+        x -= m
+
+    program = record(rule, [X, X, X], writes=True).program
+    assert program.targets == (0, 2)
+    assert str(program).endswith("return %6 in place of %0\nreturn %5 in place of %2")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(),
+        lambda x: x[1:],
+        lambda x: np.sort(x),
+        lambda x: x if x > 0 else -x,
+        lambda x: np.add.reduce(x),
+        lambda x: np.add(x, x, where=x > 0),
+        lambda x: x + np.ones(3, np.float32),
+        lambda x: np.zeros(x.shape, x.dtype) + x,
+        lambda x: np.empty_like(x, shape=(3,)),
+        lambda x: 1.0,
+        lambda x: np.zeros_like(x),
+        lambda x: x,
+        lambda x: np.modf(x)[0],
+    ],
+)
+def test_what_is_not_elementwise_is_refused(function):
+    with pytest.raises((Refused, AttributeError, ValueError, MemoryError)):
+        record(function, [X])
+
+
+def test_passes_drop_what_is_not_needed():
+    calls = (
+        Call("multiply", (0, 0), "f"),
+        Call("multiply", (0, 0), "f"),
+        Call("cast", (2,), "f"),
+        Call("exp", (0,), "f"),
+        Call("add", (1, 3), "f"),
+    )
+    program = Program("f", calls, (5,), (-1,))
+    assert len(merged(program).calls) == 4
+    assert folded(program).calls[4].operands == (1, 2)
+    assert [call.function for call in live(merged(folded(program))).calls] == ["multiply", "add"]
+
+
+def test_constants_that_are_equal_but_for_their_sign_stay_apart():
+    program = record(lambda x: (x + 0.0) * (x + -0.0), [X]).program
+    assert [call.text for call in program.calls if call.function == "constant"] == ["0.0", "-0.0"]

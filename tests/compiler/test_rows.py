@@ -1,0 +1,186 @@
+"""Kernels of rows give what NumPy gives, and their sums are as good as in twice the precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import retrograd as rg
+import retrograd.nn.functional
+from retrograd.compiler.door import change
+from retrograd.compiler.rows import Rows, record
+from retrograd.engine.namespaces import arrays as xp
+from retrograd.engine.registry import OPS
+from retrograd.kernels.native import loops
+from retrograd.quiet import Quiet
+
+SHAPES = [
+    ((5, 37), (1,)),
+    ((3, 4, 33), (2,)),
+    ((3, 4, 8), (1, 2)),
+    ((1, 100), (1,)),
+    ((7, 3), (1,)),
+]
+NORMS = [((4, 5, 3, 7), (0, 2, 3)), ((6, 2, 33), (0, 2)), ((2, 3, 40), (2,))]
+
+
+@pytest.fixture(autouse=True)
+def _always():
+    before = change(least=0)
+    yield
+    change(**before)
+
+
+def plain(name):
+    return getattr(OPS[name].forward, "__wrapped__", OPS[name].forward)
+
+
+def compared(function, *operands, names=()):
+    """Assert that there is a kernel, and that it gives what the function does; the result."""
+    found = Rows(function)(operands)
+    assert found is not None
+    with Quiet():
+        expected = function(*operands)
+    many, wanted = (x if isinstance(x, tuple) else (x,) for x in (found, expected))
+    for a, b in zip(many, wanted, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        eps = np.finfo(b.dtype).eps
+        scale = np.abs(b[np.isfinite(b)]).max(initial=0)
+        np.testing.assert_allclose(a, b, rtol=8 * eps, atol=8 * eps * scale)
+    return found
+
+
+def drawn(shape, char, *, special=False):
+    x = np.random.default_rng(0).standard_normal(shape).astype(char) * 3
+    if special:
+        x[0, ..., 0], x[1, ..., 1], x[2, ..., 0] = np.inf, np.nan, -np.inf
+    return x
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_a_softmax_and_its_derivative(name, shape, dim, char):
+    x, g = drawn(shape, char), drawn(shape, char)[::-1].copy()
+    out = compared(lambda x, dim: plain(name)(x, dim=dim), x, dim)
+    compared(OPS[name].vjps["input"], xp, g, out, dim)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "var"])
+def test_infinities_and_nan_come_through(name):
+    x = drawn((4, 37), "f", special=True)
+    more = {"correction": 1, "keepdim": False} if name == "var" else {}
+    compared(lambda x: plain(name)(x, dim=(1,), **more), x)
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_a_logsumexp_and_its_derivative(shape, dim, keepdim):
+    x = drawn(shape, "f")
+    out = compared(lambda x: plain("logsumexp")(x, dim=dim, keepdim=keepdim), x)
+    compared(OPS["logsumexp"].vjps["input"], xp, out.copy(), x, out, dim, keepdim)
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize(("shape", "dim"), [s for s in SHAPES if s[1] != (1, 2)] + NORMS)
+def test_a_variance_and_its_derivative(name, shape, dim, char):
+    x = drawn(shape, char)
+    out = compared(lambda x: plain(name)(x, dim=dim, correction=1, keepdim=False), x)
+    named = {"g": out, "input": x, "out": out, "dim": dim, "correction": 1, "keepdim": False,
+             "input_shape": shape}  # fmt: skip
+    compared(OPS[name].vjps["input"], xp, out, *[named[n] for n in OPS[name].needs["input"]])
+
+
+@pytest.mark.parametrize("ord", [2.0, 1.0, 3.0, 0.0])
+@pytest.mark.parametrize(("shape", "dim"), [((5, 37), (1,)), ((4, 5, 3, 7), (0, 2, 3))])
+def test_a_norm_and_its_derivative(shape, dim, ord):
+    x, op = drawn(shape, "f"), OPS["vector_norm"]
+    x.flat[3] = 0.0
+    out = compared(lambda x: plain(op.name)(x, ord=ord, dim=dim, keepdim=False), x)
+    if ord:
+        compared(op.vjps["input"], xp, out.copy(), x, out, ord, dim, False)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize(("shape", "dim"), NORMS)
+def test_a_batch_norm_and_its_derivatives(shape, dim, char, weighted):
+    x, g = drawn(shape, char), drawn(shape, char)[::-1].copy()
+    weight = drawn([1 if d in dim else n for d, n in enumerate(shape)], char) if weighted else None
+    op = OPS["native_batch_norm"]
+    _, mean, var = compared(lambda *a: plain(op.name)(*a, dim=dim, eps=0.1), x, weight, weight)
+    zeros = np.zeros_like(mean)
+    compared(op.vjps["input"], xp, (g, zeros, zeros + 1), x, weight, mean, var, dim, 0.1)
+    if weighted:
+        compared(op.vjps["weight"], xp, (g, zeros, zeros), x, mean, var, 0.1)
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize(
+    ("shape", "dim", "own"),
+    [((5, 37), (1,), (37,)), ((3, 2, 4, 33), (2, 3), (1, 2, 4, 1)), ((4, 4), (1,), (4,))],
+)
+def test_a_layer_norm_and_its_derivative(shape, dim, own, char):
+    x, g, weight = drawn(shape, char), drawn(shape, char)[::-1].copy(), drawn(own, char)
+    op = OPS["native_layer_norm"]
+    _, mean, var = compared(lambda *a: plain(op.name)(*a, dim=dim, eps=0.1), x, weight, weight)
+    zeros = np.zeros_like(mean)
+    compared(op.vjps["input"], xp, (g, zeros, zeros), x, weight, mean, var, dim, 0.1)
+
+
+def test_transposed_rows_are_left_to_numpy():
+    x = drawn((37, 5), "f").T
+    assert Rows(lambda x: plain("softmax")(x, dim=(1,)))((x,)) is None
+
+
+def test_a_broadcast_input_is_read_where_it_lies():
+    x = np.broadcast_to(drawn((1, 37), "f"), (5, 37))
+    compared(lambda x: plain("softmax")(x, dim=(1,)), x)
+
+
+def test_the_same_number_of_passes_whatever_the_formula_repeats():
+    program = record(lambda x: plain("softmax")(x, dim=(1,)), (drawn((5, 37), "f"),)).program
+    assert [call.function for call in program.calls].count("exp") == 1
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_a_mean_of_many_numbers_is_within_two_units_of_the_exact_one(char):
+    x = np.random.default_rng(0).random((2, 5_000_000)).astype(char)
+    found = Rows(lambda x: plain("mean_dim")(x, dim=(1,), keepdim=False))((x,))
+    exact = x.astype(np.longdouble).mean(1)
+    assert np.max(np.abs(found - exact)) <= 2 * np.spacing(exact.astype(char)).max()
+
+
+def test_a_sum_in_double_precision_has_no_rounding_but_the_last():
+    x = np.array([[1e16, 1.0, -1e16, 1.0] * 9])
+    assert Rows(lambda x: plain("sum_dim")(x, dim=(1,), keepdim=False))((x,)) == 18.0
+
+
+@pytest.mark.skipif(loops is None, reason="the pool is in C")
+def test_bits_do_not_depend_on_the_number_of_threads():
+    x = drawn((300, 1000), "f")
+    kernel = Rows(lambda x: plain("softmax")(x, dim=(1,)))
+    many = kernel((x,))
+    try:
+        loops.set_threads(1)
+        one = kernel((x,))
+    finally:
+        loops.set_threads(2)
+    np.testing.assert_array_equal(one, many)
+
+
+def test_arrays_of_other_sizes_have_the_same_code():
+    kernels = Rows(lambda x: plain("softmax")(x, dim=(1,)))
+    for shape in ((5, 37), (6, 40), (2, 1000)):
+        kernels((drawn(shape, "f"),))
+    assert len({k.address for k in kernels.kernels.values()}) == 1
+
+
+def test_a_large_tensor_goes_through_a_kernel():
+    x = rg.ones(40, 60, requires_grad=True)
+    x.softmax(1).sum().backward()
+    assert OPS["softmax"].forward.kernels
+    np.testing.assert_allclose(x.grad.numpy(), np.zeros((40, 60)), atol=1e-9)

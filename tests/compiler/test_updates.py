@@ -1,0 +1,84 @@
+"""Optimizers: a kernel updates a large parameter as the rule does on blocks, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.compiler import door
+from retrograd.optim.rules import updates
+
+pytestmark = pytest.mark.skipif(not door.AVAILABLE, reason="kernels need llvmlite")
+
+SIZE, NEVER = 40_000, 1 << 60
+RULES = [
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("SGD", {"momentum": 0.9, "dampening": 0.1, "maximize": True}),
+    ("Adam", {}),
+    ("Adam", {"amsgrad": True, "weight_decay": 0.1}),
+    ("AdamW", {"amsgrad": True}),
+    ("RMSprop", {}),
+    ("RMSprop", {"centered": True, "momentum": 0.5}),
+    ("Adagrad", {}),
+    ("Adadelta", {}),
+    ("Adamax", {}),
+    ("NAdam", {}),
+    ("RAdam", {}),
+    ("Rprop", {}),
+    ("ASGD", {}),
+]
+
+
+def run(rule, settings, dtype, least, size=SIZE):
+    """A parameter and its state after some steps."""
+    before = door.change(least=least)
+    try:
+        rng = np.random.default_rng(0)
+        x = rg.tensor(rng.standard_normal(size).astype(dtype), requires_grad=True)
+        optimizer = getattr(rg.optim, rule)([x], **settings)
+        for _ in range(7):
+            x.grad = rg.tensor(rng.standard_normal(size).astype(dtype))
+            optimizer.step()
+        return [x.detach().numpy(), *[v.numpy() for v in optimizer.state.get(x, {}).values()]]
+    finally:
+        door.change(**before)
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F"])
+@pytest.mark.parametrize(("rule", "settings"), RULES)
+def test_a_kernel_updates_as_the_rule_does(rule, settings, dtype):
+    found = run(rule, settings, dtype, 4096)
+    for a, b in zip(found, run(rule, settings, dtype, NEVER), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_most_rules_have_kernels():
+    updates.known.clear()
+    for rule, settings in RULES:
+        run(rule, settings, "f", 4096)
+    without = {key[0][0].__name__ for key, found in updates.known.items()
+               for _, kernel in found if kernel is None}  # fmt: skip
+    assert without == {"RAdam"}  # which branches on a number of the step
+
+
+def test_a_setting_that_a_rule_reads_may_change():
+    x = rg.zeros(SIZE, requires_grad=True)
+    x.grad = rg.ones(SIZE)
+    optimizer = rg.optim.SGD([x], lr=1.0, momentum=0.5)
+    optimizer.step()
+    optimizer.step()
+    assert x[0].item() == -2.5
+    optimizer.param_groups[0]["nesterov"] = True
+    optimizer.step()
+    assert x[0].item() == -2.5 - 1.875
+
+
+def test_memory_that_is_shared_is_updated_in_blocks():
+    both = rg.zeros(2 * SIZE - 1)
+    x = both[:SIZE].detach().requires_grad_()
+    x.grad = both[SIZE - 1 :]
+    both.fill_(1.0)
+    rg.optim.SGD([x], lr=0.5).step()
+    assert x.detach().eq(0.5).all()

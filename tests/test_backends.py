@@ -1,0 +1,40 @@
+"""Switches of libraries that are not here can be set, and change nothing."""
+
+import importlib
+
+import pytest
+
+import retrograd as rg
+
+
+@pytest.mark.parametrize("name", ["cudnn", "mkldnn"])
+def test_switches_are_set_for_a_while_and_for_good(name):
+    library = importlib.import_module(f"retrograd.backends.{name}")
+    with library.flags(enabled=False, deterministic=True):
+        assert (library.enabled, library.deterministic) == (False, True)
+    assert (library.enabled, library.deterministic) == (True, False)
+
+    @library.flags(enabled=False)
+    def read():
+        return library.enabled
+
+    assert read() is False
+
+
+def test_a_switch_that_there_is_not_raises():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'speed'"):
+        rg.backends.cudnn.flags(speed=1).__enter__()
+
+
+def test_none_of_the_libraries_is_available():
+    backends = rg.backends
+    libraries = (backends.cudnn, backends.mkl, backends.mkldnn, backends.mps, backends.openmp)
+    assert not any(library.is_available() for library in libraries)
+    assert not backends.cuda.is_built()
+    assert not backends.mps.is_built()
+    assert backends.cudnn.version() is None
+
+
+def test_the_precision_of_products_can_be_written(monkeypatch):
+    monkeypatch.setattr(rg.backends.cuda.matmul, "allow_tf32", True)
+    assert rg.backends.cuda.matmul.allow_tf32

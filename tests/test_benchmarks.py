@@ -1,0 +1,38 @@
+"""The benchmarks run: at a hundredth of their size, once, and without a look at the figures."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def test_every_workload_runs_in_both_libraries(tmp_path):
+    (tmp_path / "torch.py").write_text("import retrograd, sys; sys.modules[__name__] = retrograd")
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "performance.py"), "--quick"],
+        env=os.environ | {"TORCH_PYTHON": sys.executable, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    named = [row[0].removeprefix("| ") for row in rows if " to " in row[2]]
+    workloads = runpy.run_path(str(BENCHMARKS / "workloads.py"))["WORKLOADS"]
+    assert named == [workload.name for workload in workloads]
+    assert "torch gains" in rows[-1][-1]
+    assert "x * y of       1,000 elements" in done.stdout
+
+
+def test_the_picture_of_the_sweep_has_a_point_for_each_size(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    picture = runpy.run_path(str(BENCHMARKS / "performance.py"))["picture"]
+    drawn = picture([(10, 2.0), (100, 1.0), (1000, 0.5)])
+    assert 'points="50.0,20.0 335.0,150.0 620.0,280.0"' in drawn
+    assert all(f">10^{n}</text>" in drawn for n in (1, 2, 3))
