@@ -9,6 +9,8 @@ import pytest
 
 import retrograd as rg
 
+collect_ignore = ["src/retrograd/as_torch.py"]  # its import changes what torch means
+
 
 @pytest.fixture(autouse=True)
 def known_names(doctest_namespace: dict[str, Any]) -> None:

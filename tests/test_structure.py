@@ -21,10 +21,21 @@ LAYERS = [
     ["engine"],
     ["ops"],
     ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
-    ["backends", "cuda", "func", "serialization", "tape", "testing", "wirtinger"],
-    ["utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
+    [
+        "accelerator",
+        "backends",
+        "cuda",
+        "func",
+        "mps",
+        "serialization",
+        "tape",
+        "testing",
+        "wirtinger",
+    ],
+    ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
     ["interop"],
-    ["__init__"],
+    ["alias"],
+    ["__init__", "as_torch", "__main__"],
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -68,8 +68,9 @@ def test_no_function_gives_any(path):
     assert loose <= WITHOUT_TYPE
 
 
-INNER = {"dtypes", "engine", "errors", "kernels", "locks", "modes", "ops", "pytree", "quiet",
-         "serialization", "version", "importlib", "LATER", "FROM", "TYPE_CHECKING"}  # fmt: skip
+INNER = {"alias", "dtypes", "engine", "errors", "kernels", "locks", "modes", "ops", "pytree",
+         "quiet", "serialization", "version", "importlib", "LATER", "FROM",
+         "TYPE_CHECKING"}  # fmt: skip
 # PyTorch has removed these, which say what to call instead.
 REMOVED = {"eig", "lstsq", "matrix_rank", "solve", "symeig"}
 

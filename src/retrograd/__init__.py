@@ -64,8 +64,9 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import amp, backends, compiler, distributions, fft, func, linalg, masked, nn, optim
-    from . import overrides, signal, special, utils, wirtinger
+    from . import accelerator, amp, backends, compiler, cuda, distributions, fft, func, jit
+    from . import linalg, masked, mps, nn, optim, overrides, signal, special, utils, wirtinger
+    from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -77,10 +78,9 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "amp", "backends", "cuda", "distributions", "fft", "func", "linalg", "masked"),
-    *("nn", "optim"),
-    *("overrides", "random", "return_types", "signal", "special", "tape", "testing", "types"),
-    *("compiler", "utils", "wirtinger"),
+    *("_C", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func", "jit"),
+    *("linalg", "masked", "mps", "nn", "optim", "overrides", "random", "return_types", "signal"),
+    *("compiler", "special", "tape", "testing", "types", "utils", "wirtinger"),
 )
 FROM = {
     "ForwardAccumulator": "tape",
@@ -88,6 +88,7 @@ FROM = {
     "GradientTape": "tape",
     "UnconnectedGradients": "tape",
     "autocast": "amp",
+    "compile": "alias.compiler",
     "custom_gradient": "tape",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from .engine.placement import present
 from .engine.tensor import Size, Tensor, device
 from .kernels.memory import address, memory, root, strided
 from .ops.tensor.pickling import attributes, rebuild
@@ -81,6 +82,8 @@ def _size(sizes: Iterable[int]) -> Size:
     return Size(sizes)
 
 
+TENSOR = "retrograd.engine.tensor.Tensor"  # under the alias `torch`, too
+
 REBUILDERS: dict[str, Callable[..., Any]] = {
     f"{function.__module__}.{function.__qualname__}": function
     for function in (
@@ -113,7 +116,7 @@ def _class_called(name: str) -> type[Tensor]:
 
 
 def _full_name(kind: Any) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return TENSOR if kind is Tensor else f"{kind.__module__}.{kind.__qualname__}"
 
 
 # -- writing -----------------------------------------------------------------------------------
@@ -282,7 +285,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     tensor([1., 1.], requires_grad=True)
     """
     if map_location is not None:
-        device(map_location)
+        present(map_location)
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             return _read(file, weights_only)

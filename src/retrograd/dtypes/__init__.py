@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import version
 from ..locks import load as _load
 from ..quiet import quietly
 
@@ -64,7 +65,7 @@ class dtype:  # noqa: N801 (PyTorch's name)
             _by_name[key] = self
 
     def __repr__(self) -> str:
-        return f"retrograd.{self.name}"
+        return f"{version.called}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (by_name, (self.name,))

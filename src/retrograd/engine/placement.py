@@ -5,10 +5,17 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from .. import version
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CPU", "Size", "device"]
+__all__ = ["CPU", "NO_ACCELERATOR", "Size", "device", "present"]
+
+NO_ACCELERATOR = (
+    "Cannot access accelerator device when none is available: tensors live on the cpu. Ask "
+    "is_available() first."
+)
 
 
 class Size(tuple[int, ...]):
@@ -42,7 +49,7 @@ class Size(tuple[int, ...]):
         return n
 
     def __repr__(self) -> str:
-        return f"retrograd.Size({list(self)})"
+        return f"{version.called}.Size({list(self)})"
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> int: ...
@@ -65,13 +72,13 @@ class Size(tuple[int, ...]):
 
 
 class device:  # noqa: N801 (PyTorch's name)
-    """Where a tensor's memory lies; here always "cpu".
+    """Where a tensor's memory lies; here always "cpu". Others can be named: `present` refuses them.
 
-    Raises RuntimeError for a name that is no device, AssertionError for one that is absent.
+    Raises RuntimeError for a name that is no device, or an index given twice.
 
     >>> import retrograd as rg
-    >>> rg.device("cpu"), rg.ones(1).device.type
-    (device(type='cpu'), 'cpu')
+    >>> rg.device("cuda:1"), rg.ones(1).device.type
+    (device(type='cuda', index=1), 'cpu')
     """
 
     __slots__ = ("index", "type")
@@ -79,20 +86,24 @@ class device:  # noqa: N801 (PyTorch's name)
     type: str
     index: int | None
 
-    def __init__(self, spec: Any = "cpu", index: int | None = None) -> None:
-        kind: Any = spec.type if isinstance(spec, device) else spec
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        if isinstance(type, int) and not isinstance(type, bool):
+            raise RuntimeError(NO_ACCELERATOR)
+        kind: Any = str(type) if isinstance(type, device) else type
         if not isinstance(kind, str):
-            raise TypeError(f"device must be a string or a device, not {type(spec).__name__}")
+            raise TypeError(f"device must be a string or a device, not {kind.__class__.__name__}")
         kind, _, number = kind.partition(":")
         if kind not in ("cpu", "cuda", "mps", "xpu", "meta"):
             raise RuntimeError(
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device "
                 f"string: {kind}"
             )
-        if kind != "cpu":
-            raise AssertionError(
-                f"Retrograd is not compiled with {kind.upper()} enabled: tensors live on the cpu. "
-                f"Leave the device argument out, or write device='cpu'."
+        if number and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: '{kind}:{number}'")
+        if number and index is not None:
+            raise RuntimeError(
+                "type (string) must not include an index because index was passed explicitly: "
+                f"{kind}:{number}"
             )
         self.type = kind
         self.index = int(number) if number else index
@@ -112,3 +123,19 @@ class device:  # noqa: N801 (PyTorch's name)
 
 
 CPU = device("cpu")
+
+
+def present(spec: Any) -> device:
+    """The device that `spec` names; AssertionError where no tensor can live on it.
+
+    >>> from retrograd.engine.placement import present
+    >>> present("cpu")
+    device(type='cpu')
+    """
+    found = device(spec)
+    if found.type != "cpu":
+        raise AssertionError(
+            f"Retrograd is not compiled with {found.type.upper()} enabled: tensors live on the "
+            "cpu. Leave the device argument out, or write device='cpu'."
+        )
+    return found

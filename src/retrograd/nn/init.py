@@ -227,6 +227,9 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+_calculate_fan_in_and_fan_out = fans  # by which programs on PyTorch know it
+
+
 def _fan(tensor: Tensor, mode: str) -> int:
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ValueError(

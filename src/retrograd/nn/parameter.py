@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.overriding import names, never, overrides_nothing
-from ..engine.tensor import Tensor, cell_of, device, new_tensor, node_of, set_requires_grad
+from ..engine.placement import present
+from ..engine.tensor import Tensor, cell_of, new_tensor, node_of, set_requires_grad
 
 if TYPE_CHECKING:
     from typing import Self
@@ -45,7 +46,7 @@ def _as_plain(tensor: Any) -> Tensor:
 def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     """An uninitialized tensor on the device `place`."""
     if place is not None:
-        device(place)
+        present(place)
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
     return new_tensor(np.empty(shape, target))
 

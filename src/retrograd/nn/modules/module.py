@@ -12,7 +12,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_write
-from ...engine.tensor import Tensor, alias, device, new_tensor, wrote
+from ...engine.placement import present
+from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .. import state
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
@@ -470,7 +471,7 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
             f"optional memory_format=, but got {[*map(repr, args), *kwargs]}"
         )
     if given.get("device") is not None:
-        device(given["device"])
+        present(given["device"])
     format = given.get("memory_format")
     if format is not None:
         check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")

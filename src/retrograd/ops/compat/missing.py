@@ -29,13 +29,13 @@ REASONS = [
         "NumPy has no such dtype. Use float16, uint8 or complex64",
     ),
     (
-        r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|mps|xpu|mtia"
-        r"|accelerator|Stream|Event|cpu|to_mkldnn|record_stream|ipu",
+        r"cudnn_\w*|miopen_\w*|mkldnn_\w*|batch_norm_\w+|native_norm|xpu|mtia"
+        r"|Stream|Event|cpu|to_mkldnn|record_stream|ipu",
         "there are no accelerators: arrays are in the memory of the CPU. Call the function of "
         "nn.functional, and leave devices out",
     ),
     (
-        r"jit|fx|export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop|compile"
+        r"fx|export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop"
         r"|Script\w*|\w+Type|Graph|library|dynamo|package",
         "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
         "the function without compiling it",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.tensor import Size, Tensor, new_tensor
 from ..creation.factories import allocate, shape_of
 from ..creation.from_data import check_device, copy_of
@@ -53,7 +53,7 @@ class TensorType:
         return isinstance(instance, Tensor) and instance.dtype is self.dtype
 
     def __repr__(self) -> str:
-        return f"<class 'retrograd.{self.__name__}'>"
+        return f"<class '{version.called}.{self.__name__}'>"
 
     def __reduce__(self) -> str:
         return self.__name__

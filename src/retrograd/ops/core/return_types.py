@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
+from ... import version
+
 __all__: list[str] = []
 
 
@@ -25,7 +27,7 @@ class Named(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         lines = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
-        return f"retrograd.return_types.{type(self).__name__}(\n" + ",\n".join(lines) + ")"
+        return f"{version.called}.return_types.{type(self).__name__}(\n" + ",\n".join(lines) + ")"
 
 
 def result_type(name: str, *fields: str) -> Any:

@@ -20,8 +20,8 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
+from ...engine.placement import present
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
-from ...engine.tensor import device as Device
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
@@ -47,7 +47,7 @@ def finish(array: Any, requires_grad: bool) -> Tensor:
 def check_device(spec: Any) -> None:
     """Raise unless `spec` is None or names a device that is here."""
     if spec is not None:
-        Device(spec)
+        present(spec)
 
 
 def check_dtype(spec: Any, name: str) -> np.dtype[Any]:

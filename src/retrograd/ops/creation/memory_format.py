@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import version
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
 from ...kernels.layout import with_channels_inside
@@ -40,7 +41,7 @@ class memory_format:  # noqa: N801 (PyTorch's name)
         self.name, self.ndim = name, ndim
 
     def __repr__(self) -> str:
-        return f"retrograd.{self.name}"
+        return f"{version.called}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes, modes
+from ...engine.placement import present
 from ...engine.tensor import Tensor, device, new_tensor
 from ...engine.transforms.batch import Batch
 from ...locks import new_lock
@@ -52,7 +53,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self._device = make_device("cpu" if device is None else device)
+        self._device = present("cpu" if device is None else device)
         self._lock = new_lock()
         self._seed = FIRST_SEED
         self._stream: Any = None
@@ -208,11 +209,6 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
     for level in levels:
         made = new_tensor(Batch(made, level))
     return made._array
-
-
-def make_device(spec: Any) -> device:
-    """`device(spec)`, under a name that the class above does not hide."""
-    return device(spec)
 
 
 def _paired(parts: Any, target: np.dtype[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtypes
+from ... import dtypes, version
 from ...engine.tensor import Tensor, method
 from ...engine.tensor import device as Device
 from ..core.arguments import public, titled
@@ -91,7 +91,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     ('retrograd.FloatTensor', tensor([1]))
     """
     if dtype is None:
-        return f"retrograd.{dtypes.legacy_name(self.dtype)}Tensor"
+        return f"{version.called}.{dtypes.legacy_name(self.dtype)}Tensor"
     if isinstance(dtype, str):
         package, _, kind = dtype.removesuffix("Tensor").partition(".")
         target = dtypes.of_legacy_name(kind) if dtype.endswith("Tensor") else None

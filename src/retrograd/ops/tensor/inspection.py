@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import dtypes, modes
-from ...engine.tensor import Size, Tensor, device, has_tangent, method
+from ... import dtypes, modes, version
+from ...engine.placement import present
+from ...engine.tensor import Size, Tensor, has_tangent, method
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
@@ -60,7 +61,7 @@ class layout:  # noqa: N801 (PyTorch's name)
         self.name = name
 
     def __repr__(self) -> str:
-        return f"retrograd.{self.name}"
+        return f"{version.called}.{self.name}"
 
 
 strided = layout("strided")
@@ -280,7 +281,7 @@ def cpu(self: Tensor) -> Tensor:
 
 def cuda(self: Tensor, spec: Any = None) -> Tensor:
     """Raise AssertionError: there is no such device."""
-    device("cuda")
+    present("cuda" if spec is None else spec)
     return self
 
 

@@ -17,6 +17,7 @@ from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .schedule import LRScheduler
+from .schedule import LRScheduler as _LRScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,0 +1,156 @@
+"""PyTorch's `torch.compile` and `torch.compiler`: functions run as they are written.
+
+There is no graph to capture ahead of a call, so `compile` gives back what it is given, and what
+would steer PyTorch's compiler does nothing. What it only looks up in it is absent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+]
+
+F = TypeVar("F")
+
+STANCES = (
+    *("default", "force_eager", "eager_on_recompile", "fail_on_recompile"),
+    *("eager_then_compile", "aot_eager_then_compile"),
+)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """The function or module itself; without one, a decorator that gives it back.
+
+    A module keeps its type and the names of its state, to which PyTorch adds `_orig_mod`. Raises
+    RuntimeError for `mode` together with `options`, as PyTorch does.
+
+    >>> import retrograd as rg
+    >>> @rg.compile(fullgraph=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(rg.ones(2)), rg.compile(abs) is abs
+    (tensor([2., 2.]), True)
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    return itself if model is None else model
+
+
+def itself(fn: F) -> F:
+    """The function that a decorator is put on."""
+    return fn
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Decorate a function that is not to be compiled, with or without arguments: nothing.
+
+    >>> from retrograd.alias import compiler
+    >>> compiler.disable(abs)(-1), compiler.disable(recursive=False)(abs)(-1)
+    (1, 1)
+    """
+    return itself if fn is None else fn
+
+
+def allow_in_graph(fn: F) -> F:
+    """The function itself."""
+    return fn
+
+
+def assume_constant_result(fn: F) -> F:
+    """The function itself."""
+    return fn
+
+
+def is_compiling() -> bool:
+    """Whether the caller is being compiled: never."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """Whether the caller is being compiled: never."""
+    return False
+
+
+def is_exporting() -> bool:
+    """Whether the caller is being exported: never."""
+    return False
+
+
+def reset() -> None:
+    """Forget what has been compiled: nothing."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Say that a step begins: to nobody."""
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The names of compilers: none.
+
+    >>> from retrograd.alias import compiler
+    >>> compiler.list_backends()
+    []
+    """
+    return []
+
+
+class set_stance:  # noqa: N801 (PyTorch's name)
+    """How PyTorch's compiler is to behave, as a call, a context or a decorator: nothing changes.
+
+    Raises RuntimeError for a stance that PyTorch does not know.
+
+    >>> from retrograd.alias import compiler
+    >>> with compiler.set_stance("force_eager"):
+    ...     compiler.is_compiling()
+    False
+    """
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: Any = None,
+    ) -> None:
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance {stance!r}: one of {STANCES}")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def __call__(self, fn: F) -> F:
+        """The function itself."""
+        return fn

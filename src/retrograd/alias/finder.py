@@ -1,0 +1,165 @@
+"""The finder that makes `torch` and its submodules names of this package.
+
+NOTE [The alias]
+1. `torch` is a module of its own, so that it can have another `__version__`. It asks the package
+   for every other name, once.
+2. `torch.x` is the very module `retrograd.x`, which keeps its name and its spec; `HOMES` lists the
+   modules that are elsewhere here. What is not here is not found, so `find_spec` and `except
+   ImportError` tell a program the truth.
+3. Tensors are of the module "torch", by which programs choose their backend, and dtypes, sizes and
+   types of tensors print that name (`version.called`).
+4. What an uncaught error lacks is told by a note: `explain`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import retrograd
+
+from .. import version
+from .explain import PACKAGE, explain
+from .torch_version import FOLLOWED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["HOMES", "home_of", "install"]
+
+# PyTorch's modules whose contents are under another name here.
+HOMES = {
+    "torch.compiler": "retrograd.alias.compiler",
+    "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
+    "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.flatten": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.fold": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
+    "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
+    "torch.nn.modules.upsampling": "retrograd.nn",
+    "torch.torch_version": "retrograd.alias.torch_version",
+    "torch.utils.data.dataloader": "retrograd.utils.data",
+    "torch.utils.data.dataset": "retrograd.utils.data",
+    "torch.utils.data.sampler": "retrograd.utils.data",
+    "torch.version": "retrograd.alias.version",
+}
+
+LOADED = (
+    "retrograd.as_torch: PyTorch itself has been imported before, so torch cannot mean Retrograd. "
+    "Import retrograd.as_torch first, or run the program by: retrograd run script.py"
+)
+
+
+class Torch(ModuleType):
+    """The module `torch`: this package under the version of the PyTorch that it follows."""
+
+    __version__ = FOLLOWED
+
+    def __getattr__(self, name: str) -> Any:
+        home = HOMES.get(f"torch.{name}")
+        found = importlib.import_module(home) if home else getattr(retrograd, name)
+        if isinstance(found, ModuleType) and found.__name__ == f"retrograd.{name}":
+            found = importlib.import_module(f"torch.{name}")  # with what is elsewhere: rule 2
+        if not name.startswith("__"):
+            setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(retrograd)
+
+
+class Loader:
+    """Gives the module of this package that a module of PyTorch is."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+
+    def create_module(self, spec: Any) -> ModuleType:
+        """The module as it is; Python puts the alias's spec into it."""
+        if spec.name == "torch":
+            made = Torch("torch", retrograd.__doc__)
+            made.__path__ = list(retrograd.__path__)
+            return made
+        found = importlib.import_module(self.home)
+        self.name, self.spec = spec.name, found.__spec__
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its own spec back, and what PyTorch has below it: nothing is run."""
+        if isinstance(module, Torch):
+            return
+        module.__spec__ = self.spec
+        for name, home in HOMES.items():
+            if name.startswith(f"{self.name}."):
+                outer, _, own = name.rpartition(".")
+                sys.modules[name] = found = importlib.import_module(home)
+                setattr(importlib.import_module(home_of(outer) or ""), own, found)
+
+
+class Finder:
+    """Finds `torch` and its submodules in this package: NOTE [The alias]."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of a module of PyTorch that is here, or None."""
+        if name.partition(".")[0] != "torch":
+            return None
+        home = home_of(name)
+        return home and importlib.machinery.ModuleSpec(name, Loader(home))  # type: ignore[arg-type]
+
+    def find_distributions(self, context: Any = None) -> Iterable[Any]:
+        """What `importlib.metadata` knows of a package called torch: its version."""
+        if getattr(context, "name", None) != "torch":
+            return []
+        return [importlib.import_module(".distribution", __package__).Alias()]
+
+
+def home_of(name: str) -> str | None:
+    """The name here of a module of PyTorch; None for one that is not here.
+
+    >>> from retrograd.alias.finder import home_of
+    >>> home_of("torch.nn.functional"), home_of("torch.version"), home_of("torch.nothing")
+    ('retrograd.nn.functional', 'retrograd.alias.version', None)
+    """
+    home = HOMES.get(name, "retrograd" + name.removeprefix("torch"))
+    try:
+        found = importlib.util.find_spec(home)  # loads what is around it, which may have made it
+    except ModuleNotFoundError:
+        return None
+    return home if found or home in sys.modules else None
+
+
+def within_program(trace: Any) -> Any:
+    """A traceback without the frames at its start that are of `retrograd run`."""
+    inner = trace
+    while inner and inner.tb_frame.f_code.co_filename.startswith((PACKAGE, "<frozen")):
+        inner = inner.tb_next
+    return inner or trace
+
+
+def install() -> None:
+    """Let `import torch` mean this package, once and for all.
+
+    Raises RuntimeError where PyTorch itself has been imported.
+    """
+    there = sys.modules.get("torch")
+    if isinstance(there, Torch):
+        return
+    if there is not None:
+        raise RuntimeError(LOADED)
+    version.called = "torch"
+    retrograd.Tensor.__module__ = "torch"
+    sys.meta_path.insert(0, Finder())
+    before = sys.excepthook
+
+    def explained(kind: Any, error: BaseException, trace: Any) -> None:
+        if note := explain(error):
+            error.add_note(note)
+        inner = within_program(trace)
+        before(kind, error.with_traceback(inner), inner)
+
+    sys.excepthook = explained

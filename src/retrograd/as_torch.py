@@ -1,0 +1,10 @@
+"""`import retrograd.as_torch`: from here on `import torch` means this package.
+
+Raises RuntimeError where PyTorch itself has been imported. See `retrograd.alias`.
+"""
+
+from .alias.finder import install
+
+__all__: list[str] = []
+
+install()

@@ -1,0 +1,213 @@
+"""`torch.cuda` for programs that ask whether there is a GPU: there is none.
+
+So `device = "cuda" if retrograd.cuda.is_available() else "cpu"` gives "cpu". What PyTorch does
+without a GPU happens here: questions are answered, seeds and caches are none's, and whoever would
+use one raises AssertionError.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..engine.placement import device as Device
+from ..engine.placement import present
+
+__all__ = [
+    "current_device",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_arch_list",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state_all",
+    "init",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "is_tf32_supported",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state_all",
+    "synchronize",
+]
+
+
+def is_available() -> bool:
+    """Whether tensors can live on a GPU: never.
+
+    >>> import retrograd as rg
+    >>> rg.cuda.is_available()
+    False
+    """
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether a GPU is in use: never."""
+    return False
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether a GPU computes with bfloat16: none does."""
+    return False
+
+
+def is_tf32_supported() -> bool:
+    """Whether a GPU computes with TF32: none does."""
+    return False
+
+
+def device_count() -> int:
+    """The number of GPUs: 0."""
+    return 0
+
+
+def get_arch_list() -> list[str]:
+    """The architectures of GPUs that the package is built for: none."""
+    return []
+
+
+# -- seeds, caches, memory: there is nothing to be done ----------------------------------------
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the generator of the current GPU: there is none, so nothing happens, as in PyTorch."""
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the generators of all GPUs: there are none, so nothing happens, as in PyTorch."""
+
+
+def seed() -> None:
+    """Seed the generator of the current GPU: there is none, so nothing happens, as in PyTorch."""
+
+
+def seed_all() -> None:
+    """Seed the generators of all GPUs: there are none, so nothing happens, as in PyTorch."""
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of the generators of all GPUs: none.
+
+    >>> import retrograd as rg
+    >>> rg.cuda.get_rng_state_all()
+    []
+    """
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Set the states of the generators of all GPUs; AssertionError for any state."""
+    if len(new_states):
+        init()
+
+
+def empty_cache() -> None:
+    """Give unused memory of GPUs back: there is none, so nothing happens, as in PyTorch."""
+
+
+def memory_allocated(device: Any = None) -> int:
+    """How many bytes tensors take on a GPU: 0.
+
+    >>> import retrograd as rg
+    >>> rg.cuda.memory_allocated(), rg.cuda.max_memory_allocated()
+    (0, 0)
+    """
+    return 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that tensors took on a GPU: 0."""
+    return 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """How many bytes of a GPU are held: 0."""
+    return 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes of a GPU that were held: 0."""
+    return 0
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for GPUs: nothing runs there, so nothing happens, where PyTorch raises."""
+
+
+# -- what needs a GPU --------------------------------------------------------------------------
+
+
+def init() -> NoReturn:
+    """Raise AssertionError: there is no GPU.
+
+    >>> import retrograd as rg
+    >>> rg.cuda.init()
+    Traceback (most recent call last):
+        ...
+    AssertionError: Retrograd is not compiled with CUDA enabled: tensors live on the cpu. Leave the device argument out, or write device='cpu'.
+    """  # noqa: E501
+    present("cuda")
+    raise AssertionError
+
+
+def set_device(device: Any) -> None:
+    """Choose a GPU; AssertionError for any but a negative number, which chooses none."""
+    if number_of(device) >= 0:
+        init()
+
+
+def current_device() -> int:
+    """The number of the current GPU: AssertionError."""
+    init()
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a GPU: AssertionError."""
+    init()
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The version of what a GPU can do: AssertionError."""
+    init()
+
+
+def get_device_properties(device: Any = None) -> Any:
+    """What a GPU is: AssertionError."""
+    init()
+
+
+class device:  # noqa: N801 (PyTorch's name)
+    """A context in which a GPU is the current one: AssertionError, but for a negative number.
+
+    >>> import retrograd as rg
+    >>> with rg.cuda.device(-1):
+    ...     rg.cuda.is_available()
+    False
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.idx = number_of(device)
+
+    def __enter__(self) -> None:
+        set_device(self.idx)
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def number_of(spec: Any) -> int:
+    """The number of a device: of None, or of the cpu, -1."""
+    if isinstance(spec, int):
+        return spec
+    found = Device("cpu" if spec is None else spec)
+    return -1 if found.type == "cpu" else found.index or 0

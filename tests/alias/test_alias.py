@@ -1,0 +1,263 @@
+"""`torch` as a name of the package, in interpreters of their own: the alias is for good."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import retrograd
+
+
+def run(*arguments, folder=None):
+    """A finished interpreter with these arguments."""
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=folder
+    )
+
+
+def printed(code):
+    """What a program prints under the alias."""
+    done = run("-c", f"import retrograd.as_torch\n{code}")
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+# -- the alias ---------------------------------------------------------------------------------
+
+
+def test_torch_and_its_submodules_are_the_package():
+    code = """
+import retrograd, torch, torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader
+print(torch.Tensor is retrograd.Tensor, nn is retrograd.nn, F.relu is retrograd.nn.functional.relu)
+print(nn.__name__, nn.__spec__.name, DataLoader is retrograd.utils.data.DataLoader)
+"""
+    assert printed(code) == "True True True\nretrograd.nn retrograd.nn True"
+
+
+def test_the_version_under_the_alias_is_that_of_the_pytorch_that_is_followed():
+    code = """
+import importlib.metadata, retrograd, torch
+print(torch.__version__, torch.version.__version__, torch.version.cuda)
+print(importlib.metadata.version("torch"), retrograd.__version__)
+print(torch.__version__ >= (2, 4), torch.__version__ < "2.9", torch.__version__.split("+")[0])
+"""
+    assert printed(code).splitlines() == [
+        "2.13.0+retrograd 2.13.0+retrograd None",
+        f"2.13.0+retrograd {retrograd.__version__}",
+        "True False 2.13.0",
+    ]
+
+
+def test_what_is_printed_says_torch():
+    code = """
+import torch
+print(torch.ones(2, 3).shape, torch.ones(1, dtype=torch.float64), torch.ones(1).type())
+print(torch.strided, torch.channels_last, torch.FloatTensor, type(torch.ones(1)))
+print(torch.ones(1, 2).max(1))
+"""
+    assert printed(code).splitlines() == [
+        "torch.Size([2, 3]) tensor([1.], dtype=torch.float64) torch.FloatTensor",
+        "torch.strided torch.channels_last <class 'torch.FloatTensor'> <class 'torch.Tensor'>",
+        "torch.return_types.max(",
+        "values=tensor([1.]),",
+        "indices=tensor([0]))",
+    ]
+
+
+def test_a_file_saved_under_the_alias_is_read_without_it(tmp_path):
+    path = str(tmp_path / "saved")
+    code = "import torch; torch.save([torch.ones(2), torch.Size([1]), torch.int8], {!r})"
+    printed(code.format(path))
+    done = run("-c", f"import retrograd as rg; print(rg.load({path!r}))")
+    assert done.stdout == "[tensor([1., 1.]), retrograd.Size([1]), retrograd.int8]\n"
+
+
+def test_the_alias_is_refused_where_pytorch_is_imported():
+    code = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')\n"
+    done = run("-c", code + "import retrograd.as_torch")
+    assert "RuntimeError: retrograd.as_torch: PyTorch itself has been imported" in done.stderr
+
+
+def test_a_module_that_is_missing_is_not_found():
+    code = """
+import importlib.util
+print(importlib.util.find_spec("torch.nothing"))
+try:
+    import torch.nothing
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert printed(code) == "None\nNo module named 'torch.nothing'"
+
+
+def test_what_the_package_imports_for_itself_is_no_submodule():
+    assert printed("import torch; print(torch.importlib.__name__)") == "importlib"
+
+
+def test_without_the_alias_nothing_of_it_is_imported():
+    done = run(
+        "-c",
+        "import sys, retrograd; print([m for m in sys.modules if m.startswith('retrograd.alias')])",
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_the_names_of_pytorch_s_compiler_are_at_torch_compiler():
+    code = """
+import torch, torch.compiler
+print(torch.compiler.is_compiling(), torch.compile(abs) is abs, torch.compiler.disable(abs) is abs)
+"""
+    assert printed(code) == "False True True"
+
+
+def test_switches_of_a_backend_are_imported_as_a_module():
+    code = """
+import torch.backends.cudnn as cudnn
+import torch
+cudnn.benchmark = True
+print(torch.backends.cudnn.benchmark, cudnn.is_available(), torch.backends.cuda.matmul.allow_tf32)
+"""
+    assert printed(code) == "True False False"
+
+
+def test_modules_that_are_elsewhere_here_are_imported_and_asked_for_by_attribute():
+    code = """
+import torch
+net = torch.nn.BatchNorm1d(2)
+print(isinstance(net, torch.nn.modules.batchnorm._BatchNorm))
+from torch.utils.data.dataset import Dataset
+import torch.utils.data.sampler
+from torch.nn.modules.flatten import Flatten
+print(Dataset is torch.utils.data.Dataset, torch.utils.data.dataloader.default_collate([1, 2]))
+print(torch.nn.modules.Linear is torch.nn.Linear, Flatten is torch.nn.Flatten)
+"""
+    assert printed(code) == "True\nTrue tensor([1, 2])\nTrue True"
+
+
+# -- what is missing ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("torch.sofmax", "torch.sofmax is not in Retrograd. The nearest name is torch.softmax."),
+        ("from torch.nn import Liner", "torch.nn.Liner is not in Retrograd. The nearest name is "),
+        ("torch.nn.functional.rellu", "torch.nn.functional.rellu is not in Retrograd. The nea"),
+        ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
+        ("torch.sparse_coo_tensor", "torch.sparse_coo_tensor is not in Retrograd: there are no s"),
+        ("import torch.distributed", "torch.distributed is not in Retrograd: there are no process"),
+    ],
+)
+def test_an_uncaught_error_says_place_name_reason_and_nearest_name(tmp_path, line, said):
+    script = write(tmp_path, "script.py", f"import torch\n\n{line}\n")
+    done = run("-m", "retrograd", "run", script)
+    assert done.returncode == 1
+    assert f"\n{script}:3: {said}" in done.stderr
+    assert "runpy" not in done.stderr
+
+
+def test_an_error_of_the_program_s_own_gets_no_note(tmp_path):
+    script = write(tmp_path, "script.py", "import torch\nimport math\nmath.nothing\n")
+    assert "Retrograd" not in run("-m", "retrograd", "run", script).stderr
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+def test_run_gives_a_script_its_arguments_and_its_folder(tmp_path):
+    write(tmp_path, "beside.py", "import torch\nvalue = torch.ones(2).sum().item()\n")
+    text = "import sys, beside\nprint(__name__, sys.argv[1:], beside.value)\nsys.exit(3)\n"
+    done = run("-m", "retrograd", "run", write(tmp_path, "script.py", text), "--lr", "0.1")
+    assert done.stdout == "__main__ ['--lr', '0.1'] 2.0\n"
+    assert done.returncode == 3
+
+
+def test_run_m_runs_a_package(tmp_path):
+    (tmp_path / "package").mkdir()
+    write(tmp_path / "package", "__init__.py", "")
+    text = "import sys, torch\nprint(sys.argv[1:], torch.zeros(1).item())\n"
+    write(tmp_path / "package", "__main__.py", text)
+    done = run("-m", "retrograd", "run", "-m", "package", "-x", folder=tmp_path)
+    assert done.stdout == "['-x'] 0.0\n", done.stderr
+
+
+def test_check_lists_what_is_missing_without_running(tmp_path):
+    text = """
+import torch as t, torch.nn.functional as F
+from torch import nn, nothing
+import torch.distributed as dist
+
+print(t.ones(1), nn.Linear, F.relu, t.Tensor.sum, F.rellu, nn.Liner, dist.init)
+t.autograd.graph.sav, nn.Liner
+"""
+    script = write(tmp_path, "script.py", text)
+    done = run("-m", "retrograd", "check", script)
+    found = [
+        line.removeprefix(f"{script}:").split(" is not")[0] for line in done.stdout.split("\n")
+    ]
+    assert found == [
+        "3: torch.nothing",
+        "4: torch.distributed",
+        "6: torch.nn.Liner",
+        "6: torch.nn.functional.rellu",
+        "7: torch.autograd.graph.sav",
+        "",
+    ]
+    assert done.returncode == 1
+
+
+def test_check_walks_folders_and_is_content_where_nothing_is_missing(tmp_path):
+    write(tmp_path, "one.py", "import torch\ntorch.ones(1)\n")
+    write(tmp_path, "two.py", "from torch.optim import *\nimport os\nos.path\n")
+    done = run("-m", "retrograd", "check", str(tmp_path))
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_check_leaves_names_alone_that_the_program_assigns(tmp_path):
+    script = write(tmp_path, "script.py", "from torch import nn\nnn = object()\nnn.nothing\n")
+    assert run("-m", "retrograd", "check", script).stdout == ""
+
+
+def test_a_command_that_is_none_says_what_there_are():
+    done = run("-m", "retrograd", "walk")
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: retrograd run script.py")
+
+
+# -- pytest ------------------------------------------------------------------------------------
+
+TESTS = """
+import torch
+
+def test_sum():
+    assert torch.ones(2).sum() == 2
+
+def test_missing():
+    torch.sofmax
+"""
+
+
+def test_pytest_runs_tests_of_torch_and_says_what_they_lack(tmp_path):
+    write(tmp_path, "conftest.py", "import torch\n")
+    write(tmp_path, "test_it.py", TESTS)
+    options = ("-p", "pytest_retrograd", "--retrograd", "-p", "no:cacheprovider")
+    done = run("-m", "pytest", *options, "test_it.py", folder=tmp_path)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "test_it.py:8: torch.sofmax is not in Retrograd. The nearest name is" in done.stdout
+
+
+def test_pytest_says_what_an_import_of_a_test_file_lacks(tmp_path):
+    write(tmp_path, "test_it.py", "from torch.nn import Liner\n")
+    options = ("-p", "pytest_retrograd", "--retrograd", "-p", "no:cacheprovider")
+    done = run("-m", "pytest", *options, "test_it.py", folder=tmp_path)
+    assert "torch.nn.Liner is not in Retrograd. The nearest name is torch.nn.Linear" in done.stdout

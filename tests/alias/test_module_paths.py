@@ -1,0 +1,56 @@
+"""What PyTorch keeps in a module is found under that module's name."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+import retrograd as rg
+from retrograd.alias.finder import HOMES, home_of
+
+NAMES = json.loads((Path(__file__).parents[1] / "data" / "module_paths.json").read_text())
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_a_module_has_every_public_name_that_pytorch_s_has(path):
+    home = importlib.import_module(home_of(path))
+    assert not [name for name in NAMES[path].split() if not hasattr(home, name)]
+
+
+@pytest.mark.parametrize("path", HOMES.keys() - {"torch.compiler"})
+def test_every_module_that_is_elsewhere_is_compared(path):
+    assert path in NAMES
+
+
+def test_layers_are_in_modules_by_their_name():
+    assert rg.nn.modules.Linear is rg.nn.Linear
+    with pytest.raises(AttributeError, match=r"'retrograd.nn.modules' has no attribute 'Liner'"):
+        rg.nn.modules.Liner
+
+
+def test_bases_of_normalization_are_where_programs_import_them():
+    batchnorm = importlib.import_module(home_of("torch.nn.modules.batchnorm"))
+    instancenorm = importlib.import_module(home_of("torch.nn.modules.instancenorm"))
+    assert isinstance(rg.nn.BatchNorm2d(1), batchnorm._BatchNorm)
+    assert isinstance(rg.nn.InstanceNorm2d(1), instancenorm._InstanceNorm)
+
+
+def test_fans_have_pytorch_s_private_name():
+    fans = rg.nn.init._calculate_fan_in_and_fan_out
+    assert [fans(rg.ones(2, 3)), fans(rg.ones(4, 3, 5, 5))] == [(3, 2), (75, 100)]
+
+
+def test_a_schedule_may_derive_from_the_older_name():
+    class Halving(rg.optim.lr_scheduler._LRScheduler):
+        def get_lr(self):
+            return [base / 2**self.last_epoch for base in self.base_lrs]
+
+    optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
+    schedule = Halving(optimizer)
+    optimizer.step()
+    schedule.step()
+    assert schedule.get_last_lr() == [0.5]
+    assert isinstance(schedule, rg.optim.lr_scheduler.LRScheduler)

@@ -1,0 +1,24 @@
+"""The public names of PyTorch's modules whose contents are in other modules here.
+
+As a script, with PyTorch installed, this writes them to `module_paths.json`:
+
+    python make_module_paths.py
+"""
+
+import json
+from pathlib import Path
+
+PATH = Path(__file__).with_name("module_paths.json")
+
+MODULES = """
+torch_version nn.modules nn.modules.batchnorm nn.modules.channelshuffle nn.modules.distance
+nn.modules.flatten nn.modules.fold nn.modules.instancenorm nn.modules.pixelshuffle
+nn.modules.upsampling utils.data.dataloader utils.data.dataset utils.data.sampler version
+"""
+
+if __name__ == "__main__":
+    import importlib
+
+    names = {each: importlib.import_module(f"torch.{each}").__all__ for each in MODULES.split()}
+    text = json.dumps({f"torch.{each}": " ".join(sorted(names[each])) for each in names}, indent=1)
+    PATH.write_text(text + "\n")
