@@ -100,10 +100,6 @@ except ModuleNotFoundError as error:
     assert printed(code) == "None\nNo module named 'torch.nothing'"
 
 
-def test_what_the_package_imports_for_itself_is_no_submodule():
-    assert printed("import torch; print(torch.importlib.__name__)") == "importlib"
-
-
 def test_without_the_alias_nothing_of_it_is_imported():
     done = run(
         "-c",
