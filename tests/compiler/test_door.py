@@ -77,6 +77,25 @@ def test_columns_keep_their_order():
     np.testing.assert_array_equal(found, OPS["silu"].forward(np.ascontiguousarray(x)))
 
 
+@pytest.mark.parametrize("axes", [(0, 2, 3, 1), (3, 1, 0, 2), (2, 3, 0, 1), (0, 1, 3, 2)])
+@pytest.mark.parametrize("name", ["silu", "prelu", "add", "lt"])
+def test_results_lie_in_memory_as_numpys_do(axes, name):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((8, 130, 40, 36)).transpose(np.argsort(axes))
+    others = [rng.standard_normal((x.shape[1], 1, 1))] if name != "silu" else []
+    forward = OPS[name].forward
+    found, expected = forward(x, *others), forward.__wrapped__(x, *others)
+    assert found.strides == expected.strides
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@in_c
+def test_a_large_channels_last_tensor_stays_so():
+    x = rg.ones(2, 64, 64, 64).to(memory_format=rg.channels_last)
+    for y in (x + x, x * rg.ones(1, 64, 1, 1), rg.nn.functional.silu(x), x < 1):
+        assert y.is_contiguous(memory_format=rg.channels_last)
+
+
 @pytest.mark.parametrize("part", [np.s_[::2], np.s_[::-1]])
 def test_elements_apart_are_numpys(part):
     x = np.linspace(-3, 3, 10000)[part]
