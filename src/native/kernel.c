@@ -27,6 +27,7 @@
 
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
 enum { SHORTEST = 32 };    /* elements of a row; shorter ones are left to NumPy */
+enum { MOST_WHOLE = 256 }; /* `door.MOST` */
 enum { LOCKED = 1 << 14 }; /* elements for which the interpreter's lock is kept */
 
 typedef void (*Code)(char **pointers, int64_t n);
@@ -495,8 +496,20 @@ typedef struct {
     PyObject *kernels; /* by what the arguments are: NULL before the first large one */
 } Door;
 
+/* Whether an argument is one of few, as `known_of` says. */
+static bool
+is_one_of_few(PyObject *x)
+{
+    if (PyLong_CheckExact(x)) {
+        int beyond;
+        long number = PyLong_AsLongAndOverflow(x, &beyond);
+        return !beyond && number >= -MOST_WHOLE && number <= MOST_WHOLE;
+    }
+    return PyBool_Check(x) || PyUnicode_CheckExact(x);
+}
+
 /* What tells a function's kernels apart: dtypes of arrays and whether they have dimensions, that a
-   number is a float, and anything else itself. */
+   number is a float, and anything else itself; NULL without an error where that is one of many. */
 static PyObject *
 key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -515,7 +528,7 @@ key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
             part = Py_NewRef(x);
         }
         else {
-            part = PyTuple_Pack(2, Py_TYPE(x), x);
+            part = is_one_of_few(x) ? PyTuple_Pack(2, Py_TYPE(x), x) : NULL;
         }
         if (part == NULL) {
             Py_CLEAR(key);
@@ -549,7 +562,7 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     }
     key = key_of(args, count, kwnames);
     found = key == NULL ? NULL : PyDict_GetItemWithError(self->kernels, key);
-    if (found == NULL && !PyErr_Occurred()) {
+    if (found == NULL && key != NULL && !PyErr_Occurred()) {
         operands = tuple_of(args, count);
         names = kwnames == NULL ? PyTuple_New(0) : Py_NewRef(kwnames);
         made =
@@ -572,9 +585,6 @@ static PyObject *
 by_kernel(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     PyObject *kernel = kernel_for(self, args, count, kwnames), *found = NULL;
-    if (kernel == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear(); /* a parameter that is not hashable */
-    }
     if (kernel == NULL || kernel == Py_None) {
         return NULL;
     }

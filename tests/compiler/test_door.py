@@ -132,6 +132,18 @@ def test_a_number_that_decides_is_one_of_few(exponent):
     np.testing.assert_allclose(OPS["pow"].forward(x, exponent=exponent), x**exponent, rtol=1e-13)
 
 
+@pytest.mark.parametrize("kind", [int, np.float64, np.float32, rg.tensor])
+def test_numbers_that_are_one_of_many_are_not_kept(kind):
+    x = np.linspace(0.5, 3, 5000)
+    op = OPS["leaky_relu"]
+    op.forward(x, negative_slope=0.5)
+    before = len(op.forward.kernels)
+    for k in range(300, 310):
+        given = kind(k)
+        np.testing.assert_array_equal(op.forward(x, negative_slope=given), x)
+    assert len(op.forward.kernels) == before
+
+
 def test_shapes_that_do_not_fit_raise_as_ever():
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(5000\) must match"):
         rg.ones(5000) * rg.ones(5001)
