@@ -7,10 +7,10 @@
       that are one number in a whole row; `build` gives what is not there yet. One that is a single
       ufunc may have that ufunc's loop instead, which then runs in several threads. Before either
       runs, all that it takes for granted is checked: types, alignment, byte order, rows, overlaps.
-   3. The elements of the result are numbered in the order of its memory. A row is a stretch of them
-      along which each input goes on by one element, or stays: of arrays in one layout there is one
-      row, of an array and a bias as many as the array has rows. Rows are cut into pieces for the
-      pool, the same for any number of threads.
+   3. The elements of the result are numbered in the order of its memory, which is NumPy's: that of
+      the inputs, as far as they agree. A row is a stretch of them along which each input goes on by
+      one element, or stays: of arrays in one layout there is one row, of an array and a bias as many
+      as the array has rows. Rows are cut into pieces for the pool, the same for any number of threads.
 */
 
 #ifndef RETROGRAD_KERNEL
@@ -28,6 +28,7 @@
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
 enum { MOST_KERNELS = 1024 }; /* that a door remembers */
 enum { SHORTEST = 32 };       /* elements of a row; shorter ones are left to NumPy */
+enum { MOST_WHOLE = 256 };    /* `door.MOST` */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
@@ -147,16 +148,16 @@ broadcast(PyArrayObject **arrays, int count, npy_intp *shape)
     return dims;
 }
 
-/* Whether all arrays but single numbers have the shape, and one layout: row-major, or column-major. */
+/* Whether all arrays but single numbers have the shape, and are row-major. */
 static bool
-are_alike(PyArrayObject **arrays, int count, int dims, npy_intp *shape, int order)
+are_alike(PyArrayObject **arrays, int count, int dims, npy_intp *shape)
 {
     for (int i = 0; i < count; i++) {
         PyArrayObject *array = arrays[i];
         if (array == NULL || PyArray_SIZE(array) == 1) {
             continue;
         }
-        if (!PyArray_CHKFLAGS(array, order) || PyArray_NDIM(array) != dims ||
+        if (!PyArray_IS_C_CONTIGUOUS(array) || PyArray_NDIM(array) != dims ||
             !PyArray_CompareLists(PyArray_DIMS(array), shape, dims)) {
             return false;
         }
@@ -164,23 +165,58 @@ are_alike(PyArrayObject **arrays, int count, int dims, npy_intp *shape, int orde
     return true;
 }
 
-/* Lay out the inputs in the order of a row-major result: dimensions along which all of them go on as
+/* Put dimensions in the order in which NumPy lays out a result, the outermost first: one that all
+   inputs with a say find in the wrong place goes further out. */
+static void
+put_in_order(int inputs, int dims, npy_intp strides[][MOST_OPERANDS + MOST_OUTPUTS], int *order)
+{
+    for (int d = dims - 1; d >= 0; d--) {
+        int place = d, own = d;
+        for (int k = d + 1; k < dims; k++) {
+            bool said = false, stays = false;
+            for (int i = 0; i < inputs; i++) {
+                npy_intp outer = strides[own][i], inner = strides[order[k]][i];
+                if (outer != 0 && inner != 0) {
+                    said = true;
+                    stays = stays || llabs(inner) <= llabs(outer);
+                }
+            }
+            if (stays) {
+                break;
+            }
+            place = said ? k : place;
+        }
+        memmove(order + d, order + d + 1, (size_t)(place - d) * sizeof(int));
+        order[place] = own;
+    }
+}
+
+/* Lay out the inputs in the order of the result's memory: dimensions along which all of them go on as
    along the next one are one with it. False where the innermost is no row. */
 static bool
-lay_in_rows(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Layout *layout)
+lay_in_rows(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, int *order,
+            Layout *layout)
 {
+    npy_intp all[NPY_MAXDIMS][MOST_OPERANDS + MOST_OUTPUTS];
     npy_intp strides[NPY_MAXDIMS][MOST_OPERANDS + MOST_OUTPUTS];
     npy_intp sizes[NPY_MAXDIMS];
     int kept = 0; /* innermost first */
-    for (int d = dims - 1; d >= 0; d--) {
+    for (int d = 0; d < dims; d++) {
+        for (int i = 0; i < self->inputs; i++) {
+            int at = arrays[i] == NULL ? -1 : d - dims + PyArray_NDIM(arrays[i]);
+            bool there = at >= 0 && PyArray_DIM(arrays[i], at) != 1;
+            all[d][i] = there ? PyArray_STRIDE(arrays[i], at) : 0;
+        }
+    }
+    put_in_order(self->inputs, dims, all, order);
+    for (int k = dims - 1; k >= 0; k--) {
+        int d = order[k];
         if (shape[d] == 1) {
             continue;
         }
         bool one = kept > 0;
         for (int i = 0; i < self->inputs; i++) {
-            int at = arrays[i] == NULL ? -1 : d - dims + PyArray_NDIM(arrays[i]);
-            bool there = at >= 0 && PyArray_DIM(arrays[i], at) != 1;
-            strides[kept][i] = there ? PyArray_STRIDE(arrays[i], at) : 0;
+            strides[kept][i] = all[d][i];
             one = one && strides[kept][i] == strides[kept - 1][i] * sizes[kept - 1];
         }
         if (one) {
@@ -209,6 +245,19 @@ lay_in_rows(Kernel *self, PyArrayObject **arrays, int dims, npy_intp *shape, Lay
         }
     }
     return layout->row >= SHORTEST || layout->dims == 0;
+}
+
+/* A new array whose dimensions lie in an order, the outermost first. */
+static PyObject *
+new_in_order(int dims, npy_intp *shape, int *order, int type)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    npy_intp strides[NPY_MAXDIMS], across = PyDataType_ELSIZE(dtype);
+    for (int k = dims - 1; k >= 0; k--) {
+        strides[order[k]] = across;
+        across *= shape[order[k]];
+    }
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, dims, shape, strides, NULL, 0, NULL);
 }
 
 /* The code for inputs of which some are numbers in a row; NULL, with or without an error. */
@@ -265,15 +314,15 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
     if (!find_inputs(self, arguments, count, arrays, numbers, layout.base)) {
         return NULL;
     }
-    int dims = broadcast(arrays, self->inputs, shape), fortran = 0;
+    int dims = broadcast(arrays, self->inputs, shape), order[NPY_MAXDIMS];
     for (int d = 0; d < dims; d++) {
         size *= shape[d];
+        order[d] = d;
     }
     if (dims < 0 || size < large * self->times) {
         return NULL;
     }
-    if (are_alike(arrays, self->inputs, dims, shape, NPY_ARRAY_C_CONTIGUOUS) ||
-        (fortran = are_alike(arrays, self->inputs, dims, shape, NPY_ARRAY_F_CONTIGUOUS))) {
+    if (are_alike(arrays, self->inputs, dims, shape)) {
         layout.dims = 0;
         layout.row = size;
         for (int i = 0; i < self->inputs; i++) {
@@ -281,7 +330,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
             layout.step[i] = number ? 0 : PyArray_ITEMSIZE(arrays[i]);
         }
     }
-    else if (!lay_in_rows(self, arrays, dims, shape, &layout)) {
+    else if (!lay_in_rows(self, arrays, dims, shape, order, &layout)) {
         return NULL;
     }
     layout.operands = self->inputs + self->outputs;
@@ -294,7 +343,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
     for (int i = 0, place = self->inputs; i < self->outputs; i++, place++) {
         int target = self->targets[i], type = self->types[place];
         if (target < 0) {
-            made[i] = PyArray_EMPTY(dims, shape, type, fortran);
+            made[i] = new_in_order(dims, shape, order, type);
         }
         else if (layout.step[target] != 0 && layout.dims == 0 &&
                  PyArray_ISWRITEABLE(arrays[target]) && is_apart(self, arrays, target)) {
@@ -447,8 +496,32 @@ typedef struct {
     PyObject *kernels; /* by what the arguments are: NULL before the first large one */
 } Door;
 
+/* Whether an argument is one of few, as `known_of` says. */
+static bool
+is_one_of_few(PyObject *x)
+{
+    if (PyLong_CheckExact(x)) {
+        int beyond;
+        long number = PyLong_AsLongAndOverflow(x, &beyond);
+        return !beyond && number >= -MOST_WHOLE && number <= MOST_WHOLE;
+    }
+    return PyBool_Check(x) || PyUnicode_CheckExact(x);
+}
+
+/* Whether a tuple holds integers alone: sizes, which come with the arrays. */
+static bool
+holds_sizes(PyObject *tuple)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What tells a function's kernels apart: dtypes of arrays and whether they have dimensions, that a
-   number is a float, and anything else itself. */
+   number is a float, and anything else itself; NULL without an error where that is one of many. */
 static PyObject *
 key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -467,10 +540,12 @@ key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
             part = Py_NewRef(x);
         }
         else if (PyTuple_CheckExact(x)) {
-            part = key_of(((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x), NULL);
+            part = holds_sizes(x)
+                       ? Py_NewRef(x)
+                       : key_of(((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x), NULL);
         }
         else {
-            part = PyTuple_Pack(2, Py_TYPE(x), x);
+            part = is_one_of_few(x) ? PyTuple_Pack(2, Py_TYPE(x), x) : NULL;
         }
         if (part == NULL) {
             Py_CLEAR(key);
@@ -507,7 +582,7 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     }
     key = key_of(args, count, kwnames);
     found = key == NULL ? NULL : PyDict_GetItemWithError(self->kernels, key);
-    if (found == NULL && !PyErr_Occurred()) {
+    if (found == NULL && key != NULL && !PyErr_Occurred()) {
         operands = tuple_of(args, count);
         names = kwnames == NULL ? PyTuple_New(0) : Py_NewRef(kwnames);
         made =
@@ -530,9 +605,6 @@ static PyObject *
 by_kernel(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     PyObject *kernel = kernel_for(self, args, count, kwnames), *found = NULL;
-    if (kernel == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear(); /* a parameter that is not hashable */
-    }
     if (kernel == NULL || kernel == Py_None) {
         return NULL;
     }

@@ -72,6 +72,13 @@ def test_a_directory_behind_a_link_is_left_unused(home, tmp_path):
     assert not (tmp_path / "real" / "k1").exists()
 
 
+@posix
+def test_an_entry_that_is_no_file_is_none(home):
+    cache.write("k1", b"object")
+    os.mkfifo(home / "k2", 0o600)  # whoever opened it would wait for a writer
+    assert cache.read("k2") is None
+
+
 def test_without_a_place_nothing_is_kept_and_nothing_raised(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RETROGRAD_CACHE", str(tmp_path / "file" / "cache"))

@@ -80,6 +80,25 @@ def test_columns_keep_their_order():
     np.testing.assert_array_equal(found, OPS["silu"].forward(np.ascontiguousarray(x)))
 
 
+@pytest.mark.parametrize("axes", [(0, 2, 3, 1), (3, 1, 0, 2), (2, 3, 0, 1), (0, 1, 3, 2)])
+@pytest.mark.parametrize("name", ["silu", "prelu", "add", "lt"])
+def test_results_lie_in_memory_as_numpys_do(axes, name):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((8, 130, 40, 36)).transpose(np.argsort(axes))
+    others = [rng.standard_normal((x.shape[1], 1, 1))] if name != "silu" else []
+    forward = OPS[name].forward
+    found, expected = forward(x, *others), forward.__wrapped__(x, *others)
+    assert found.strides == expected.strides
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@in_c
+def test_a_large_channels_last_tensor_stays_so():
+    x = rg.ones(2, 64, 64, 64).to(memory_format=rg.channels_last)
+    for y in (x + x, x * rg.ones(1, 64, 1, 1), rg.nn.functional.silu(x), x < 1):
+        assert y.is_contiguous(memory_format=rg.channels_last)
+
+
 @pytest.mark.parametrize("part", [np.s_[::2], np.s_[::-1]])
 def test_elements_apart_are_numpys(part):
     x = np.linspace(-3, 3, 10000)[part]
@@ -114,6 +133,18 @@ def test_a_number_that_decides_is_one_of_few(exponent):
     kernel = ran(lambda: OPS["pow"].forward(x, exponent=exponent))["pow"]
     assert kernel is (exponent == 2.5)
     np.testing.assert_allclose(OPS["pow"].forward(x, exponent=exponent), x**exponent, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [int, np.float64, np.float32, rg.tensor])
+def test_numbers_that_are_one_of_many_are_not_kept(kind):
+    x = np.linspace(0.5, 3, 5000)
+    op = OPS["leaky_relu"]
+    op.forward(x, negative_slope=0.5)
+    before = len(op.forward.kernels)
+    for k in range(300, 310):
+        given = kind(k)
+        np.testing.assert_array_equal(op.forward(x, negative_slope=given), x)
+    assert len(op.forward.kernels) == before
 
 
 def test_shapes_that_do_not_fit_raise_as_ever():

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from retrograd.compiler.door import AVAILABLE
+
 ROOT = Path(__file__).parents[2]
 LIMIT = 60  # seconds for one program
 
@@ -16,8 +18,8 @@ LIMIT = 60  # seconds for one program
 class Worker:
     """A process that runs programs: `python` with a library, under variables of the environment."""
 
-    def __init__(self, python, library, **environment):
-        self.command = [python, "-m", "tests.fuzz.interpreter", library]
+    def __init__(self, python, *library, **environment):
+        self.command = [python, "-m", "tests.fuzz.interpreter", *library]
         self.environment = os.environ | environment
         self.process = None
 
@@ -53,9 +55,11 @@ class Worker:
 
 
 def workers(torch_python):
-    """Retrograd with C and without, and PyTorch if there is an interpreter that has it."""
+    """Retrograd in its ways of running, and PyTorch if there is an interpreter that has it."""
     found = {"C": Worker(sys.executable, "retrograd", RETROGRAD_NATIVE="1"),
              "Python": Worker(sys.executable, "retrograd", RETROGRAD_NATIVE="0")}  # fmt: skip
+    if AVAILABLE:
+        found["kernels"] = Worker(sys.executable, "retrograd", "kernels", RETROGRAD_NATIVE="1")
     if torch_python:
         found["PyTorch"] = Worker(torch_python, "torch", OMP_NUM_THREADS="1")
     return found

@@ -51,13 +51,13 @@ def home() -> Path:
 
 
 def private(path: Path) -> bool:
-    """Whether a file or directory is the user's, and nobody else's to write."""
+    """Whether this is a file or directory of the user's, and nobody else's to write."""
     if not hasattr(os, "geteuid"):
         return True
     facts = path.lstat()
-    return facts.st_uid == os.geteuid() and not (
-        stat.S_ISLNK(facts.st_mode) or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    )
+    plain = stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)  # no link, no pipe
+    others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return plain and facts.st_uid == os.geteuid() and not others
 
 
 def seal(name: str, built: bytes) -> bytes:

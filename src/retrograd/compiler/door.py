@@ -9,7 +9,8 @@ NOTE [The door]
    same call gives the same bits in every run.
 3. A parameter that is a float is an operand of the kernel, so that another value needs no other
    one. A function that branches on it is recorded for its value, if that is a simple one: it may be
-   one of many, and building takes a while.
+   one of many, and building takes a while. So is a whole number, up to `MOST`; a name or a flag is
+   one of few. With other parameters, such as NumPy's numbers, there is no kernel, and none is kept.
 4. All of it needs llvmlite; without, or with `RETROGRAD_COMPILE=0`, a function is what it was.
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +33,9 @@ __all__ = ["AVAILABLE", "change", "opened", "setting"]
 
 AVAILABLE = os.environ.get("RETROGRAD_COMPILE") != "0" and find_spec("llvmlite") is not None
 
+MOST = 256  # of whole numbers for which there are kernels
 ndarray = np.ndarray
+FEW = {bool, str, type(None), ModuleType}  # what parameters and namespaces are
 
 
 class Setting:
@@ -101,7 +105,7 @@ def by_kernel(function: Any, kernels: dict[Any, Any], args: Any, params: dict[st
         key = (*map(known_of, operands), tuple(params))
         if key not in kernels:
             kernels[key] = new_kernel(function, tuple(params), operands)
-    except TypeError:  # a parameter that is not hashable
+    except TypeError:  # a parameter that is one of many
         return None
     kernel = kernels[key]
     return None if kernel is None else kernel(operands)
@@ -109,11 +113,16 @@ def by_kernel(function: Any, kernels: dict[Any, Any], args: Any, params: dict[st
 
 def known_of(x: Any) -> Any:
     """What tells kernels apart: dtypes, whether there are dimensions, and values but of floats."""
-    if x.__class__ is ndarray:
+    kind = x.__class__
+    if kind is ndarray:
         return x.dtype.num, x.ndim > 0
-    if x.__class__ is tuple:
-        return tuple(map(known_of, x))
-    return float if x.__class__ is float else (x.__class__, x)
+    if kind is tuple:  # sizes, as they come with arrays
+        return tuple([each if each.__class__ is int else known_of(each) for each in x])
+    if kind is float:
+        return float
+    if kind in FEW or (kind is int and abs(x) <= MOST):
+        return kind, x
+    raise TypeError(f"there are many {kind.__name__}")
 
 
 if AVAILABLE:

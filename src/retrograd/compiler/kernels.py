@@ -218,9 +218,11 @@ class Baked:
     def __call__(self, operands: Sequence[Any]) -> Any:
         """What the kernel for the numbers among the operands gives."""
         numbers = tuple([operands[i] for i in self.numbers])
+        if not all(map(simple, numbers)):
+            return None
         key = tuple(map(repr, numbers))
         if key not in self.kernels:
-            self.kernels[key] = self.made(numbers) if all(map(simple, numbers)) else None
+            self.kernels[key] = self.made(numbers)
         kernel = self.kernels[key]
         return None if kernel is None else kernel(operands)
 
