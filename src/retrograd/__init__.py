@@ -65,7 +65,7 @@ from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
     from . import amp, backends, compiler, distributions, fft, func, linalg, masked, nn, optim
-    from . import overrides, signal, special, utils, wirtinger
+    from . import overrides, quasirandom, signal, special, utils, wirtinger
     from .ops.later import *
     from .func import vmap
     from .serialization import load, save
@@ -79,7 +79,8 @@ newaxis = None
 LATER = (
     *("_C", "amp", "backends", "cuda", "distributions", "fft", "func", "linalg", "masked"),
     *("nn", "optim"),
-    *("overrides", "random", "return_types", "signal", "special", "tape", "testing", "types"),
+    *("overrides", "quasirandom", "random", "return_types", "signal", "special", "tape"),
+    *("testing", "types"),
     *("compiler", "utils", "wirtinger"),
 )
 FROM = {

@@ -39,6 +39,7 @@ from . import masked as masked
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
+from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
 from . import signal as signal
