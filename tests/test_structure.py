@@ -20,7 +20,8 @@ LAYERS = [
     ["compiler"],
     ["engine"],
     ["ops"],
-    ["autograd", "fft", "linalg", "masked", "random", "return_types", "signal", "special", "types"],
+    ["autograd", "fft", "linalg", "masked", "quasirandom", "random"],
+    ["return_types", "signal", "special", "types"],
     [
         "accelerator",
         "backends",

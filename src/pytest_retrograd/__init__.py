@@ -1,8 +1,8 @@
 """pytest's option `--retrograd`: `import torch` in tests means Retrograd.
 
-`pytest -p pytest_retrograd --retrograd` runs tests so. It is no entry point, by which pytest would
-rewrite the assertions of the whole package in every run; and a package of its own, so that naming it
-does not import Retrograd.
+`pytest -p pytest_retrograd --retrograd` runs tests so. It is no entry point: for one, pytest would
+rewrite the assertions of the whole package in every run. It is a package of its own, so that naming
+it does not import Retrograd.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from . import modes
+from .autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from .autograd.function import DelayedErrorNode, FunctionCtx
+from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .autograd.gradcheck import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
@@ -23,7 +25,12 @@ from .engine.tensor import Tensor, cell_of, wrote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__: list[str] = []
+__all__ = [
+    "_is_fwd_grad_enabled",
+    "_set_fwd_grad_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+]
 
 _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor
@@ -122,13 +129,13 @@ def _current_graph_task_execution_order() -> list[Any]:
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the pass that runs now runs `node`, or has run it."""
-    task = modes.state.current_pass
-    if task is None:
-        raise RuntimeError(NO_PASS.format(name="_will_engine_execute_node"))
     if not isinstance(node, Node):
         raise RuntimeError(
             f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}"
         )
+    task = modes.state.current_pass
+    if task is None:
+        raise RuntimeError(NO_PASS.format(name="_will_engine_execute_node"))
     return task.runs(node._node())  # type: ignore[no-any-return]
 
 
@@ -181,11 +188,6 @@ def _get_obj_in_tls(key: str) -> Any:
 def _is_key_in_tls(key: str) -> bool:
     """Whether the calling thread has kept something under a key."""
     return hasattr(_stash, key)
-
-
-def _is_fwd_grad_enabled() -> bool:
-    """Whether dual tensors keep their tangents: see `forward_ad._set_fwd_grad_enabled`."""
-    return modes.state.paused is None and not modes.state.inference
 
 
 def _keep_graph() -> bool:

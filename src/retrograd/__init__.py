@@ -65,7 +65,8 @@ from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
     from . import accelerator, amp, backends, compiler, cuda, distributions, fft, func, jit
-    from . import linalg, masked, mps, nn, optim, overrides, signal, special, utils, wirtinger
+    from . import linalg, masked, mps, nn, optim, overrides, quasirandom, signal, special
+    from . import utils, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -79,8 +80,18 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func", "jit"),
-    *("linalg", "masked", "mps", "nn", "optim", "overrides", "random", "return_types", "signal"),
-    *("compiler", "special", "tape", "testing", "types", "utils", "wirtinger"),
+    *("linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
+    *(
+        "compiler",
+        "return_types",
+        "signal",
+        "special",
+        "tape",
+        "testing",
+        "types",
+        "utils",
+        "wirtinger",
+    ),
 )
 FROM = {
     "ForwardAccumulator": "tape",

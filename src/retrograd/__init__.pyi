@@ -42,10 +42,11 @@ from . import mps as mps
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
+from . import quasirandom as quasirandom
 from . import random as random
+from . import compiler as compiler
 from . import return_types as return_types
 from . import signal as signal
-from . import compiler as compiler
 from . import special as special
 from . import tape as tape
 from . import testing as testing

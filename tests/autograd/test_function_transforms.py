@@ -206,6 +206,45 @@ def test_a_vmap_of_its_own_is_called_with_what_it_needs():
     assert x.grad.tolist() == [[2, 2]] * 3
 
 
+def ruled(rule):
+    """A Function of a tensor and a list of tensors, with `rule` as its `vmap`."""
+
+    class Ruled(Function):
+        forward = staticmethod(lambda ctx, x, others: (x.clone(), x.clone()))
+        backward = staticmethod(lambda ctx, g, h: (g + h, None))
+        vmap = staticmethod(rule)
+
+    return Ruled.apply
+
+
+def test_a_vmap_of_its_own_gets_containers_of_batches_and_returns_containers():
+    told = []
+
+    def rule(info, in_dims, x, others):
+        told.append(in_dims)
+        return [x + others[0], others[1]], [0, None]
+
+    x, constant = rg.arange(3.0), rg.tensor(5.0)
+    total, same = rg.func.vmap(lambda v: ruled(rule)(v, [v, constant]))(x)
+    assert told == [(0, [0, None])]
+    assert total.tolist() == [0.0, 2.0, 4.0]
+    assert same.tolist() == [5.0] * 3
+
+
+@pytest.mark.parametrize("returned", [lambda x: x, lambda x: (x, x, 0)])
+def test_a_vmap_of_its_own_must_return_outputs_and_their_dimensions(returned):
+    apply = ruled(lambda info, in_dims, x, others: returned(x))
+    with pytest.raises(RuntimeError, match="to have two returns, an output and its out_dims"):
+        rg.func.vmap(lambda v: apply(v, []))(rg.arange(3.0))
+
+
+@pytest.mark.parametrize("dims", [(0,), (0, 0, 0), [0, [0, 0]]])
+def test_a_vmap_of_its_own_must_say_a_dimension_for_each_output(dims):
+    apply = ruled(lambda info, in_dims, x, others: ((x, x), dims))
+    with pytest.raises(RuntimeError, match="returned an incompatible"):
+        rg.func.vmap(lambda v: apply(v, []))(rg.arange(3.0))
+
+
 def test_without_one_it_runs_once_per_example_and_says_so():
     x = rg.arange(3.0, dtype=rg.float64)
     with pytest.warns(UserWarning, match="Product"):

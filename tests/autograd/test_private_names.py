@@ -191,3 +191,23 @@ def test_the_engine_is_called_with_all_arguments():
     assert (x.grad.item(), w.grad) == (5, None)
     assert run((y,), (one,), False, False) == ()
     assert w.grad.item() == 3
+
+
+def test_forward_derivatives_are_turned_off_and_on_by_a_call():
+    try:
+        rg._C._set_fwd_grad_enabled(False)
+        assert not autograd.forward_ad._is_fwd_grad_enabled()
+    finally:
+        rg._C._set_fwd_grad_enabled(True)
+    assert autograd.forward_ad._is_fwd_grad_enabled()
+
+
+def test_grad_mode_is_asked_for_where_pytorch_has_it():
+    with rg.no_grad():
+        assert not rg._C.is_grad_enabled()
+    assert rg._C.is_grad_enabled()
+
+
+def test_what_is_no_node_is_refused_outside_a_pass_too():
+    with pytest.raises(RuntimeError, match="expects an grad_fn, but got Tensor"):
+        rg._C._will_engine_execute_node(leaf(1))

@@ -175,6 +175,11 @@ def test_recurrent_networks_have_gradients_per_sample():
             RuntimeError,
             "the same training/eval mode",
         ),
+        (
+            lambda: stack_module_state([nn.PReLU(), nn.PReLU().requires_grad_(False)]),
+            RuntimeError,
+            "the parameters 'weight' of all models to have the same .requires_grad",
+        ),
     ],
 )
 def test_misuse_raises_what_pytorch_raises(call, kind, text):

@@ -80,6 +80,40 @@ def test_output_that_does_not_depend_on_the_input_has_zeros_or_raises():
         jvp(f, (X,), (V,), strict=True)
 
 
+@pytest.mark.parametrize("output", [None, (), {}, [[]]])
+@pytest.mark.parametrize(
+    ("derive", "caller"),
+    [
+        (lambda f: jvp(f, (X,), (V,)), "jvp(f, primals, tangents)"),
+        (lambda f: rg.func.vjp(f, X), "vjp(f, *primals)"),
+        (lambda f: rg.func.linearize(f, X), "linearize(f, *primals)"),
+        (lambda f: rg.func.jacrev(f)(X), "vjp(f, *primals)"),
+        (lambda f: rg.func.jacfwd(f)(X), "jvp(f, primals, tangents)"),
+    ],
+)
+def test_a_function_without_outputs_has_no_derivative(derive, caller, output):
+    with pytest.raises(RuntimeError) as caught:
+        derive(lambda x: output)
+    text = f"{caller}: Expected f to be a function that has non-empty output"
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("derive", "caller"),
+    [
+        (lambda f: jvp(f, (X,), (V,), has_aux=True), "jvp(f, primals, tangents)"),
+        (lambda f: rg.func.vjp(f, X, has_aux=True), "vjp(f, *primals)"),
+        (lambda f: rg.func.grad(f, has_aux=True)(X), "grad_and_value(f)(*args)"),
+    ],
+)
+def test_an_output_beside_which_nothing_is_returned_is_refused_by_the_transform_s_name(
+    derive, caller
+):
+    with pytest.raises(RuntimeError) as caught:
+        derive(lambda x: x.sum())
+    assert str(caught.value).startswith(f"{caller}: output of function f should be a tuple")
+
+
 def test_complex_tangents_follow_both_wirtinger_derivatives():
     z, t = rg.tensor([1 + 2j], dtype=rg.complex128), rg.tensor([3 - 1j], dtype=rg.complex128)
     _, tangent = jvp(lambda z: z * z * z.conj(), (z,), (t,))

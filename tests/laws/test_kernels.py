@@ -94,9 +94,7 @@ def cases(op, name):
 
 def programs(function):
     """The programs of a door's kernels so far."""
-    found = [
-        getattr(kernel, "kernels", None) or {0: kernel} for kernel in function.kernels.values()
-    ]
+    found = [getattr(kernel, "kernels", {0: kernel}) for kernel in function.kernels.values()]
     kernels = [kernel for many in found for kernel in many.values() if kernel is not None]
     return [getattr(k, "build", k.__call__).__self__.program for k in kernels]
 

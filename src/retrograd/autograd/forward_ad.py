@@ -132,6 +132,11 @@ class dual_level:  # noqa: N801 (PyTorch's name)
         self.level.__exit__()
 
 
+def _is_fwd_grad_enabled() -> bool:
+    """Whether dual tensors keep their tangents."""
+    return modes.state.paused is None and not modes.state.inference
+
+
 class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
     """Turn forward derivatives off, or on again, at once; as a context, for as long as it lasts.
 

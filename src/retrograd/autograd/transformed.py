@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import modes
+from .. import modes, pytree
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, new_tensor
 from ..engine.transforms.batch import Batch, UnbatchableError
@@ -124,31 +124,42 @@ def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def is_batched(args: Sequence[Any]) -> bool:
-    """Whether one of the arguments is a batch."""
-    return any(isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in args)
+    """Whether one of the arguments is a batch, or a container of one."""
+    return any(
+        isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in pytree.flatten(args)
+    )
 
 
 def on_batches(cls: Definition, args: Sequence[Any]) -> Any:
     """Call a Function on batches by its `vmap`; without one, it runs once per example."""
-    level = max((a._array.level for a in args if is_batched([a])), key=lambda each: each.depth)
-    if "vmap" not in defined(cls) or any(level.holds(a) and a._node is not None for a in args):
+    leaves = pytree.flatten(args)
+    level = max((a._array.level for a in leaves if is_batched([a])), key=lambda each: each.depth)
+    if "vmap" not in defined(cls) or any(level.holds(a) and a._node is not None for a in leaves):
         raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
-    held = [a._array.value if level.holds(a) else a for a in args]
-    dims = tuple([0 if level.holds(a) and not a._array.shared else None for a in args])
-    output, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held)
-    several = isinstance(output, tuple)
-    outputs = output if several else (output,)
-    places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outputs)
-    if len(places) != len(outputs):
+    held = pytree.map_leaves(lambda a: a._array.value if level.holds(a) else a, args)
+    dims = pytree.map_leaves(
+        lambda a: 0 if level.holds(a) and not a._array.shared else None, tuple(args)
+    )
+    returned = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held)
+    if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
-            f"{cls._name}.vmap returned {len(outputs)} outputs and {len(places)} out_dims: one "
-            "is needed for each"
+            f"Expected the vmap staticmethod of {cls._name} to have two returns, an output and its "
+            f"out_dims, got {returned!r}. Write: return output, 0"
         )
+    output, out_dims = returned
+    try:
+        places = pytree.broadcast(out_dims, output)
+    except ValueError:
+        raise RuntimeError(
+            f"The vmap staticmethod of {cls._name} returned an incompatible (output, out_dims): "
+            f"expected one dimension or None for each output, got out_dims={out_dims!r} for "
+            f"{len(pytree.flatten(output))} in {type(output).__name__}"
+        ) from None
     made = [
         out if dim is None else new_tensor(Batch(to_front(out, dim), level))
-        for out, dim in zip(outputs, places, strict=True)
+        for out, dim in zip(pytree.flatten(output), places, strict=True)
     ]
-    return tuple(made) if several else made[0]
+    return pytree.unflatten(output, made)
 
 
 def defined(cls: Any) -> set[str]:

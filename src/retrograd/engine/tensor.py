@@ -142,7 +142,7 @@ class Tensor(Attached):
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         first = data[0] if len(data) == 1 else None
-        sizes = first if isinstance(first, Size) else data
+        sizes = first if isinstance(first, Size) else data or (0,)
         if isinstance(first, Tensor) and first._array.dtype is dtypes.default_numpy():
             # The same memory, as in PyTorch.
             return first.as_subclass(cls)  # type: ignore[return-value]
@@ -152,7 +152,7 @@ class Tensor(Attached):
             return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
-        return new_tensor(np.empty(sizes or 0, dtypes.default_numpy()), cls)  # type: ignore[return-value]
+        return new_tensor(np.empty(sizes, dtypes.default_numpy()), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------
 

@@ -9,9 +9,15 @@ from .batching import vmap
 from .calls import functional_call, functionalize, stack_module_state
 from .forward import jvp, linearize
 from .jacobian import hessian, jacfwd, jacrev
+from .models import (
+    combine_state_for_ensemble,
+    make_functional,
+    make_functional_with_buffers,
+)
 from .reverse import grad, grad_and_value, vjp
 
 __all__ = [
+    "combine_state_for_ensemble",
     "functional_call",
     "functionalize",
     "grad",
@@ -21,6 +27,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "make_functional",
+    "make_functional_with_buffers",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

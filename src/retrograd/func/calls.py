@@ -149,7 +149,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     Each value has one more dimension, in front, which counts the modules: `vmap` over
     `functional_call` then runs the whole ensemble at once. Stacked parameters are new leaves that
     require grad. Raises RuntimeError for no models, for different classes, or for a mixture of
-    training and evaluation mode. Source: PyTorch's `func.stack_module_state`.
+    training and evaluation mode, or of parameters that require grad and do not. Source: PyTorch's
+    `func.stack_module_state`.
 
     >>> import retrograd as rg
     >>> params, buffers = rg.func.stack_module_state([rg.nn.Linear(2, 1) for _ in range(3)])
@@ -163,6 +164,15 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
                            "mode.")  # fmt: skip
     if any(type(model) is not type(models[0]) for model in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    for name, value in models[0].named_parameters():
+        if any(
+            dict(model.named_parameters())[name].requires_grad is not value.requires_grad
+            for model in models
+        ):
+            raise RuntimeError(
+                f"stack_module_state: Expected the parameters {name!r} of all models to have the "
+                "same .requires_grad"
+            )
     params = {
         name: recorded.stack(*[dict(model.named_parameters())[name] for model in models], dim=0)
         .detach()

@@ -12,6 +12,7 @@ from ..engine.transforms.forward import Level
 from .reverse import (
     fresh_variable,
     fresh_variables,
+    outputs,
     pull_back,
     recording,
     settle,
@@ -76,24 +77,11 @@ def jvp(
     with Level() as level:
         duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
         result = func(*pytree.unflatten(primals, duals))
-        output, aux = unpacked(result, has_aux, "jvp")
-        pairs = [
-            parts(checked(out, "jvp(f, primals, tangents)"), level)
-            for out in pytree.flatten(output)
-        ]
+        output, aux = unpacked(result, has_aux, "jvp(f, primals, tangents)")
+        pairs = [parts(out, level) for out in outputs(output, "jvp(f, primals, tangents)")]
     values = pytree.unflatten(output, [value for value, _ in pairs])
     moved = pytree.unflatten(output, [_filled(*pair, strict) for pair in pairs])
     return (values, moved, aux) if has_aux else (values, moved)
-
-
-def checked(out: Any, caller: str) -> Tensor:
-    """An output, which must be a tensor."""
-    if not isinstance(out, Tensor):
-        raise RuntimeError(
-            f"{caller}: expected f(*primals) to return only tensors, got unsupported type "
-            f"{type(out)}"
-        )
-    return out
 
 
 def _filled(value: Tensor, tangent: Any, strict: bool) -> Tensor:
@@ -122,7 +110,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with recording(primals) as call:
         args, fresh = fresh_variables(primals, "linearize")
         output = call.returned(func(*args))
-        outs = [checked(out, "linearize(f, *primals)") for out in pytree.flatten(output)]
+        outs = outputs(output, "linearize(f, *primals)")
         # The vector-Jacobian product is linear in its cotangents; its transpose is the jvp.
         cotangents = [fresh_variable(recorded.zeros_like(out)) for out in outs]
         pulled = pull_back(outs, cotangents, fresh, retain=True)

@@ -31,6 +31,7 @@ def jacrev(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
     wirtinger: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func` by one batched vector-Jacobian product.
@@ -39,9 +40,9 @@ def jacrev(
     is the derivative of output element i by input element j. Several outputs give a container
     built like them, several `argnums` a tuple within. Complex arguments: the plain matrix of a
     holomorphic function, or with `wirtinger=True` the pair (∂f/∂z, ∂f/∂z*) of any function, where
-    PyTorch refuses; NOTE [Complex Jacobians]. chunk_size: rows computed at a time. Raises
-    RuntimeError for a function that is not holomorphic, without `wirtinger`. Source: PyTorch's
-    `func.jacrev`.
+    PyTorch refuses; NOTE [Complex Jacobians]. chunk_size: rows computed at a time.
+    `_preallocate_and_copy` is accepted, without effect. Raises RuntimeError for a function that is
+    not holomorphic, without `wirtinger`. Source: PyTorch's `func.jacrev`.
 
     >>> import retrograd as rg
     >>> rg.func.jacrev(lambda x: x**2)(rg.tensor([1.0, 2.0]))

@@ -204,24 +204,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         args, fresh = fresh_variables(primals, "vjp")
         result = call.returned(func(*args))
     settle(primals, args, fresh)
-    output, aux = unpacked(result, has_aux, "vjp")
-    outs = pytree.flatten(output)
+    output, aux = unpacked(result, has_aux, "vjp(f, *primals)")
+    outs = outputs(output, "vjp(f, *primals)")
     for out in outs:
-        if not isinstance(out, Tensor):
-            raise RuntimeError(
-                "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported "
-                f"type {type(out)}"
-            )
         if out._array.dtype.kind not in "fc":
             raise RuntimeError(
                 "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got "
                 f"Tensor with dtype {out.dtype}. Return it beside the output: has_aux=True"
             )
-    if not outs:
-        raise RuntimeError(
-            "vjp(f, *primals): Expected f to be a function that has non-empty output (got output "
-            f"= {output!r})"
-        )
     keep = is_wanted([node_of(out) for out in outs if out._node is not None], ())
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -247,6 +237,23 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     shown = pytree.unflatten(output, [value_of(out, keep) for out in outs])
     return (shown, pull, aux) if has_aux else (shown, pull)
+
+
+def outputs(output: Any, caller: str) -> list[Tensor]:
+    """The tensors that a function gave. Raise where there are none, or something else."""
+    leaves = pytree.flatten(output)
+    if output is None or not leaves:
+        raise RuntimeError(
+            f"{caller}: Expected f to be a function that has non-empty output (got output = "
+            f"{output!r})"
+        )
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{caller}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(leaf)}"
+            )
+    return leaves
 
 
 def unpacked(result: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
@@ -280,7 +287,7 @@ def grad_and_value(
             given, fresh = fresh_variables(chosen, "grad")
             result = call.returned(func(*replaced(args, argnums, given), **kwargs))
         settle(chosen, given, fresh)
-        output, aux = unpacked(result, has_aux, "grad")
+        output, aux = unpacked(result, has_aux, "grad_and_value(f)(*args)")
         check_scalar(output)
         one = placed(np.ones((), output._array.dtype), output)
         keep = is_wanted([] if output._node is None else [node_of(output)], ())

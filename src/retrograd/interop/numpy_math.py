@@ -220,6 +220,8 @@ def histogram(
     a: Tensor, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
 ) -> tuple[Tensor, Tensor]:
     """Counts in bins, and the ends of the bins."""
+    if np.ndim(bins):
+        bins = ops.as_tensor(bins).to(a.dtype)
     found = ops.histogram(a, bins, range=range, weight=weights, density=density)
     return found.hist, found.bin_edges
 

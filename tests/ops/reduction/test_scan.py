@@ -122,3 +122,17 @@ def test_trapezoid_with_sample_points_along_any_dim():
     np.testing.assert_array_equal(
         rg.cumulative_trapezoid(y, x, dim=0)._array, [[2.0, 3.0], [10.0, 13.0]]
     )
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ({"prepend": rg.ones(1)}, "prepend or append to be the same dimension as input"),
+        ({"append": rg.ones(2, 1, 1)}, "prepend or append to be the same dimension as input"),
+        ({"append": rg.ones(3, 1)}, r"input\.size\(0\) = 2, but got tensor\.size\(0\) = 3"),
+        ({"prepend": rg.ones(1, 2), "dim": 0}, r"input\.size\(1\) = 3, but got tensor\.size\(1\)"),
+    ],
+)
+def test_diff_refuses_ends_of_another_shape(ends, text):
+    with pytest.raises(RuntimeError, match=text):
+        rg.diff(rg.ones(2, 3), **ends)

@@ -330,3 +330,20 @@ def test_a_dimension_of_size_1_has_the_stride_of_pytorch(make, stride):
 @pytest.mark.parametrize("like", [rg.clone, rg.zeros_like, lambda x: rg.full_like(x, 2)])
 def test_a_copy_of_an_expanded_tensor_is_contiguous(like):
     assert like(rg.ones(2, 3).expand(4, 2, 3)).view(-1).shape == (24,)
+
+
+@pytest.mark.parametrize("make", [rg.LongTensor, rg.FloatTensor, rg.Tensor, rg.ones(2).new])
+def test_old_constructors_take_sizes(make):
+    assert make(5).shape == (5,)
+    assert make(2, 0).shape == (2, 0)
+    assert make().shape == (0,)
+    assert make(rg.Size([2, 3])).shape == (2, 3)
+    assert make(rg.Size([])).shape == ()
+
+
+def test_reversed_gives_the_rows_in_the_opposite_order():
+    assert reversed(rg.tensor([[1, 2], [3, 4]])).tolist() == [[3, 4], [1, 2]]
+    assert reversed(rg.tensor(3)).item() == 3
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    (reversed(x) * rg.tensor([5.0, 7.0])).sum().backward()
+    assert x.grad.tolist() == [7.0, 5.0]

@@ -21,8 +21,8 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
     """
     first = data[0] if len(data) == 1 else None
     if not data or isinstance(first, Size) or all(isinstance(n, int) for n in data):
-        sizes = first if isinstance(first, Size) else data
-        return self.new_empty(tuple(sizes) or (0,), device=device)
+        sizes = first if isinstance(first, Size) else data or (0,)
+        return self.new_empty(tuple(sizes), device=device)
     if isinstance(first, Tensor):
         return first.detach().type_as(self)
     return self.new_tensor(first, device=device)

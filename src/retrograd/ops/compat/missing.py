@@ -53,10 +53,6 @@ REASONS = [
         "a tensor's memory is a NumPy array: x.numpy(), numpy.memmap and retrograd.from_numpy",
     ),
     (
-        r"quasirandom",
-        "there are no low-discrepancy sequences. Draw with rand, or with scipy.stats.qmc",
-    ),
-    (
         r"\w*masked_tensor|MaskedTensor",
         "masked tensors are no class: functions of retrograd.masked take the mask as an argument",
     ),

@@ -43,7 +43,7 @@ class TensorType:
                 )
             return first.detach()
         if isinstance(first, Size) or all(isinstance(n, int) for n in data):
-            shape = shape_of(first or data or (0,), self.__name__)
+            shape = shape_of(first if isinstance(first, Size) else data or (0,), self.__name__)
             return new_tensor(allocate(np.empty, shape, target))
         if isinstance(first, (float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")

@@ -332,6 +332,22 @@ def ends(input: Tensor, dim: int) -> tuple[Any, Any]:
     return input.narrow(dim, min(1, input.shape[dim]), n), input.narrow(dim, 0, n)
 
 
+def check_joined(input: Tensor, part: Tensor, dim: int) -> None:
+    """Raise unless `part` can be joined to an end of `input` along `dim`."""
+    if rank(part) != rank(input):
+        raise RuntimeError(
+            "diff expects prepend or append to be the same dimension as input, got "
+            f"{rank(part)} and {rank(input)} dimensions"
+        )
+    for at, (own, other) in enumerate(zip(input.shape, part.shape, strict=True)):
+        if at != dim and own != other:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input "
+                f"except along the differencing dimension; input.size({at}) = {own}, but got "
+                f"tensor.size({at}) = {other}"
+            )
+
+
 @public(out=True, methods="diff")
 def diff(
     input: Tensor,
@@ -343,7 +359,8 @@ def diff(
     """Differences of neighbours along `dim`, taken `n` times; each time one element fewer.
 
     `prepend` and `append` are joined to the ends first; booleans give exclusive or. Raises
-    RuntimeError for a 0-d tensor or a negative `n`. Source: PyTorch's `diff`.
+    RuntimeError for a 0-d tensor, a negative `n`, and ends of another shape. Source: PyTorch's
+    `diff`.
 
     >>> import retrograd as rg
     >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
@@ -354,6 +371,9 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     at = wrap_dim(input, dim)
+    for part in (prepend, append):
+        if part is not None:
+            check_joined(input, part, at)
     parts = [part for part in (prepend, input, append) if part is not None]
     result = input.clone() if len(parts) == 1 else recorded.cat(*parts, dim=at)
     for _ in range(n):

@@ -410,6 +410,11 @@ def _contains(self: Tensor, element: Any) -> bool:
     return bool((self._array == element).any())
 
 
+def _reversed(self: Tensor) -> Tensor:
+    """The rows in the opposite order; a 0-d tensor as it is."""
+    return self.flip(0)
+
+
 METHODS: tuple[Any, ...] = (
     *(size, dim, element_size, stride, storage_offset, data_ptr, is_contiguous, is_set_to),
     *(is_complex, is_floating_point, is_signed, is_nonzero, is_same_size),
@@ -427,6 +432,7 @@ method(_bool, "__bool__")
 method(_len, "__len__")
 method(_iter, "__iter__")
 method(_contains, "__contains__")
+method(_reversed, "__reversed__")
 
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,

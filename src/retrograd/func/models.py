@@ -1,0 +1,117 @@
+"""Modules taken apart into a function and its parameters: the older form of `functional_call`.
+
+Modules are known only by their methods, as in `calls.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from .calls import functional_call, stack_module_state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..engine.tensor import Tensor
+
+__all__ = ["combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
+
+
+class FunctionalModule:
+    """A module as a function `(params, *args, **kwargs)`, or `(params, buffers, ...)`.
+
+    It calls `stateless_model`, a copy of the module, with the values given for `param_names` and
+    `buffer_names`. What the module writes into a buffer is written into the one given.
+    """
+
+    def __init__(self, model: Any, with_buffers: bool) -> None:
+        self.stateless_model = copy.deepcopy(model)
+        self.param_names = tuple(dict(model.named_parameters()))
+        self.buffer_names = tuple(dict(model.named_buffers()))
+        self.with_buffers = with_buffers
+
+    def __call__(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
+        values = self._under(self.param_names, params, "params")
+        if self.with_buffers:
+            buffers, *args = args  # type: ignore[assignment]
+            values |= self._under(self.buffer_names, buffers, "buffers")
+        return functional_call(self.stateless_model, values, tuple(args), kwargs)
+
+    def _under(self, names: Sequence[str], given: Any, what: str) -> dict[str, Tensor]:
+        if len(given) != len(names):
+            raise ValueError(
+                f"{type(self.stateless_model).__name__} as a function: got {len(given)} {what}, "
+                f"expected {len(names)}, for {list(names)}"
+            )
+        return dict(zip(names, given, strict=True))
+
+
+def make_functional(
+    model: Any, disable_autograd_tracking: bool = False
+) -> tuple[FunctionalModule, tuple[Tensor, ...]]:
+    """A function `(params, *args)` that computes what `model` does, and the parameters.
+
+    Both are made from a copy of the model; a parameter that it holds under several names comes
+    once. The parameters require grad as the model's do; with `disable_autograd_tracking` none does.
+    Raises RuntimeError for a model with buffers. Source: functorch's `make_functional`; new
+    programs call `functional_call`.
+
+    >>> import retrograd as rg
+    >>> line, params = rg.func.make_functional(rg.nn.Linear(2, 1))
+    >>> line((rg.ones(1, 2), rg.zeros(1)), rg.tensor([3.0, 4.0]))
+    tensor([7.])
+    """
+    if any(True for _ in model.buffers()):
+        raise RuntimeError(
+            "make_functional(model): `model` has buffers. Please use "
+            "make_functional_with_buffers(model) instead."
+        )
+    function, params, _ = _apart(model, False, disable_autograd_tracking)
+    return function, params
+
+
+def make_functional_with_buffers(
+    model: Any, disable_autograd_tracking: bool = False
+) -> tuple[FunctionalModule, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """A function `(params, buffers, *args)` that computes what `model` does; both of its states.
+
+    As `make_functional`; buffers that the model writes, as running means, are those given. Source:
+    functorch's `make_functional_with_buffers`.
+
+    >>> import retrograd as rg
+    >>> norm, params, buffers = rg.func.make_functional_with_buffers(rg.nn.BatchNorm1d(2))
+    >>> _ = norm(params, buffers, rg.tensor([[1.0, 0.0], [3.0, 0.0]]))
+    >>> buffers[0]
+    tensor([0.2000, 0.0000])
+    """
+    return _apart(model, True, disable_autograd_tracking)
+
+
+def _apart(
+    model: Any, with_buffers: bool, untracked: bool
+) -> tuple[FunctionalModule, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    own = copy.deepcopy(model)
+    params = tuple(own.parameters())
+    for param in params if untracked else ():
+        param.requires_grad_(False)
+    return FunctionalModule(model, with_buffers), params, tuple(own.buffers())
+
+
+def combine_state_for_ensemble(
+    models: Sequence[Any],
+) -> tuple[FunctionalModule, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """A function of one model's state, and the states of all `models`, stacked in front.
+
+    `vmap(function)(params, buffers, x)` runs the ensemble. The stacked parameters require no grad.
+    Raises RuntimeError as `stack_module_state` does. Source: functorch's function of that name.
+
+    >>> import retrograd as rg
+    >>> models = [rg.nn.Linear(2, 1) for _ in range(3)]
+    >>> function, params, buffers = rg.func.combine_state_for_ensemble(models)
+    >>> rg.vmap(function)(params, buffers, rg.ones(3, 2)).shape
+    retrograd.Size([3, 1])
+    """
+    params, buffers = stack_module_state(models)
+    function = FunctionalModule(models[0], with_buffers=True)
+    return function, tuple(p.detach() for p in params.values()), tuple(buffers.values())

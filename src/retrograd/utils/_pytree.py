@@ -1,0 +1,152 @@
+"""Nested containers under PyTorch's names, as its programs import them: `utils._pytree`.
+
+Lists, tuples, named tuples and dictionaries are containers; everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import pytree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = [
+    "TreeSpec",
+    "tree_all",
+    "tree_any",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_only",
+    "tree_structure",
+    "tree_unflatten",
+]
+
+
+class TreeSpec:
+    """How a container is built, without its leaves.
+
+    >>> spec = tree_structure((1, [2, 3]))
+    >>> spec.num_leaves, spec == tree_structure((4, [5, 6])), spec == tree_structure([4, 5, 6])
+    (3, True, False)
+    """
+
+    def __init__(self, tree: Any) -> None:
+        self.num_leaves = len(pytree.flatten(tree))
+        self._like = pytree.map_leaves(lambda _: "*", tree)
+
+    def is_leaf(self) -> bool:
+        """Whether what it describes is no container.
+
+        >>> tree_structure(1).is_leaf(), tree_structure([1]).is_leaf()
+        (True, False)
+        """
+        return not isinstance(self._like, (list, tuple, dict))
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """A container built so, with these leaves. Raises ValueError for another number of them.
+
+        >>> tree_structure((0, [0])).unflatten("ab")
+        ('a', ['b'])
+        """
+        given = list(leaves)
+        if len(given) != self.num_leaves:
+            raise ValueError(
+                f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers "
+                f"to a pytree that holds {self.num_leaves} items ({self})."
+            )
+        return pytree.unflatten(self._like, given)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeSpec):
+            return NotImplemented
+        return pytree.alike(self._like, other._like)
+
+    def __hash__(self) -> int:
+        return hash((self.num_leaves, type(self._like)))
+
+    def __repr__(self) -> str:
+        return f"TreeSpec({self._like!r})".replace("'*'", "*")
+
+
+def tree_structure(tree: Any) -> TreeSpec:
+    """How `tree` is built.
+
+    >>> tree_structure({"a": 1, "b": (2, 3)})
+    TreeSpec({'a': *, 'b': (*, *)})
+    """
+    return TreeSpec(tree)
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves of `tree`, in order.
+
+    >>> tree_leaves((1, [2, {"a": 3}]))
+    [1, 2, 3]
+    """
+    return pytree.flatten(tree)
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """The leaves of `tree`, and how it is built.
+
+    >>> tree_flatten((1, [2]))
+    ([1, 2], TreeSpec((*, [*])))
+    """
+    return pytree.flatten(tree), TreeSpec(tree)
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+    """A container built as `treespec` says. Raises ValueError for another number of leaves.
+
+    >>> leaves, spec = tree_flatten({"a": 1, "b": [2]})
+    >>> tree_unflatten([10 * leaf for leaf in leaves], spec)
+    {'a': 10, 'b': [20]}
+    """
+    return treespec.unflatten(leaves)
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
+    """`tree` with `func` of its leaves, and of those in the same places of `rests`.
+
+    Raises ValueError for containers built in another way.
+
+    >>> tree_map(lambda a, b: a + b, (1, [2]), (10, [20]))
+    (11, [22])
+    """
+    for rest in rests:
+        if not pytree.alike(rest, tree):
+            raise ValueError(
+                f"tree_map: Node type mismatch; expected {TreeSpec(tree)}, but got {TreeSpec(rest)}"
+            )
+    columns = zip(pytree.flatten(tree), *map(pytree.flatten, rests), strict=True)
+    return pytree.unflatten(tree, [func(*leaves) for leaves in columns])
+
+
+def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any) -> Any:
+    """`tree` with `func` of its leaves of type `kind` (a type, or a tuple of types).
+
+    >>> tree_map_only(int, lambda n: -n, (1, "a", [2]))
+    (-1, 'a', [-2])
+    """
+    return pytree.map_leaves(lambda leaf: func(leaf) if isinstance(leaf, kind) else leaf, tree)
+
+
+def tree_all(pred: Callable[[Any], Any], tree: Any) -> bool:
+    """Whether `pred` holds for all leaves.
+
+    >>> tree_all(bool, (1, [0]))
+    False
+    """
+    return all(map(pred, pytree.flatten(tree)))
+
+
+def tree_any(pred: Callable[[Any], Any], tree: Any) -> bool:
+    """Whether `pred` holds for one leaf or more.
+
+    >>> tree_any(bool, (1, [0]))
+    True
+    """
+    return any(map(pred, pytree.flatten(tree)))
