@@ -6,8 +6,8 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes
-from .engine.tensor import Tensor, new_tensor
+from .. import dtypes
+from ..engine.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     import numpy as np
