@@ -73,7 +73,9 @@ def rows(folder: Name) -> list[list[Name]]:
 
 def text(words: str, width: float, kind: str = "") -> tuple[float, str]:
     """Words in lines of a width: their height, and the drawing."""
-    lines = textwrap.wrap(words, int(width / LETTER), break_on_hyphens=False)
+    lines = textwrap.wrap(
+        words, int(width / LETTER), break_on_hyphens=False, break_long_words=False
+    )
     opening = f'<text class="{kind}" y='
     drawn = [f'{opening}"{LINE * n - 3}">{escape(s)}</text>' for n, s in enumerate(lines, 1)]
     return LINE * len(drawn), "\n".join(drawn)
