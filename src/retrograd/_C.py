@@ -45,7 +45,6 @@ NO_PASS = "{name} should only be called during the backward pass"
 class DisableTorchFunctionSubclass(modes.Changed):
     """A context in which no argument takes a call over; modes still do.
 
-    >>> import retrograd as rg
     >>> class Mine(rg.Tensor):
     ...     pass
     >>> with rg._C.DisableTorchFunctionSubclass():

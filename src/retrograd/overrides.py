@@ -58,7 +58,6 @@ MODULES = ("", "nn.functional", "linalg", "fft", "special")
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether an argument, or a mode, would take over a call with these arguments.
 
-    >>> import retrograd as rg
     >>> rg.overrides.has_torch_function((rg.ones(2), 3))
     False
     """
@@ -71,7 +70,6 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 def has_torch_function_unary(obj: Any) -> bool:
     """`has_torch_function` of one argument.
 
-    >>> import retrograd as rg
     >>> rg.overrides.has_torch_function_unary(rg.ones(2))
     False
     """
@@ -81,7 +79,6 @@ def has_torch_function_unary(obj: Any) -> bool:
 def has_torch_function_variadic(*args: Any) -> bool:
     """`has_torch_function` of the arguments themselves.
 
-    >>> import retrograd as rg
     >>> rg.overrides.has_torch_function_variadic(rg.ones(2), None)
     False
     """
@@ -95,7 +92,6 @@ def handle_torch_function(
 
     Raises TypeError where all return NotImplemented. Source: PyTorch's `handle_torch_function`.
 
-    >>> import retrograd as rg
     >>> def double(x):
     ...     if rg.overrides.has_torch_function_unary(x):
     ...         return rg.overrides.handle_torch_function(double, (x,), x)
@@ -117,7 +113,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
     `dispatcher`, called with the arguments, gives those that are asked.
 
-    >>> import retrograd as rg
     >>> @rg.overrides.wrap_torch_function(lambda x: (x,))
     ... def double(x):
     ...     return x * 2
@@ -146,7 +141,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 def is_tensor_like(inp: Any) -> bool:
     """Whether an object is a tensor, or has a `__torch_function__` and so may stand for one.
 
-    >>> import retrograd as rg
     >>> rg.overrides.is_tensor_like(rg.ones(2)), rg.overrides.is_tensor_like([1.0])
     (True, False)
     """
@@ -198,7 +192,6 @@ def _named() -> dict[Any, str]:
 def resolve_name(f: Any) -> str | None:
     """The full name of a function, method or getter that can be overridden, or None.
 
-    >>> import retrograd as rg
     >>> rg.overrides.resolve_name(rg.cat)
     'retrograd.cat'
     >>> rg.overrides.resolve_name(rg.Tensor.shape.__get__)
@@ -210,7 +203,6 @@ def resolve_name(f: Any) -> str | None:
 def is_tensor_method_or_property(func: Any) -> bool:
     """Whether `func` is a method of tensors, or gets or sets one of their properties.
 
-    >>> import retrograd as rg
     >>> rg.overrides.is_tensor_method_or_property(rg.Tensor.view)
     True
     >>> rg.overrides.is_tensor_method_or_property(rg.cat)
@@ -222,7 +214,6 @@ def is_tensor_method_or_property(func: Any) -> bool:
 def get_ignored_functions() -> set[Any]:
     """The public functions that `__torch_function__` does not see: factories, and settings.
 
-    >>> import retrograd as rg
     >>> rg.zeros in rg.overrides.get_ignored_functions()
     True
     """
@@ -239,7 +230,6 @@ def get_ignored_functions() -> set[Any]:
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The functions that `__torch_function__` sees, listed by the module or class they belong to.
 
-    >>> import retrograd as rg
     >>> rg.cat in rg.overrides.get_overridable_functions()[rg]
     True
     """
@@ -255,7 +245,6 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
 def get_testing_overrides() -> dict[Any, Callable[..., Any]]:
     """For each function that can be overridden, one of the same signature that returns -1.
 
-    >>> import retrograd as rg
     >>> rg.overrides.get_testing_overrides()[rg.cat]([])
     -1
     """
@@ -283,7 +272,6 @@ def _stand_in(function: Any) -> Callable[..., Any]:
 def get_default_nowrap_functions() -> set[Any]:
     """Functions whose results the default `__torch_function__` leaves as they are.
 
-    >>> import retrograd as rg
     >>> rg.Tensor.grad.__get__ in rg.overrides.get_default_nowrap_functions()
     True
     """
@@ -299,7 +287,6 @@ class TorchFunctionMode:
     A subclass writes the method, in which the mode itself is out of force and outer ones are not.
     Source: PyTorch's `TorchFunctionMode`.
 
-    >>> import retrograd as rg
     >>> class Log(rg.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(rg.overrides.resolve_name(func))
@@ -329,7 +316,6 @@ class TorchFunctionMode:
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that changes nothing.
 
-    >>> import retrograd as rg
     >>> with rg.overrides.BaseTorchFunctionMode():
     ...     rg.ones(1)
     tensor([1.])
@@ -345,7 +331,6 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 def enable_reentrant_dispatch() -> Iterator[None]:
     """A context within a `__torch_function__` in which arguments are asked again.
 
-    >>> import retrograd as rg
     >>> with rg.overrides.enable_reentrant_dispatch():
     ...     rg.ones(1)
     tensor([1.])

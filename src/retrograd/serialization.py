@@ -177,7 +177,7 @@ def save(obj: Any, f: Any) -> None:
     Tensors come back as leaves. The format is Retrograd's own. Raises TypeError for another `f`.
     Source: PyTorch's `save`.
 
-    >>> import io, retrograd as rg
+    >>> import io
     >>> file = io.BytesIO()
     >>> rg.save({"weight": rg.ones(2)}, file)
     >>> rg.load(io.BytesIO(file.getvalue()))
@@ -277,7 +277,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     Raises RuntimeError for a file that is no such file or is cut, EOFError for an empty one,
     TypeError for another `f`. Source: PyTorch's `load`.
 
-    >>> import os, tempfile, retrograd as rg
+    >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "x.rg")
     ...     rg.save(rg.ones(2, requires_grad=True), path)

@@ -55,7 +55,6 @@ def assert_close(
     compares strides, too. `msg` replaces the error's text, or makes one from it. Devices and
     layouts are the same always. Source: PyTorch's `testing.assert_close`.
 
-    >>> import retrograd as rg
     >>> rg.testing.assert_close(rg.tensor([1.0, 2.0]) / 3 * 3, rg.tensor([1.0, 2.0]))
     """
     if (rtol is None) is not (atol is None):
@@ -237,7 +236,6 @@ def make_tensor(
     leaves gaps in memory. Raises ValueError where `high` is not above `low`. Source: PyTorch's
     `testing.make_tensor`.
 
-    >>> import retrograd as rg
     >>> x = rg.testing.make_tensor(2, 3, dtype=rg.float64, low=1, high=2)
     >>> x.shape, bool((x >= 1).all() and (x < 2).all())
     (retrograd.Size([2, 3]), True)

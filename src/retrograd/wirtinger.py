@@ -71,7 +71,6 @@ def derivatives(f: Callable[[Tensor], Tensor], z: Tensor) -> tuple[Tensor, Tenso
     `f` runs once. Raises ValueError if `z` is not complex, or if an element of the result depends
     on other elements of `z`: `jacobian` has all derivatives then.
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.derivatives(lambda z: z * z.conj(), rg.tensor([3 + 4j, 1j]))
     (tensor([3.-4.j, 0.-1.j]), tensor([3.+4.j, 0.+1.j]))
     """
@@ -116,7 +115,6 @@ def jacobian(f: Callable[[Tensor], Tensor], z: Tensor, form: str = "pair") -> An
     one complex matrix (2M, 2N); "real": one real matrix (2M, 2N): NOTE [Forms]. Raises ValueError
     for a `z` that is not complex and for another form.
 
-    >>> import retrograd as rg
     >>> z = rg.tensor([1 + 1j, 2 - 1j])
     >>> rg.wirtinger.jacobian(lambda z: z[0] * z[1].conj(), z)
     (tensor([2.+1.j, 0.-0.j]), tensor([0.+0.j, 1.+1.j]))
@@ -146,7 +144,6 @@ def hessian(f: Callable[[Tensor], Tensor], z: Tensor, form: str = "pair") -> Any
     rows of blocks in the other order.) Raises ValueError for a `z` that is not complex, for another
     form, and for those matrices of several numbers.
 
-    >>> import retrograd as rg
     >>> z = rg.tensor(1 + 2j)
     >>> rg.wirtinger.hessian(lambda z: (z * z.conj()).real, z, form="augmented")
     tensor([[0.+0.j, 1.+0.j],
@@ -209,7 +206,6 @@ def is_holomorphic(
     by default some rounding errors of the largest derivative. NaN fails. One point says nothing of
     others: |z|⁴ passes at 0. Raises ValueError for a `z` that is not complex.
 
-    >>> import retrograd as rg
     >>> bool(rg.wirtinger.is_holomorphic(lambda z: z.exp() / z, rg.tensor([1j, 2 + 1j])))
     True
     >>> rg.wirtinger.is_holomorphic(lambda z: z + z.real[0], rg.tensor([1j, 2 + 1j])).fails
@@ -234,7 +230,6 @@ def blocks(rows: list[list[Tensor]]) -> Tensor:
 def to_augmented(a: Tensor, b: Tensor) -> Tensor:
     """[[A, B], [B*, A*]], (2M, 2N), of two complex matrices (M, N): NOTE [Forms].
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.to_augmented(rg.tensor([[1 + 2j]]), rg.tensor([[3j]]))
     tensor([[1.+2.j, 0.+3.j],
             [0.-3.j, 1.-2.j]])
@@ -245,7 +240,6 @@ def to_augmented(a: Tensor, b: Tensor) -> Tensor:
 def to_real(a: Tensor, b: Tensor) -> Tensor:
     """[[∂u/∂x, ∂u/∂y], [∂v/∂x, ∂v/∂y]], real (2M, 2N), of complex matrices (M, N): NOTE [Forms].
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.to_real(rg.tensor([[1 + 2j]]), rg.tensor([[0j]]))
     tensor([[ 1., -2.],
             [ 2.,  1.]])
@@ -267,7 +261,6 @@ def quarters(matrix: Tensor, caller: str) -> tuple[Tensor, Tensor, Tensor, Tenso
 def from_augmented(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """The pair (A, B) of an augmented matrix (2M, 2N): its first row of blocks.
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.from_augmented(rg.tensor([[1 + 2j, 3j], [-3j, 1 - 2j]]))
     (tensor([[1.+2.j]]), tensor([[0.+3.j]]))
     """
@@ -278,7 +271,6 @@ def from_augmented(matrix: Tensor) -> tuple[Tensor, Tensor]:
 def from_real(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """The pair (A, B) of a real matrix (2M, 2N): NOTE [Forms], 3.
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.from_real(rg.tensor([[0.0, 2.0], [2.0, 0.0]]))
     (tensor([[0.+0.j]]), tensor([[0.+2.j]]))
     """
@@ -308,7 +300,6 @@ def gradient(
     cotangent 1 the conjugate of the derivative of a holomorphic f, or ("jax") that derivative. So
     torch_vjp(v) = conj(jax_vjp(conj(v))). Raises ValueError for another convention.
 
-    >>> import retrograd as rg
     >>> z = rg.tensor(1 + 2j)
     >>> rg.wirtinger.gradient(lambda z: z.abs() ** 2, z)
     tensor(2.+4.j)
@@ -331,7 +322,6 @@ def pulled_back(
 
     g A* + g* B, or for "jax" g A + g* B*: NOTE [Conventions]. All broadcast.
 
-    >>> import retrograd as rg
     >>> z = rg.tensor(1 + 2j)
     >>> a, b = rg.wirtinger.derivatives(lambda z: z.abs() ** 2, z)
     >>> rg.wirtinger.pulled_back(a, b, 1.0)
@@ -350,7 +340,6 @@ def convert(gradient: Tensor, source: str, target: str) -> Tensor:
     gradient: of a real loss, or of the cotangent v of a complex function, which is then converted,
     too. Raises ValueError for an unknown convention.
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.convert(rg.tensor(2 - 4j), "jax", "torch")
     tensor(2.+4.j)
     """
@@ -361,7 +350,6 @@ def convert(gradient: Tensor, source: str, target: str) -> Tensor:
 def from_gradient(gradient: Tensor, convention: str = "torch") -> tuple[Tensor, Tensor]:
     """The pair (∂L/∂z, ∂L/∂z*) of a real loss from its gradient by a complex z: half of it.
 
-    >>> import retrograd as rg
     >>> rg.wirtinger.from_gradient(rg.tensor(2 + 4j))
     (tensor(1.-2.j), tensor(1.+2.j))
     """

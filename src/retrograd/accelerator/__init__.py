@@ -25,7 +25,6 @@ __all__ = [
 def is_available() -> bool:
     """Whether there is an accelerator: never.
 
-    >>> import retrograd as rg
     >>> rg.accelerator.is_available(), rg.accelerator.device_count()
     (False, 0)
     """
@@ -40,7 +39,6 @@ def device_count() -> int:
 def current_accelerator(check_available: bool = False) -> device | None:
     """The device of the accelerator: None.
 
-    >>> import retrograd as rg
     >>> print(rg.accelerator.current_accelerator())
     None
     """

@@ -52,7 +52,6 @@ def compile(
     A module keeps its type and the names of its state, to which PyTorch adds `_orig_mod`. Raises
     RuntimeError for `mode` together with `options`, as PyTorch does.
 
-    >>> import retrograd as rg
     >>> @rg.compile(fullgraph=True)
     ... def double(x):
     ...     return 2 * x

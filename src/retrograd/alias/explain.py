@@ -27,7 +27,6 @@ OWN = ("torch", "retrograd")
 def lack(space: Any, place: str, name: str) -> str:
     """A sentence on `name`, which `place` of PyTorch has and `space` here has not.
 
-    >>> import retrograd as rg
     >>> from retrograd.alias.explain import lack
     >>> lack(rg.nn, "torch.nn", "Liner")
     'torch.nn.Liner is not in Retrograd. The nearest name is torch.nn.Linear.'

@@ -28,7 +28,6 @@ ENABLED = (
 def is_autocast_available(device_type: str) -> bool:
     """Whether `autocast` can be turned on: for no device.
 
-    >>> import retrograd as rg
     >>> rg.amp.is_autocast_available("cpu")
     False
     """
@@ -41,7 +40,6 @@ class autocast:  # noqa: N801 (PyTorch's name)
     Raises NotImplementedError if `enabled`, ValueError for a `device_type` that is no string.
     Source: PyTorch's `amp.autocast`.
 
-    >>> import retrograd as rg
     >>> with rg.amp.autocast("cpu", enabled=False):
     ...     rg.ones(2).dtype
     retrograd.float32
@@ -75,7 +73,6 @@ class autocast:  # noqa: N801 (PyTorch's name)
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Decorate the `forward` of a custom Function: no op runs under `autocast`, so as it is.
 
-    >>> import retrograd as rg
     >>> rg.amp.custom_fwd(device_type="cpu")(abs)(-1)
     1
     """
@@ -86,7 +83,6 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorate the `backward` of a custom Function: no op runs under `autocast`, so as it is.
 
-    >>> import retrograd as rg
     >>> rg.amp.custom_bwd(abs, device_type="cpu")(-1)
     1
     """

@@ -38,7 +38,6 @@ class GradScaler:
     AssertionError for factors that do not grow and shrink the scale, and for an `update` without a
     step. Source: PyTorch's `amp.GradScaler`.
 
-    >>> import retrograd as rg
     >>> w = rg.nn.Parameter(rg.tensor(1.0))
     >>> optimizer, scaler = rg.optim.SGD([w], lr=0.1), rg.amp.GradScaler("cpu", init_scale=8.0)
     >>> scaler.scale(w * w).backward(); w.grad

@@ -17,7 +17,6 @@ class absorb_zeros(Mode):  # noqa: N801 (beside PyTorch's modes)
     passes, to every order, and costs a comparison and a selection per operation. PyTorch has no
     such mode; the usual way around is a second `where` inside the function.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([0.0, 4.0], requires_grad=True)
     >>> y = rg.where(x > 0, x.sqrt(), 0.0).sum()
     >>> rg.autograd.grad(y, x, retain_graph=True)

@@ -36,7 +36,6 @@ class set_detect_anomaly:  # noqa: N801 (PyTorch's name)
     adds that to whatever error a node raises. With `check_nan`, a node whose gradients contain NaN
     raises RuntimeError. Source: PyTorch's `autograd.set_detect_anomaly`.
 
-    >>> import retrograd as rg
     >>> with rg.autograd.set_detect_anomaly(True):
     ...     rg.autograd.anomaly_mode.is_anomaly_enabled()
     True
@@ -57,7 +56,6 @@ class detect_anomaly:  # noqa: N801 (PyTorch's name)
 
     Source: PyTorch's `autograd.detect_anomaly`.
 
-    >>> import retrograd as rg
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"), rg.autograd.detect_anomaly():
     ...     rg.autograd.anomaly_mode.is_anomaly_enabled()

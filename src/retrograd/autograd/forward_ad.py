@@ -113,7 +113,6 @@ class dual_level:  # noqa: N801 (PyTorch's name)
 
     Source: PyTorch's `autograd.forward_ad.dual_level`.
 
-    >>> import retrograd as rg
     >>> from retrograd.autograd import forward_ad
     >>> with forward_ad.dual_level():
     ...     x = forward_ad.make_dual(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0]))
@@ -142,7 +141,6 @@ class _set_fwd_grad_enabled:  # noqa: N801 (PyTorch's name)
 
     While they are off, no dual tensor can be made and none has a tangent.
 
-    >>> import retrograd as rg
     >>> from retrograd.autograd import forward_ad
     >>> with forward_ad.dual_level():
     ...     x = forward_ad.make_dual(rg.tensor(2.0), rg.tensor(1.0))
@@ -173,7 +171,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Raises RuntimeError outside a level, for other sizes or dtypes, or for a tensor that is dual
     already. Source: PyTorch's `make_dual`.
 
-    >>> import retrograd as rg
     >>> from retrograd.autograd import forward_ad
     >>> with forward_ad.dual_level():
     ...     x = forward_ad.make_dual(rg.tensor(2.0), rg.tensor(1.0))
@@ -247,7 +244,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
     Outside a level the tensor itself is returned, with None. Source: PyTorch's `unpack_dual`.
 
-    >>> import retrograd as rg
     >>> from retrograd.autograd import forward_ad
     >>> forward_ad.unpack_dual(rg.tensor(2.0))
     UnpackedDualTensor(primal=tensor(2.), tangent=None)

@@ -68,7 +68,6 @@ class Function(FunctionCtx):
     which returns one gradient (or None) per argument. For complex values a gradient is ∂L/∂z*.
     `apply(*args)` calls it. Source: PyTorch's `autograd.Function`.
 
-    >>> import retrograd as rg
     >>> class Square(rg.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

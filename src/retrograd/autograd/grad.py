@@ -64,7 +64,6 @@ def backward_of(
 
     `gradient` is the cotangent, of this tensor's shape; a scalar needs none.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor(3.0, requires_grad=True)
     >>> (x * x).backward()
     >>> x.grad
@@ -105,7 +104,6 @@ def backward(
     cotangent, a cotangent of another shape, a graph that was freed; no `.grad` has then changed.
     Source: PyTorch's `autograd.backward`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> rg.autograd.backward([x * x], [rg.tensor([1.0, 10.0])])
     >>> x.grad
@@ -172,7 +170,6 @@ def grad(
     `materialize_grads`, TypeError for a mapping of inputs that is no dict. Source: PyTorch's
     `autograd.grad`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor(2.0, requires_grad=True)
     >>> (dx,) = rg.autograd.grad(x * x * x, x, create_graph=True)
     >>> rg.autograd.grad(dx, x)

@@ -171,7 +171,6 @@ class no_grad(_Bare):  # noqa: N801 (PyTorch's name)
 
     Factories still make leaves that require grad if asked to. Source: PyTorch's `no_grad`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.no_grad():
     ...     y = x * 2
@@ -188,7 +187,6 @@ class enable_grad(_Bare):  # noqa: N801 (PyTorch's name)
 
     Inside `inference_mode` it changes nothing. Source: PyTorch's `enable_grad`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.no_grad(), rg.enable_grad():
     ...     y = x * 2
@@ -205,7 +203,6 @@ class set_grad_enabled(Mode):  # noqa: N801 (PyTorch's name)
 
     Raises TypeError for what is no bool. Source: PyTorch's `set_grad_enabled`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.set_grad_enabled(False):
     ...     y = x * 2
@@ -250,7 +247,6 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
     makes a normal tensor of one. With `mode` False, inference mode is left, and recording is on.
     Source: PyTorch's `inference_mode`.
 
-    >>> import retrograd as rg
     >>> with rg.inference_mode():
     ...     y = rg.ones(2) * 2
     >>> y.is_inference()
@@ -287,7 +283,6 @@ class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
 
     The flag is kept, for a block or from now on, and `is_multithreading_enabled` tells it.
 
-    >>> import retrograd as rg
     >>> with rg.autograd.set_multithreading_enabled(False):
     ...     rg.autograd.is_multithreading_enabled()
     False
@@ -318,7 +313,6 @@ class _unsafe_preserve_version_counter(Mode):  # noqa: N801 (PyTorch's name)
     gradients without an error. Raises AssertionError for anything but a tensor or a tuple. Source:
     PyTorch's context of the same name.
 
-    >>> import retrograd as rg
     >>> x = rg.zeros(2)
     >>> with rg.autograd._unsafe_preserve_version_counter(x):
     ...     _ = x.add_(1)
@@ -390,7 +384,6 @@ def _check_bool(value: Any, name: str, argument: str) -> None:
 def is_grad_enabled() -> bool:
     """Whether the calling thread records operations.
 
-    >>> import retrograd as rg
     >>> rg.is_grad_enabled()
     True
     """
@@ -400,7 +393,6 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Whether the calling thread is in inference mode.
 
-    >>> import retrograd as rg
     >>> rg.is_inference_mode_enabled()
     False
     """

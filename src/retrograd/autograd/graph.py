@@ -48,7 +48,6 @@ class Node(abc.ABC):
 
     Has `name()`, `next_functions`, `metadata`, `register_hook`, `register_prehook`.
 
-    >>> import retrograd as rg
     >>> isinstance(rg.ones(1, requires_grad=True).exp().grad_fn, rg.autograd.graph.Node)
     True
     """
@@ -110,7 +109,6 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     nothing is freed; what is computed is recorded where gradients are. Raises TypeError for another
     number of cotangents, and for what is no tensor.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor(3.0, requires_grad=True)
     >>> (x ** 2).grad_fn(rg.tensor(1.0))
     tensor(6., grad_fn=<MulBackward0>)
@@ -155,7 +153,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises RuntimeError for a tensor without gradient.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> rg.autograd.graph.get_gradient_edge(x * 2).node.name()
     'MulBackward0'
@@ -191,7 +188,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     For code that writes to memory past the engine: saved values then fail the version check. Raises
     RuntimeError for what is no tensor, and for an inference tensor.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2)
     >>> rg.autograd.graph.increment_version(x); x._version
     1
@@ -222,7 +218,6 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     Only the calling thread is affected; of nested contexts the inner one counts. Raises
     RuntimeError inside `disable_saved_tensors_hooks`. Source: PyTorch's `saved_tensors_hooks`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), lambda a: rg.tensor(a)):
     ...     y = x * x
@@ -305,7 +300,6 @@ def register_multi_grad_hook(
     ValueError for another mode, AssertionError (only with "all") for a tensor without gradient.
     Source: PyTorch's `register_multi_grad_hook`.
 
-    >>> import retrograd as rg
     >>> x, y = rg.ones(1, requires_grad=True), rg.ones(1, requires_grad=True)
     >>> handle = rg.autograd.graph.register_multi_grad_hook((x, y), lambda grads: print(grads))
     >>> (2 * x).sum().backward()
@@ -380,6 +374,5 @@ class First:
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Accepted for PyTorch's programs, without effect: there is one stream, the calling thread.
 
-    >>> import retrograd as rg
     >>> rg.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
     """

@@ -87,7 +87,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[SavedValues]:
     same context, sees the values of the forward. Raises RuntimeError inside another such context.
     Source: PyTorch's `allow_mutation_on_saved_tensors`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> with rg.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.clone()

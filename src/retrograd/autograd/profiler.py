@@ -148,7 +148,6 @@ class profile:  # noqa: N801 (PyTorch's name)
     profiled. Raises RuntimeError where it is entered twice, or asked for results before it ended.
     Source: PyTorch's `autograd.profiler.profile`; events are named by Retrograd's ops.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> with rg.autograd.profiler.profile() as prof:
     ...     (x * x).exp().sum().backward()
@@ -248,7 +247,6 @@ class record_function(contextlib.ContextDecorator):  # noqa: N801 (PyTorch's nam
     Everything inside counts as called by it. `args` is shown in the trace. Source: PyTorch's
     `record_function`.
 
-    >>> import retrograd as rg
     >>> with rg.autograd.profiler.profile() as prof, rg.autograd.profiler.record_function("mine"):
     ...     _ = rg.ones(2).exp()
     >>> [(event.name, [child.name for child in event.cpu_children])

@@ -169,7 +169,6 @@ class FunctionEventAvg:
 class EventList(list[Any]):
     """Events or averages, in the order in which they began; `table` shows them.
 
-    >>> import retrograd as rg
     >>> with rg.autograd.profiler.profile() as prof:
     ...     _ = rg.ones(2).exp().exp()
     >>> [(average.key, average.count) for average in prof.key_averages()]

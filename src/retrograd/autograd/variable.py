@@ -76,7 +76,6 @@ class Variable(metaclass=VariableMeta):
 
     Deprecated in PyTorch, for tensors do it all. Every tensor is an instance.
 
-    >>> import retrograd as rg
     >>> v = rg.autograd.Variable(rg.ones(2), requires_grad=True)
     >>> type(v) is rg.Tensor, isinstance(v, rg.autograd.Variable)
     (True, True)

@@ -19,7 +19,6 @@ def flags_of(module: str, *names: str) -> Callable[..., Any]:
     def flags(**settings: Any) -> Iterator[None]:
         """Set switches of this library for a while; TypeError for one that it has not.
 
-        >>> import retrograd as rg
         >>> with rg.backends.cudnn.flags(enabled=False):
         ...     rg.backends.cudnn.enabled
         False

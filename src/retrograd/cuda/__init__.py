@@ -44,7 +44,6 @@ __all__ = [
 def is_available() -> bool:
     """Whether tensors can live on a GPU: never.
 
-    >>> import retrograd as rg
     >>> rg.cuda.is_available()
     False
     """
@@ -98,7 +97,6 @@ def seed_all() -> None:
 def get_rng_state_all() -> list[Any]:
     """The states of the generators of all GPUs: none.
 
-    >>> import retrograd as rg
     >>> rg.cuda.get_rng_state_all()
     []
     """
@@ -118,7 +116,6 @@ def empty_cache() -> None:
 def memory_allocated(device: Any = None) -> int:
     """How many bytes tensors take on a GPU: 0.
 
-    >>> import retrograd as rg
     >>> rg.cuda.memory_allocated(), rg.cuda.max_memory_allocated()
     (0, 0)
     """
@@ -150,7 +147,6 @@ def synchronize(device: Any = None) -> None:
 def init() -> NoReturn:
     """Raise AssertionError: there is no GPU.
 
-    >>> import retrograd as rg
     >>> rg.cuda.init()
     Traceback (most recent call last):
         ...
@@ -189,7 +185,6 @@ def get_device_properties(device: Any = None) -> Any:
 class device:  # noqa: N801 (PyTorch's name)
     """A context in which a GPU is the current one: AssertionError, but for a negative number.
 
-    >>> import retrograd as rg
     >>> with rg.cuda.device(-1):
     ...     rg.cuda.is_available()
     False

@@ -34,7 +34,6 @@ class Dirichlet(ExponentialFamily):
     Raises ValueError for a concentration without dimension. Source: PyTorch's
     `distributions.Dirichlet`.
 
-    >>> import retrograd as rg
     >>> d = rg.distributions.Dirichlet(rg.tensor([1.0, 3.0]))
     >>> d.mean, d.log_prob(rg.tensor([0.5, 0.5])).exp()
     (tensor([0.2500, 0.7500]), tensor(0.7500))
@@ -101,7 +100,6 @@ class Beta(ExponentialFamily):
 
     Both are > 0 and broadcast. Source: PyTorch's `distributions.Beta`.
 
-    >>> import retrograd as rg
     >>> beta = rg.distributions.Beta(1.0, rg.tensor([1.0, 3.0]))
     >>> beta.mean, beta.log_prob(rg.tensor(0.5)).exp()
     (tensor([0.5000, 0.2500]), tensor([1.0000, 0.7500]))
@@ -155,7 +153,6 @@ class Kumaraswamy(TransformedDistribution):
 
     Both are > 0 and broadcast. Source: PyTorch's `distributions.Kumaraswamy`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Kumaraswamy(1.0, rg.tensor([1.0, 3.0])).mean
     tensor([0.5000, 0.2500])
     """
@@ -202,7 +199,6 @@ class ContinuousBernoulli(ByProbs, ExponentialFamily):
     G. Loaiza-Ganem and J. P. Cunningham, "The continuous Bernoulli", NeurIPS 2019; PyTorch's
     `distributions.ContinuousBernoulli`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.ContinuousBernoulli(rg.tensor([0.5, 0.9])).mean
     tensor([0.5000, 0.6699])
     """

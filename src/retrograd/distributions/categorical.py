@@ -33,7 +33,6 @@ class Categorical(ByProbs):
     Both are normalised. Raises ValueError for weights without dimension. Source: PyTorch's
     `distributions.Categorical`.
 
-    >>> import retrograd as rg
     >>> c = rg.distributions.Categorical(rg.tensor([1.0, 3.0]))
     >>> c.probs, c.log_prob(rg.tensor(1)).exp()
     (tensor([0.2500, 0.7500]), tensor(0.7500))
@@ -93,7 +92,6 @@ class OneHotCategorical(ByProbs):
 
     Source: PyTorch's `distributions.OneHotCategorical`.
 
-    >>> import retrograd as rg
     >>> c = rg.distributions.OneHotCategorical(rg.tensor([1.0, 3.0]))
     >>> c.log_prob(rg.tensor([0.0, 1.0])).exp()
     tensor(0.7500)
@@ -148,7 +146,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     Source: Y. Bengio et al., "Estimating or propagating gradients through stochastic neurons",
     2013; PyTorch's `distributions.OneHotCategoricalStraightThrough`.
 
-    >>> import retrograd as rg
     >>> p = rg.tensor([0.0, 1.0], requires_grad=True)
     >>> rg.distributions.OneHotCategoricalStraightThrough(p).rsample()
     tensor([0., 1.], grad_fn=<AddBackward0>)
@@ -167,7 +164,6 @@ class Multinomial(ByProbs):
     `log_prob` takes counts of any sum. Raises NotImplementedError for a `total_count` that is no
     integer. Source: PyTorch's `distributions.Multinomial`.
 
-    >>> import retrograd as rg
     >>> m = rg.distributions.Multinomial(4, rg.tensor([1.0, 3.0]))
     >>> m.mean, m.sample().sum()
     (tensor([1., 3.]), tensor(4.))
@@ -229,7 +225,6 @@ class Multinomial(ByProbs):
 class LogitRelaxedBernoulli(ByProbs):
     """The log-odds of `RelaxedBernoulli`: (logits + logistic noise) / temperature.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> D.categorical.LogitRelaxedBernoulli(1.0, logits=rg.tensor(0.0)).log_prob(rg.tensor(0.0))
     tensor(-1.3863)
@@ -267,7 +262,6 @@ class RelaxedBernoulli(TransformedDistribution):
 
     Source: PyTorch's `distributions.RelaxedBernoulli`.
 
-    >>> import retrograd as rg
     >>> r = rg.distributions.RelaxedBernoulli(rg.tensor(2.0), rg.tensor([0.5]))
     >>> r.log_prob(rg.tensor([0.5])).exp()
     tensor([2.])
@@ -292,7 +286,6 @@ class RelaxedBernoulli(TransformedDistribution):
 class ExpRelaxedCategorical(ByProbs):
     """The logarithms of `RelaxedOneHotCategorical`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> log = D.categorical.ExpRelaxedCategorical(1.0, logits=rg.zeros(2))
     >>> log.log_prob(rg.tensor([0.5, 0.5]).log()).exp()
@@ -336,7 +329,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     Source: PyTorch's `distributions.RelaxedOneHotCategorical`.
 
-    >>> import retrograd as rg
     >>> r = rg.distributions.RelaxedOneHotCategorical(rg.tensor(2.0), rg.tensor([1.0, 1.0]))
     >>> r.log_prob(rg.tensor([0.5, 0.5])).exp()
     tensor(2.)

@@ -22,7 +22,6 @@ class ConstraintRegistry:
 
     Calling it with a constraint gives a transform onto it, or NotImplementedError.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> D.transform_to(D.constraints.positive)(rg.tensor([0.0]))
     tensor([1.])

@@ -4,7 +4,6 @@
 dimensions make one element of it. Raises are ValueError. Source: PyTorch's
 `distributions.constraints`.
 
->>> import retrograd as rg
 >>> rg.distributions.constraints.positive.check(rg.tensor([-1.0, 2.0]))
 tensor([False,  True])
 >>> rg.distributions.constraints.simplex.check(rg.tensor([[0.2, 0.8], [0.5, 0.6]]))
@@ -57,7 +56,6 @@ __all__ = [
 class Constraint:
     """A region over which a variable is valid, for example one within which it can be optimised.
 
-    >>> import retrograd as rg
     >>> isinstance(rg.distributions.constraints.real, rg.distributions.constraints.Constraint)
     True
     """
@@ -135,7 +133,6 @@ class _DependentProperty(property, _Dependent):
 def is_dependent(constraint: Any) -> bool:
     """Whether a constraint depends on other variables, so cannot check anything.
 
-    >>> import retrograd as rg
     >>> rg.distributions.constraints.is_dependent(rg.distributions.Uniform.support)
     True
     """
@@ -314,7 +311,6 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The region of samples that every component of a mixture can give.
 
-    >>> import retrograd as rg
     >>> c = rg.distributions.constraints
     >>> c.MixtureSameFamilyConstraint(c.positive).check(rg.tensor([1.0, -1.0]))
     tensor([ True, False])

@@ -25,7 +25,6 @@ class Bernoulli(ByProbs, ExponentialFamily):
 
     Source: PyTorch's `distributions.Bernoulli`.
 
-    >>> import retrograd as rg
     >>> coin = rg.distributions.Bernoulli(rg.tensor([0.25]))
     >>> coin.log_prob(rg.tensor([1.0])).exp(), coin.variance
     (tensor([0.2500]), tensor([0.1875]))
@@ -79,7 +78,6 @@ class Binomial(ByProbs):
 
     Source: PyTorch's `distributions.Binomial`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Binomial(4, rg.tensor([0.0, 0.5, 1.0])).mean
     tensor([0., 2., 4.])
     """
@@ -144,7 +142,6 @@ class NegativeBinomial(ByProbs):
 
     `total_count` >= 0 may be no integer. Source: PyTorch's `distributions.NegativeBinomial`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.NegativeBinomial(3.0, rg.tensor([0.5])).mean
     tensor([3.])
     """
@@ -194,7 +191,6 @@ class Geometric(ByProbs):
 
     Raises ValueError for a `probs` that is not. Source: PyTorch's `distributions.Geometric`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Geometric(rg.tensor([0.25])).mean
     tensor([3.])
     """
@@ -239,7 +235,6 @@ class Poisson(ExponentialFamily):
 
     Source: PyTorch's `distributions.Poisson`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Poisson(rg.tensor([4.0])).log_prob(rg.tensor([0.0]))
     tensor([-4.])
     """

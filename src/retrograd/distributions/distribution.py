@@ -35,7 +35,6 @@ class Distribution:
     family does not define raises NotImplementedError. Source: PyTorch's
     `distributions.Distribution`.
 
-    >>> import retrograd as rg
     >>> normal = rg.distributions.Normal(rg.zeros(3), 1.0)
     >>> normal.batch_shape, normal.event_shape, normal.sample((2,)).shape
     (retrograd.Size([3]), retrograd.Size([]), retrograd.Size([2, 3]))
@@ -273,7 +272,6 @@ class ExponentialFamily(Distribution):
     follow by differentiating F. Source: F. Nielsen and R. Nock, "Entropies and cross-entropies of
     exponential families", ICIP 2010.
 
-    >>> import retrograd as rg
     >>> ExponentialFamily = rg.distributions.ExponentialFamily
     >>> ExponentialFamily.entropy(rg.distributions.Exponential(rg.tensor([1.0])))
     tensor([1.])

@@ -25,7 +25,6 @@ class Exponential(ExponentialFamily):
 
     Source: PyTorch's `distributions.Exponential`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Exponential(rg.tensor([1.0, 2.0])).mean
     tensor([1.0000, 0.5000])
     """
@@ -75,7 +74,6 @@ class Gamma(ExponentialFamily):
     `cdf` needs SciPy, and has no derivative by the concentration. Source: PyTorch's
     `distributions.Gamma`.
 
-    >>> import retrograd as rg
     >>> gamma = rg.distributions.Gamma(rg.tensor([1.0, 4.0]), 2.0)
     >>> gamma.mean, gamma.variance
     (tensor([0.5000, 2.0000]), tensor([0.2500, 1.0000]))
@@ -137,7 +135,6 @@ class Chi2(Gamma):
 
     Source: PyTorch's `distributions.Chi2`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Chi2(rg.tensor([1.0, 3.0])).mean
     tensor([1., 3.])
     """
@@ -157,7 +154,6 @@ class InverseGamma(TransformedDistribution):
     The mean is infinite for a concentration up to 1, the variance up to 2. Source: PyTorch's
     `distributions.InverseGamma`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.InverseGamma(rg.tensor([1.0, 3.0]), 4.0).mean
     tensor([inf, 2.])
     """
@@ -198,7 +194,6 @@ class FisherSnedecor(Distribution):
     The mean is NaN for `df2` <= 2, the variance for `df2` <= 4. Source: PyTorch's
     `distributions.FisherSnedecor`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.FisherSnedecor(1.0, rg.tensor([2.0, 4.0])).mean
     tensor([nan, 2.])
     """

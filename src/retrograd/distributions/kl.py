@@ -38,7 +38,6 @@ def register_kl(type_p: type, type_q: type) -> Any:
     The most specific classes win, those of p first. Any class is taken, since libraries have bases
     of their own; TypeError for what is none. Source: PyTorch's `distributions.register_kl`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> class Mine(D.Normal): ...
     >>> @D.register_kl(Mine, Mine)
@@ -107,7 +106,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     NotImplementedError for classes without a formula. Source: PyTorch's
     `distributions.kl_divergence`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(rg.tensor([0.0, 1.0]), 1.0))
     tensor([0.0000, 0.5000])

@@ -29,7 +29,6 @@ class Normal(ExponentialFamily):
 
     Source: PyTorch's `distributions.Normal`.
 
-    >>> import retrograd as rg
     >>> normal = rg.distributions.Normal(rg.tensor([0.0, 1.0]), 2.0)
     >>> normal.log_prob(rg.tensor(1.0))
     tensor([-1.7371, -1.6121])
@@ -86,7 +85,6 @@ class Laplace(Distribution):
 
     Source: PyTorch's `distributions.Laplace`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Laplace(0.0, 1.0).log_prob(rg.tensor([0.0, 1.0]))
     tensor([-0.6931, -1.6931])
     """
@@ -130,7 +128,6 @@ class Cauchy(Distribution):
 
     Its mean is NaN, its variance infinite. Source: PyTorch's `distributions.Cauchy`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Cauchy(0.0, 1.0).cdf(rg.tensor([-1.0, 0.0, 1.0]))
     tensor([0.2500, 0.5000, 0.7500])
     """
@@ -174,7 +171,6 @@ class StudentT(Distribution):
     The mean is NaN for `df` <= 1, the variance infinite up to 2. The derivative of samples by `df`
     is implicit, that of a gamma sample. Source: PyTorch's `distributions.StudentT`.
 
-    >>> import retrograd as rg
     >>> t = rg.distributions.StudentT(rg.tensor([1.0, 3.0]))
     >>> t.mean, t.variance
     (tensor([nan, 0.]), tensor([nan, 3.]))
@@ -222,7 +218,6 @@ class Uniform(Distribution):
 
     Source: PyTorch's `distributions.Uniform`.
 
-    >>> import retrograd as rg
     >>> uniform = rg.distributions.Uniform(1.0, 5.0)
     >>> uniform.mean, uniform.icdf(rg.tensor([0.0, 0.25]))
     (tensor(3.), tensor([1., 2.]))
@@ -275,7 +270,6 @@ class Gumbel(TransformedDistribution):
 
     Source: PyTorch's `distributions.Gumbel`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Gumbel(0.0, rg.tensor([1.0, 2.0])).mean
     tensor([0.5772, 1.1544])
     """
@@ -342,7 +336,6 @@ class HalfNormal(_Half):
 
     Source: PyTorch's `distributions.HalfNormal`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.HalfNormal(rg.tensor([1.0, 2.0])).mean
     tensor([0.7979, 1.5958])
     """
@@ -359,7 +352,6 @@ class HalfCauchy(_Half):
 
     Its mean and variance are infinite. Source: PyTorch's `distributions.HalfCauchy`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.HalfCauchy(1.0).cdf(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5000])
     """

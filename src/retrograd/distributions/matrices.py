@@ -26,7 +26,6 @@ class Wishart(ByScale, ExponentialFamily):
     Raises ValueError unless one is given, and for a smaller `df`. Source: PyTorch's
     `distributions.Wishart`.
 
-    >>> import retrograd as rg
     >>> w = rg.distributions.Wishart(rg.tensor(3.0), rg.eye(2))
     >>> w.mean, w.log_prob(rg.eye(2))
     (tensor([[3., 0.],
@@ -123,7 +122,6 @@ class LKJCholesky(Distribution):
     D. Lewandowski, D. Kurowicka, H. Joe, "Generating random correlation matrices based on vines and
     extended onion method", 2009; PyTorch's `distributions.LKJCholesky`.
 
-    >>> import retrograd as rg
     >>> lkj = rg.distributions.LKJCholesky(3, 0.5)
     >>> factor = lkj.sample()
     >>> rg.allclose((factor @ factor.mT).diagonal(), rg.ones(3))

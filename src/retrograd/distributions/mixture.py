@@ -20,7 +20,6 @@ class MixtureSameFamily(Distribution):
     unless the first is a `Categorical` whose events are as many, and whose batch broadcasts with
     the rest. Source: PyTorch's `distributions.MixtureSameFamily`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> two = D.Normal(rg.tensor([-1.0, 1.0]), rg.tensor([0.5, 0.5]))
     >>> mixture = D.MixtureSameFamily(D.Categorical(rg.ones(2)), two)

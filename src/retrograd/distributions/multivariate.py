@@ -126,7 +126,6 @@ class MultivariateNormal(ByScale, _Normal):
     `scale_tril`, which is what computations need. Raises ValueError unless one is given. Source:
     PyTorch's `distributions.MultivariateNormal`.
 
-    >>> import retrograd as rg
     >>> m = rg.distributions.MultivariateNormal(rg.zeros(2), rg.tensor([[2.0, 1.0], [1.0, 2.0]]))
     >>> m.log_prob(rg.zeros(2)), m.entropy()
     (tensor(-2.3872), tensor(3.3872))
@@ -183,7 +182,6 @@ class LowRankMultivariateNormal(_Normal):
     a k x k matrix is decomposed. Raises ValueError for other shapes. Source: PyTorch's
     `distributions.LowRankMultivariateNormal`.
 
-    >>> import retrograd as rg
     >>> LowRank = rg.distributions.LowRankMultivariateNormal
     >>> LowRank(rg.zeros(2), rg.tensor([[1.0], [0.0]]), rg.ones(2)).variance
     tensor([2., 1.])

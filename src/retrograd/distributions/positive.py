@@ -26,7 +26,6 @@ class LogNormal(TransformedDistribution):
 
     Source: PyTorch's `distributions.LogNormal`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.LogNormal(rg.tensor([0.0, 1.0]), 1.0).mean
     tensor([1.6487, 4.4817])
     """
@@ -57,7 +56,6 @@ class LogisticNormal(TransformedDistribution):
     `loc` and `scale` > 0 broadcast to shape (..., n). Source: PyTorch's
     `distributions.LogisticNormal`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.LogisticNormal(rg.zeros(3), rg.ones(3)).sample().shape
     retrograd.Size([4])
     """
@@ -79,7 +77,6 @@ class Weibull(TransformedDistribution):
 
     Source: PyTorch's `distributions.Weibull`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Weibull(2.0, rg.tensor([1.0, 2.0])).mean
     tensor([2.0000, 1.7725])
     """
@@ -121,7 +118,6 @@ class Pareto(TransformedDistribution):
     The mean is infinite for `alpha` up to 1, the variance up to 2. Source: PyTorch's
     `distributions.Pareto`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.Pareto(1.0, rg.tensor([1.0, 3.0])).mean
     tensor([   inf, 1.5000])
     """
@@ -166,7 +162,6 @@ class GeneralizedPareto(Distribution):
     loc - scale / c. `scale` > 0. The mean is NaN for c >= 1, the variance for c >= 1/2. Source:
     PyTorch's `distributions.GeneralizedPareto`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.GeneralizedPareto(0.0, 1.0, rg.tensor([0.0, 0.5])).mean
     tensor([1., 2.])
     """

@@ -30,7 +30,6 @@ class Independent(Distribution):
     `log_prob` is summed over them. Raises ValueError for more than there are. Source: PyTorch's
     `distributions.Independent`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> diagonal = D.Independent(D.Normal(rg.zeros(3), rg.ones(3)), 1)
     >>> diagonal.batch_shape, diagonal.event_shape, diagonal.log_prob(rg.zeros(3))
@@ -113,7 +112,6 @@ class TransformedDistribution(Distribution):
     transforms. Raises ValueError for what is no transform, and for a base of too few dimensions.
     Source: PyTorch's `distributions.TransformedDistribution`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> logit = D.SigmoidTransform().inv
     >>> logistic = D.TransformedDistribution(D.Uniform(0.0, 1.0), [logit, D.AffineTransform(1, 2)])

@@ -32,7 +32,6 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     Numbers alone become tensors of shape () and the default dtype. Raises ValueError for what is
     neither. Source: PyTorch's `distributions.utils.broadcast_all`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.utils.broadcast_all(1, rg.tensor([2.0, 3.0]))
     (tensor([1., 1.]), tensor([2., 3.]))
     """
@@ -83,7 +82,6 @@ def where_finite(
 def clamp_probs(probs: Tensor) -> Tensor:
     """The probabilities, at least the dtype's epsilon away from 0 and 1.
 
-    >>> import retrograd as rg
     >>> rg.distributions.utils.clamp_probs(rg.tensor([0.0, 0.5, 1.0]))
     tensor([1.1921e-07, 5.0000e-01, 1.0000e+00])
     """
@@ -94,7 +92,6 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities of log-odds if `is_binary`, else of unnormalised logs along the last dimension.
 
-    >>> import retrograd as rg
     >>> rg.distributions.utils.logits_to_probs(rg.zeros(4))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -104,7 +101,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Log-odds of probabilities if `is_binary`, else their logarithms; clamped, so finite.
 
-    >>> import retrograd as rg
     >>> rg.distributions.utils.probs_to_logits(rg.tensor([0.5]), is_binary=True)
     tensor([0.])
     """
@@ -115,7 +111,6 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 class lazy_property:  # noqa: N801 - PyTorch's name
     """A property that is computed once, with gradients, and then is an attribute of the instance.
 
-    >>> import retrograd as rg
     >>> class Square:
     ...     side = 3
     ...
@@ -148,7 +143,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
     Raises ValueError for a diagonal outside of the matrix.
 
-    >>> import retrograd as rg
     >>> rg.distributions.utils.tril_matrix_to_vec(rg.tensor([[1, 2], [3, 4]]))
     tensor([1, 3, 4])
     """
@@ -164,7 +158,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
 
     Raises ValueError where no n has as many elements.
 
-    >>> import retrograd as rg
     >>> rg.distributions.utils.vec_to_tril_matrix(rg.tensor([1.0, 3.0, 4.0]))
     tensor([[1., 0.],
             [3., 4.]])

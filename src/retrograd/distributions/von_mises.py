@@ -20,7 +20,6 @@ class VonMises(Distribution):
     The circular mean is `loc`, the circular variance 1 - I1 / I0. The derivative of samples by the
     concentration is implicit. Needs SciPy. Source: PyTorch's `distributions.VonMises`.
 
-    >>> import retrograd as rg
     >>> VonMises = rg.distributions.VonMises
     >>> VonMises(rg.tensor(0.0), rg.tensor([1.0, 4.0])).log_prob(rg.tensor(0.0)).exp()
     tensor([0.3417, 0.7689])

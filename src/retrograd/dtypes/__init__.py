@@ -41,7 +41,6 @@ _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 class dtype:  # noqa: N801 (PyTorch's name)
     """The element type of a tensor; each exists once, so `is` and `==` agree.
 
-    >>> import retrograd as rg
     >>> rg.float32.is_floating_point, rg.complex64.is_complex, rg.int64.itemsize
     (True, True, 8)
     >>> rg.complex64.to_real()
@@ -192,7 +191,6 @@ _default: np.dtype[Any] = np.dtype(np.float32)
 def get_default_dtype() -> dtype:
     """The dtype of new floating tensors, float32 at first.
 
-    >>> import retrograd as rg
     >>> rg.get_default_dtype()
     retrograd.float32
     """
@@ -204,7 +202,6 @@ def set_default_dtype(d: dtype) -> None:
 
     Raises TypeError for any other dtype.
 
-    >>> import retrograd as rg
     >>> rg.set_default_dtype(rg.float64); rg.tensor(1.5).dtype
     retrograd.float64
     >>> rg.set_default_dtype(rg.float32)
@@ -259,7 +256,6 @@ def promote_numpy(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype that holds both, as arithmetic between two tensors gives it.
 
-    >>> import retrograd as rg
     >>> rg.promote_types(rg.int64, rg.float32), rg.promote_types(rg.float64, rg.complex64)
     (retrograd.float32, retrograd.complex128)
     """
@@ -372,7 +368,6 @@ def wrapped(value: int, like: np.dtype[Any]) -> Any:
 class finfo:  # noqa: N801 (PyTorch's name)
     """Limits of a floating dtype; of a complex one, of its components.
 
-    >>> import retrograd as rg
     >>> rg.finfo(rg.float32).eps
     1.1920928955078125e-07
     """
@@ -392,7 +387,6 @@ class finfo:  # noqa: N801 (PyTorch's name)
 class iinfo:  # noqa: N801 (PyTorch's name)
     """Limits of an integer dtype.
 
-    >>> import retrograd as rg
     >>> rg.iinfo(rg.int8).max
     127
     """

@@ -428,7 +428,6 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
 
     Raises RuntimeError where `new_base` has another shape than the base. Source: PyTorch's method.
 
-    >>> import retrograd as rg
     >>> v = rg.zeros(2, 3).t()[1]
     >>> v._view_func(rg.arange(6.0).reshape(2, 3))
     tensor([1., 4.])

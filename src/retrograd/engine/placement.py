@@ -21,7 +21,6 @@ NO_ACCELERATOR = (
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of integers; TypeError for what is none.
 
-    >>> import retrograd as rg
     >>> rg.ones(2, 3).shape, rg.ones(2, 3).shape.numel()
     (retrograd.Size([2, 3]), 6)
     """
@@ -76,7 +75,6 @@ class device:  # noqa: N801 (PyTorch's name)
 
     Raises RuntimeError for a name that is no device, or an index given twice.
 
-    >>> import retrograd as rg
     >>> rg.device("cuda:1"), rg.ones(1).device.type
     (device(type='cuda', index=1), 'cpu')
     """

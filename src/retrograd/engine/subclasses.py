@@ -100,7 +100,6 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
 
     Source: PyTorch's `Tensor._make_subclass`.
 
-    >>> import retrograd as rg
     >>> class Mine(rg.Tensor):
     ...     def __new__(cls, values):
     ...         return rg.Tensor._make_subclass(cls, rg.tensor(values))

@@ -116,7 +116,6 @@ class Tensor(Attached):
     Made by factories such as `retrograd.tensor` and `retrograd.zeros`; the class itself, as in
     PyTorch, takes data (`Tensor([1, 2])`) or sizes (`Tensor(2, 3)`) and gives the default dtype.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad

@@ -13,7 +13,6 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     Running statistics are written in place, which a batch of models cannot do. Returns the module.
     Source: PyTorch's `func.replace_all_batch_norm_modules_`.
 
-    >>> import retrograd as rg
     >>> model = rg.nn.Sequential(rg.nn.BatchNorm1d(2))
     >>> rg.func.replace_all_batch_norm_modules_(model)[0].running_mean is None
     True

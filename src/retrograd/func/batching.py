@@ -46,7 +46,6 @@ def vmap(
     fit `in_dims` or each other, RuntimeError for another `randomness`, IndexError for an `out_dims`
     that the output lacks. Source: PyTorch's `func.vmap`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.func.vmap(rg.dot)(x, x)
     tensor([ 5., 25.])

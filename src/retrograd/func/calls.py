@@ -35,7 +35,6 @@ def functional_call(
     values under several names of one parameter, TypeError for a value that is no tensor. Source:
     PyTorch's `func.functional_call`.
 
-    >>> import retrograd as rg
     >>> line = rg.nn.Linear(1, 1)
     >>> values = {"weight": rg.tensor([[2.0]]), "bias": rg.tensor([1.0])}
     >>> rg.func.functional_call(line, values, rg.tensor([3.0]))
@@ -70,7 +69,6 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     there is nothing to take out: this is for programs that call it. Raises RuntimeError for another
     `remove`. Source: PyTorch's `func.functionalize`.
 
-    >>> import retrograd as rg
     >>> rg.func.functionalize(lambda x: x.clone().add_(1))(rg.tensor([1.0]))
     tensor([2.])
     """
@@ -152,7 +150,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     training and evaluation mode, or of parameters that require grad and do not. Source: PyTorch's
     `func.stack_module_state`.
 
-    >>> import retrograd as rg
     >>> params, buffers = rg.func.stack_module_state([rg.nn.Linear(2, 1) for _ in range(3)])
     >>> params["weight"].shape
     retrograd.Size([3, 1, 2])

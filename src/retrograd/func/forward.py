@@ -41,7 +41,6 @@ def jvp(
     (output, extra), and the extra comes third. Raises RuntimeError where primals and tangents are
     no tuples of tensors built alike, ValueError for integer ones. Source: PyTorch's `func.jvp`.
 
-    >>> import retrograd as rg
     >>> rg.func.jvp(rg.sin, (rg.tensor(0.0),), (rg.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
@@ -102,7 +101,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     what was recorded. The returned function raises RuntimeError for tangents of another number,
     shape or dtype than the primals. Source: PyTorch's `func.linearize`.
 
-    >>> import retrograd as rg
     >>> out, push = rg.func.linearize(rg.sin, rg.tensor([0.0, 1.0]))
     >>> push(rg.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])

@@ -44,7 +44,6 @@ def jacrev(
     `_preallocate_and_copy` is accepted, without effect. Raises RuntimeError for a function that is
     not holomorphic, without `wirtinger`. Source: PyTorch's `func.jacrev`.
 
-    >>> import retrograd as rg
     >>> rg.func.jacrev(lambda x: x**2)(rg.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -140,7 +139,6 @@ def jacfwd(
     Arguments and results are those of `jacrev`; this way is the cheaper one where there are fewer
     inputs than outputs. `randomness` is as in `vmap`. Source: PyTorch's `func.jacfwd`.
 
-    >>> import retrograd as rg
     >>> rg.func.jacfwd(rg.sin)(rg.tensor([0.0]))
     tensor([[1.]])
     """
@@ -211,7 +209,6 @@ def hessian(
     ((f_zz, f_zz*), (f_z*z, f_z*z*)), differentiated first by the outer and then by the inner index;
     exact for any function. Source: PyTorch's `func.hessian`.
 
-    >>> import retrograd as rg
     >>> rg.func.hessian(lambda x: (x**3).sum())(rg.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -57,7 +57,6 @@ def make_functional(
     Raises RuntimeError for a model with buffers. Source: functorch's `make_functional`; new
     programs call `functional_call`.
 
-    >>> import retrograd as rg
     >>> line, params = rg.func.make_functional(rg.nn.Linear(2, 1))
     >>> line((rg.ones(1, 2), rg.zeros(1)), rg.tensor([3.0, 4.0]))
     tensor([7.])
@@ -79,7 +78,6 @@ def make_functional_with_buffers(
     As `make_functional`; buffers that the model writes, as running means, are those given. Source:
     functorch's `make_functional_with_buffers`.
 
-    >>> import retrograd as rg
     >>> norm, params, buffers = rg.func.make_functional_with_buffers(rg.nn.BatchNorm1d(2))
     >>> _ = norm(params, buffers, rg.tensor([[1.0, 0.0], [3.0, 0.0]]))
     >>> buffers[0]
@@ -106,7 +104,6 @@ def combine_state_for_ensemble(
     `vmap(function)(params, buffers, x)` runs the ensemble. The stacked parameters require no grad.
     Raises RuntimeError as `stack_module_state` does. Source: functorch's function of that name.
 
-    >>> import retrograd as rg
     >>> models = [rg.nn.Linear(2, 1) for _ in range(3)]
     >>> function, params, buffers = rg.func.combine_state_for_ensemble(models)
     >>> rg.vmap(function)(params, buffers, rg.ones(3, 2)).shape

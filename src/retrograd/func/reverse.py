@@ -195,7 +195,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     built or shaped like the output, TypeError for one that is no tensor. Source: PyTorch's
     `func.vjp`.
 
-    >>> import retrograd as rg
     >>> out, pull = rg.func.vjp(rg.sin, rg.tensor([0.0, 1.0]))
     >>> pull(rg.ones(2))
     (tensor([1.0000, 0.5403]),)
@@ -275,7 +274,6 @@ def grad_and_value(
 ) -> Callable[..., Any]:
     """A function that gives (gradient, value) of a real scalar `func`; see `grad`.
 
-    >>> import retrograd as rg
     >>> rg.func.grad_and_value(lambda x: (x**2).sum())(rg.tensor([1.0, 3.0]))
     (tensor([2., 6.]), tensor(10.))
     """
@@ -331,7 +329,6 @@ def grad(
     is not a real scalar, and where `func` writes to a leaf that requires grad. Source: PyTorch's
     `func.grad`.
 
-    >>> import retrograd as rg
     >>> rg.func.grad(rg.func.grad(rg.sin))(rg.tensor(1.0))
     tensor(-0.8415)
     """

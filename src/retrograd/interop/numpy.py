@@ -67,7 +67,6 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
 
     Raises TypeError where a gradient would be lost.
 
-    >>> import numpy as np, retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> (np.array([3.0, 4.0]) * x).sum().backward()
     >>> x.grad
@@ -129,7 +128,6 @@ def array_function(self: Tensor, function: Any, types: Any, args: Any, options: 
 
     Raises TypeError where a gradient would be lost.
 
-    >>> import numpy as np, retrograd as rg
     >>> x = rg.tensor([[2.0, 0.0], [0.0, 4.0]], requires_grad=True)
     >>> np.sum(np.linalg.solve(x, np.array([2.0, 4.0], np.float32))).backward()
     >>> np.diagonal(x.grad)

@@ -18,7 +18,6 @@ def array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleTy
 
     Raises ValueError for a version of the standard that it does not follow.
 
-    >>> import retrograd as rg
     >>> xp = rg.ones(2).__array_namespace__(api_version="2024.12")
     >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
     tensor(5.)
@@ -36,7 +35,6 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
     Raises AssertionError for another device, ValueError for a stream, which the cpu lacks.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2)
     >>> x.to_device(x.device) is x
     True

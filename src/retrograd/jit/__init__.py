@@ -57,7 +57,6 @@ class Attribute(NamedTuple):
 class ScriptModule(Module):
     """A base class for modules whose methods are marked by `script_method`: an ordinary module.
 
-    >>> import retrograd as rg
     >>> class Double(rg.jit.ScriptModule):
     ...     @rg.jit.script_method
     ...     def forward(self, x):
@@ -74,7 +73,6 @@ class ScriptFunction:
 def is_scripting() -> bool:
     """Whether the caller is being compiled: never.
 
-    >>> import retrograd as rg
     >>> rg.jit.is_scripting()
     False
     """
@@ -95,7 +93,6 @@ def script(
 ) -> T:
     """The function, class or module itself: NOTE [Scripts]; TypeError for what is none of these.
 
-    >>> import retrograd as rg
     >>> @rg.jit.script
     ... def double(x: rg.Tensor) -> rg.Tensor:
     ...     return 2 * x
@@ -124,7 +121,6 @@ def trace(
     The call raises what the function raises on them, and gives lazy parameters their shapes.
     Raises RuntimeError where no example is given.
 
-    >>> import retrograd as rg
     >>> net = rg.nn.LazyLinear(2)
     >>> rg.jit.trace(net, rg.ones(1, 3)) is net, net.weight.shape
     (True, retrograd.Size([2, 3]))
@@ -146,7 +142,6 @@ def trace_module(mod: T, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> T
 
     Raises AttributeError for a method that the module has not.
 
-    >>> import retrograd as rg
     >>> net = rg.nn.Linear(3, 2)
     >>> rg.jit.trace_module(net, {"forward": rg.ones(1, 3)}) is net
     True
@@ -159,7 +154,6 @@ def trace_module(mod: T, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> T
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """Decorate a method that PyTorch would leave to Python, with or without arguments: nothing.
 
-    >>> import retrograd as rg
     >>> rg.jit.ignore(abs)(-1), rg.jit.ignore(drop=True)(abs)(-1)
     (1, 1)
     """
@@ -194,7 +188,6 @@ def interface(obj: T) -> T:
 def annotate(the_type: Any, the_value: T) -> T:
     """The value itself, of which PyTorch's compiler is told the type.
 
-    >>> import retrograd as rg
     >>> rg.jit.annotate(list[int], [])
     []
     """
@@ -206,7 +199,6 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
     target_type: a type, a generic type such as `dict[str, int]`, a union, or a tuple of such.
 
-    >>> import retrograd as rg
     >>> rg.jit.isinstance([1, 2], list[int]), rg.jit.isinstance({"a": 1.0}, dict[str, int])
     (True, False)
     """
@@ -233,7 +225,6 @@ def freeze(
 ) -> Module:
     """The module itself, which PyTorch would make constant; RuntimeError for one in training.
 
-    >>> import retrograd as rg
     >>> net = rg.nn.Linear(3, 2).eval()
     >>> rg.jit.freeze(net) is net
     True

@@ -8,7 +8,6 @@ __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchr
 def is_available() -> bool:
     """Whether tensors can live on an Apple GPU: never.
 
-    >>> import retrograd as rg
     >>> rg.mps.is_available(), rg.mps.device_count()
     (False, 0)
     """

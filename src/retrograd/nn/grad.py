@@ -58,7 +58,6 @@ def conv1d_input(
     grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
     PyTorch's `nn.grad.conv1d_input`.
 
-    >>> import retrograd as rg
     >>> w = rg.full((1, 1, 2), 3.0)
     >>> g = rg.ones(1, 1, 2)
     >>> rg.nn.grad.conv1d_input((1, 1, 3), w, g).flatten()[:3]
@@ -84,7 +83,6 @@ def conv1d_weight(
     grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
     PyTorch's `nn.grad.conv1d_weight`.
 
-    >>> import retrograd as rg
     >>> x, g = rg.ones(1, 1, 3), rg.ones(1, 1, 2)
     >>> rg.nn.grad.conv1d_weight(x, (1, 1, 2), g).flatten()[:2]
     tensor([2., 2.])
@@ -109,7 +107,6 @@ def conv2d_input(
     grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
     PyTorch's `nn.grad.conv2d_input`.
 
-    >>> import retrograd as rg
     >>> w = rg.full((1, 1, 2, 2), 3.0)
     >>> g = rg.ones(1, 1, 2, 2)
     >>> rg.nn.grad.conv2d_input((1, 1, 3, 3), w, g).flatten()[:3]
@@ -135,7 +132,6 @@ def conv2d_weight(
     grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
     PyTorch's `nn.grad.conv2d_weight`.
 
-    >>> import retrograd as rg
     >>> x, g = rg.ones(1, 1, 3, 3), rg.ones(1, 1, 2, 2)
     >>> rg.nn.grad.conv2d_weight(x, (1, 1, 2, 2), g).flatten()[:2]
     tensor([4., 4.])
@@ -160,7 +156,6 @@ def conv3d_input(
     grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
     PyTorch's `nn.grad.conv3d_input`.
 
-    >>> import retrograd as rg
     >>> w = rg.full((1, 1, 2, 2, 2), 3.0)
     >>> g = rg.ones(1, 1, 2, 2, 2)
     >>> rg.nn.grad.conv3d_input((1, 1, 3, 3, 3), w, g).flatten()[:3]
@@ -186,7 +181,6 @@ def conv3d_weight(
     grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
     PyTorch's `nn.grad.conv3d_weight`.
 
-    >>> import retrograd as rg
     >>> x, g = rg.ones(1, 1, 3, 3, 3), rg.ones(1, 1, 2, 2, 2)
     >>> rg.nn.grad.conv3d_weight(x, (1, 1, 2, 2, 2), g).flatten()[:2]
     tensor([8., 8.])

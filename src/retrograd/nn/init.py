@@ -108,7 +108,6 @@ def initialiser(function: F) -> F:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform on [a, b); for a complex tensor, both parts.
 
-    >>> import retrograd as rg
     >>> w = rg.nn.init.uniform_(rg.zeros(100), -1.0, 1.0)
     >>> bool(w.abs().max() <= 1.0)
     True
@@ -266,7 +265,6 @@ def kaiming_uniform_(
 
     Source: He et al., ICCV 2015. Raises ValueError for fewer than two dimensions.
 
-    >>> import retrograd as rg
     >>> w = rg.nn.init.kaiming_uniform_(rg.empty(64, 600), nonlinearity="relu")
     >>> bool(w.abs().max() <= 0.1)
     True
@@ -309,7 +307,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     matrix's QR factors, with the phases of R's diagonal. Raises ValueError for fewer than two
     dimensions. Source: Saxe et al., ICLR 2014; Mezzadri, Notices of the AMS 54 (2007).
 
-    >>> import retrograd as rg
     >>> w = rg.nn.init.orthogonal_(rg.empty(2, 3))
     >>> (w @ w.mT).round(decimals=5).abs()
     tensor([[1., 0.],

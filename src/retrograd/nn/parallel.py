@@ -36,7 +36,6 @@ class DataParallel(Module):
     vector. An exception in a thread is raised here. Raises ValueError unless there is a thread.
     Source: PyTorch's `nn.DataParallel`, whose chunks go to several devices.
 
-    >>> import retrograd as rg
     >>> net = rg.nn.DataParallel(rg.nn.Linear(3, 2), device_ids=2)
     >>> net(rg.ones(5, 3)).shape
     retrograd.Size([5, 2])

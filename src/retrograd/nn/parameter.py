@@ -58,7 +58,6 @@ class Parameter(Tensor):
     complex dtypes only, else RuntimeError. Ops on parameters give plain tensors.
     Source: PyTorch's `nn.Parameter`.
 
-    >>> import retrograd as rg
     >>> w = rg.nn.Parameter(rg.tensor([1.0, 2.0]))
     >>> w.requires_grad, w.is_leaf, isinstance(w * 2, rg.nn.Parameter)
     (True, True, False)
@@ -91,7 +90,6 @@ class Buffer(Tensor):
     Assigned to a module, it appears in `buffers()`, and in the module's `state_dict` if
     `persistent`. The memory of `data` is shared. Source: PyTorch's `nn.Buffer`.
 
-    >>> import retrograd as rg
     >>> module = rg.nn.Module()
     >>> module.steps = rg.nn.Buffer(rg.tensor(0))
     >>> [name for name, _ in module.named_buffers()]
@@ -183,7 +181,6 @@ class Uninitialized(Tensor, sees_properties=False):
 class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):  # type: ignore[misc]
     """A parameter without a shape, until `materialize(shape)` gives it one.
 
-    >>> import retrograd as rg
     >>> p = rg.nn.UninitializedParameter()
     >>> p.materialize((2, 3))
     >>> type(p).__name__, p.shape
@@ -208,7 +205,6 @@ class UninitializedParameter(Uninitialized, Parameter, sees_properties=False):  
 class UninitializedBuffer(Uninitialized, Buffer, sees_properties=False):  # type: ignore[misc]
     """A buffer without a shape, until `materialize(shape)` gives it one.
 
-    >>> import retrograd as rg
     >>> rg.nn.UninitializedBuffer()
     <UninitializedBuffer>
     """

@@ -19,7 +19,6 @@ class Adadelta(Rule):
     as in PyTorch. State: "step", "square_avg", "acc_delta". Raises ValueError for settings out of
     range. Source: PyTorch's `optim.Adadelta`; Zeiler, 2012.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adadelta([w], eps=1.0)
     >>> (w * w).sum().backward(); optimizer.step()

@@ -27,7 +27,6 @@ class Adafactor(Rule):
     Raises ValueError for settings out of range. Source: PyTorch's `optim.Adafactor`; Shazeer and
     Stern, ICML 2018.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adafactor([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

@@ -20,7 +20,6 @@ class Adagrad(Rule):
     separate numbers, as in PyTorch. State: "step", "sum". Raises ValueError for negative settings.
     Source: PyTorch's `optim.Adagrad`; Duchi et al., JMLR 2011.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adagrad([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

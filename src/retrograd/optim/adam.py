@@ -23,7 +23,6 @@ class Adam(Rule):
     ValueError for settings out of range, and for "modulus" beside `differentiable`.
     Source: PyTorch's `optim.Adam`; Kingma and Ba, ICLR 2015; Reddi et al., ICLR 2018.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adam([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

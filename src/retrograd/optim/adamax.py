@@ -19,7 +19,6 @@ class Adamax(Rule):
     PyTorch. State: "step", "exp_avg", "exp_inf". Raises ValueError for settings out of range.
     Source: PyTorch's `optim.Adamax`; Kingma and Ba, ICLR 2015.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adamax([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

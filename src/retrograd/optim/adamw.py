@@ -15,7 +15,6 @@ class AdamW(Adam):
     Everything else is as for `Adam`. Source: PyTorch's `optim.AdamW`; Loshchilov and Hutter, ICLR
     2019.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.AdamW([w], lr=0.1, weight_decay=0.5)
     >>> (w * w).sum().backward(); optimizer.step()

@@ -20,7 +20,6 @@ class ASGD(Rule):
     `maximize` as for `SGD`. State: "step", "ax", "eta", "mu". Raises ValueError for negative
     settings. Source: PyTorch's `optim.ASGD`; Polyak and Juditsky, 1992.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.ASGD([w], lr=0.1, lambd=0)
     >>> (w * w).sum().backward(); optimizer.step()

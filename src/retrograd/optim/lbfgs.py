@@ -36,7 +36,6 @@ class LBFGS(Optimizer):
     without a closure, RuntimeError for another line search. Source: PyTorch's `optim.LBFGS`;
     Nocedal and Wright, Numerical Optimization, 2006.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

@@ -26,7 +26,6 @@ class Muon(Rule):
     "momentum_buffer". Raises ValueError for settings out of range and for what is no matrix.
     Source: PyTorch's `optim.Muon`; Jordan et al., 2024.
 
-    >>> import retrograd as rg
     >>> w = rg.zeros(2, 2, requires_grad=True)
     >>> (w * rg.tensor([[0.0, 4.0], [1.0, 0.0]])).sum().backward()
     >>> rg.optim.Muon([w], lr=1.0).step()

@@ -22,7 +22,6 @@ class NAdam(Rule):
     parameters as for `Adam`. State: "step", "exp_avg", "exp_avg_sq", "mu_product". Raises
     ValueError for settings out of range. Source: PyTorch's `optim.NAdam`; Dozat, ICLR 2016.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.NAdam([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

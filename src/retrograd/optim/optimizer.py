@@ -50,7 +50,6 @@ class Optimizer:
     Raises TypeError for a single tensor, ValueError for an empty list, a non-leaf, or a parameter
     in two groups. Source: PyTorch's `optim.Optimizer`.
 
-    >>> import retrograd as rg
     >>> class Descent(rg.optim.Optimizer):
     ...     def step(self):
     ...         for group in self.param_groups:
@@ -167,7 +166,6 @@ class Optimizer:
 
         The tensors in it are those of the optimizer.
 
-        >>> import retrograd as rg
         >>> w = rg.ones(1, requires_grad=True)
         >>> rg.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
         [0]
@@ -300,7 +298,6 @@ before_any, after_any = HookTable(), HookTable()
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before `step` of any optimizer, and before its own.
 
-    >>> import retrograd as rg
     >>> def show(optimizer, args, kwargs):
     ...     print(type(optimizer).__name__)
     >>> handle = rg.optim.optimizer.register_optimizer_step_pre_hook(show)
@@ -314,7 +311,6 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after `step` of any optimizer, and after its own.
 
-    >>> import retrograd as rg
     >>> def show(optimizer, args, kwargs):
     ...     print(type(optimizer).__name__)
     >>> handle = rg.optim.optimizer.register_optimizer_step_post_hook(show)

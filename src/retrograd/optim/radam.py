@@ -20,7 +20,6 @@ class RAdam(Rule):
     State: "step", "exp_avg", "exp_avg_sq". Raises ValueError for settings out of range. Source:
     PyTorch's `optim.RAdam`; Liu et al., ICLR 2020.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.RAdam([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

@@ -21,7 +21,6 @@ class RMSprop(Rule):
     for negative settings, and for "modulus" beside `differentiable`. Source: PyTorch's
     `optim.RMSprop`.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.RMSprop([w], lr=0.01)
     >>> (w * w).sum().backward(); optimizer.step()

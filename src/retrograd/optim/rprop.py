@@ -22,7 +22,6 @@ class Rprop(Rule):
     ValueError for settings out of range. Source: PyTorch's `optim.Rprop`; Riedmiller and Braun,
     1993.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Rprop([w], lr=0.1)
     >>> (w * w).sum().backward(); optimizer.step()

@@ -56,7 +56,6 @@ class Rule(Optimizer):
     A subclass gives `arrays`, the names of the state's arrays, `numbers` and `rule`; and `begin`
     and `advance` if its state is not that many zeros and a count of the steps.
 
-    >>> import retrograd as rg
     >>> class Heavy(rg.optim.rules.Rule):
     ...     arrays = ("speed",)
     ...     def numbers(self, group, step):

@@ -18,7 +18,6 @@ class SGD(Rule):
     parameter moves along -∂L/∂z*, the steepest descent. State: "momentum_buffer". Raises ValueError
     for negative settings. Source: PyTorch's `optim.SGD`; Sutskever et al., ICML 2013.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.SGD([w], lr=0.1, momentum=0.9)
     >>> for _ in range(2):

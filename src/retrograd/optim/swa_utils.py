@@ -43,7 +43,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tens
 
     Raises ValueError for a rate that is not between 0 and 1.
 
-    >>> import retrograd as rg
     >>> update = rg.optim.swa_utils.get_ema_avg_fn(0.75)
     >>> update(rg.tensor(1.0), rg.tensor(3.0), 1)
     tensor(1.5000)
@@ -68,7 +67,6 @@ def check_decay(decay: float) -> None:
 def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Tensor]:
     """The function (average, new value, count) -> average in which all values weigh the same.
 
-    >>> import retrograd as rg
     >>> update = rg.optim.swa_utils.get_swa_avg_fn()
     >>> update(rg.tensor(1.0), rg.tensor(4.0), 2)
     tensor(2.)
@@ -95,7 +93,6 @@ def in_lists(update: Callable[[Tensor, Tensor, Any], Tensor]) -> Callable[..., N
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """`get_ema_avg_fn` for lists of tensors, which are written.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor(1.0)
     >>> rg.optim.swa_utils.get_ema_multi_avg_fn(0.75)([x], [rg.tensor(3.0)], 1); x
     tensor(1.5000)
@@ -106,7 +103,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """`get_swa_avg_fn` for lists of tensors, which are written.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor(1.0)
     >>> rg.optim.swa_utils.get_swa_multi_avg_fn()([x], [rg.tensor(4.0)], 2); x
     tensor(2.)
@@ -122,7 +118,6 @@ class AveragedModel(Module):
     those of the last model. `n_averaged` counts the models. Raises AssertionError for both
     functions. Source: PyTorch's `AveragedModel`.
 
-    >>> import retrograd as rg
     >>> model = rg.nn.Linear(1, 1, bias=False)
     >>> average = rg.optim.swa_utils.AveragedModel(model)
     >>> for value in (1.0, 2.0, 6.0):
@@ -184,7 +179,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     Batches are inputs, or tuples and lists that begin with one. The model's mode is left as it was.
     Source: PyTorch's `update_bn`.
 
-    >>> import retrograd as rg
     >>> model = rg.nn.BatchNorm1d(1)
     >>> rg.optim.swa_utils.update_bn([rg.tensor([[1.0], [3.0]]), rg.tensor([[5.0], [7.0]])], model)
     >>> model.running_mean
@@ -216,7 +210,6 @@ class SWALR(LRScheduler):
     `anneal_strategy` is "cos" or "linear". Raises ValueError for settings out of range. Source:
     PyTorch's `SWALR`.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.swa_utils.SWALR(optimizer, 0.5, 2, "linear")
     >>> rates = schedule.get_last_lr()

@@ -36,7 +36,6 @@ class SobolEngine:
     for another dimension, ImportError without SciPy. Source: S. Joe and F. Y. Kuo, "Constructing
     Sobol sequences with better two-dimensional projections", 2008.
 
-    >>> import retrograd as rg
     >>> rg.quasirandom.SobolEngine(2).draw(3)
     tensor([[0.0000, 0.0000],
             [0.5000, 0.5000],

@@ -72,7 +72,6 @@ def exponential(
     Raises ValueError for tau <= 0 and for a center of a symmetric window. Source: PyTorch's
     `signal.windows.exponential`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """
@@ -99,7 +98,6 @@ def gaussian(
 
     Raises ValueError for std <= 0. Source: PyTorch's `signal.windows.gaussian`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
@@ -122,7 +120,6 @@ def cosine(
 
     Source: PyTorch's `signal.windows.cosine`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.cosine(3)
     tensor([0.5000, 1.0000, 0.5000])
     """
@@ -147,7 +144,6 @@ def kaiser(
 
     Raises ValueError for a negative beta. Source: PyTorch's `signal.windows.kaiser`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.kaiser(3, beta=5.0)
     tensor([0.0367, 1.0000, 0.0367])
     """
@@ -170,7 +166,6 @@ def bartlett(
 
     Source: PyTorch's `signal.windows.bartlett`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -193,7 +188,6 @@ def general_cosine(
     Raises TypeError where `a` is no sequence, ValueError where it is empty. Source: PyTorch's
     `signal.windows.general_cosine`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
     """
@@ -217,7 +211,6 @@ def general_hamming(
 ) -> Tensor:
     """alpha - (1 - alpha) cos t over one turn. Source: PyTorch's `signal.windows.general_hamming`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
     """
@@ -237,7 +230,6 @@ def hamming(
 ) -> Tensor:
     """0.54 - 0.46 cos t over one turn. Source: PyTorch's `signal.windows.hamming`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
     """
@@ -255,7 +247,6 @@ def hann(
 ) -> Tensor:
     """(1 - cos t) / 2 over one turn. Source: PyTorch's `signal.windows.hann`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.hann(4, sym=False)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -275,7 +266,6 @@ def blackman(
 ) -> Tensor:
     """0.42 - 0.5 cos t + 0.08 cos 2t over one turn. Source: PyTorch's `signal.windows.blackman`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.blackman(4, sym=False)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -302,7 +292,6 @@ def nuttall(
 
     Source: PyTorch's `signal.windows.nuttall`.
 
-    >>> import retrograd as rg
     >>> rg.signal.windows.nuttall(3)
     tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])
     """

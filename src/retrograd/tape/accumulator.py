@@ -31,7 +31,6 @@ class ForwardAccumulator:
     Raises ValueError for primals and tangents that are not alike, or where it is entered twice.
     Source: TensorFlow's `autodiff.ForwardAccumulator`.
 
-    >>> import retrograd as rg
     >>> x, v = rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0])
     >>> with rg.ForwardAccumulator(x, v) as forward:
     ...     with rg.GradientTape() as tape:
@@ -91,7 +90,6 @@ class ForwardAccumulator:
 
         Raises ValueError for another value of `unconnected_gradients`, TypeError for no tensors.
 
-        >>> import retrograd as rg
         >>> z = rg.tensor(1 + 2j)
         >>> with rg.ForwardAccumulator(z, rg.tensor(1j)) as forward:
         ...     s = z * z.conj()

@@ -74,7 +74,6 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     backward pass ValueError for another number of gradients. Source: TensorFlow's
     `custom_gradient`.
 
-    >>> import retrograd as rg
     >>> @rg.custom_gradient
     ... def log1pexp(x):
     ...     e = x.exp()

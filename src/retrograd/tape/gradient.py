@@ -61,7 +61,6 @@ class GradientTape:
     gradients are ∂L/∂z* in PyTorch's convention, which is TensorFlow's. Raises ValueError where it
     is entered twice. Source: the documented behaviour of TensorFlow's class.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor(3.0)
     >>> with rg.GradientTape() as tape:
     ...     tape.watch(x)
@@ -130,7 +129,6 @@ class GradientTape:
         Warns for one that is neither real nor complex, and does not watch it. Raises ValueError
         for what is no tensor, or outside of the tape's context.
 
-        >>> import retrograd as rg
         >>> x = rg.tensor([1.0, 2.0])
         >>> with rg.GradientTape() as tape:
         ...     tape.watch({"x": x})
@@ -153,7 +151,6 @@ class GradientTape:
     def watched_variables(self) -> tuple[Tensor, ...]:
         """The variables that are watched, in the order in which they were first used.
 
-        >>> import retrograd as rg
         >>> w = rg.tensor(2.0, requires_grad=True)
         >>> with rg.GradientTape() as tape:
         ...     y = w * rg.tensor(5.0)
@@ -171,7 +168,6 @@ class GradientTape:
 
         Raises ValueError if the tape does not record.
 
-        >>> import retrograd as rg
         >>> x = rg.tensor(2.0, requires_grad=True)
         >>> with rg.GradientTape() as tape:
         ...     y = x * x
@@ -192,7 +188,6 @@ class GradientTape:
 
         Raises ValueError if the tape does not record.
 
-        >>> import retrograd as rg
         >>> x = rg.tensor(2.0, requires_grad=True)
         >>> with rg.GradientTape() as tape:
         ...     y = x * x
@@ -230,7 +225,6 @@ class GradientTape:
         target or a source that is no tensor, ValueError for `output_gradients` of another number,
         and whatever a backward pass raises. Source: TensorFlow's `GradientTape.gradient`.
 
-        >>> import retrograd as rg
         >>> z = rg.tensor([1 + 2j, 3 - 1j])
         >>> with rg.GradientTape() as tape:
         ...     tape.watch(z)
@@ -270,7 +264,6 @@ class GradientTape:
         `experimental_use_pfor`; `parallel_iterations` is then how many at a time. The rest is as
         for `gradient`. Source: TensorFlow's `GradientTape.jacobian`.
 
-        >>> import retrograd as rg
         >>> x = rg.tensor([1.0, 2.0])
         >>> with rg.GradientTape() as tape:
         ...     tape.watch(x)
@@ -306,7 +299,6 @@ class GradientTape:
         as one example of the target has elements. Raises ValueError where the first dimensions
         differ. The rest is as for `jacobian`. Source: TensorFlow's `GradientTape.batch_jacobian`.
 
-        >>> import retrograd as rg
         >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> with rg.GradientTape() as tape:
         ...     tape.watch(x)

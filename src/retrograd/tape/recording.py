@@ -42,7 +42,6 @@ class UnconnectedGradients(Enum):
 
     NONE, or "none", is None; ZERO, or "zero", is zeros of the source's shape and dtype.
 
-    >>> import retrograd as rg
     >>> rg.UnconnectedGradients("zero")
     <UnconnectedGradients.ZERO: 'zero'>
     """

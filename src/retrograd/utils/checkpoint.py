@@ -73,7 +73,6 @@ class Settings:
 def noop_context_fn() -> tuple[Any, Any]:
     """Two contexts that do nothing, for the forward and for the run again.
 
-    >>> import retrograd as rg
     >>> len(rg.utils.checkpoint.noop_context_fn())
     2
     """
@@ -111,7 +110,6 @@ def checkpoint(
     Raises ValueError for keywords that do not go with the kind of checkpoint; in the backward pass
     VersionError if an argument was written. Source: PyTorch's `checkpoint`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> y = rg.utils.checkpoint.checkpoint(lambda x: (x * x).exp(), x, use_reentrant=False)
     >>> y.sum().backward(); x.grad
@@ -172,7 +170,6 @@ def set_checkpoint_early_stop(enable: bool | None) -> Iterator[None]:
 
     What counts is where the forward runs; the backward pass may run outside. Source: PyTorch's.
 
-    >>> import retrograd as rg
     >>> calls, x = [], rg.ones(1, requires_grad=True)
     >>> with rg.utils.checkpoint.set_checkpoint_early_stop(False):
     ...     y = rg.utils.checkpoint.checkpoint(
@@ -192,7 +189,6 @@ def set_checkpoint_early_stop(enable: bool | None) -> Iterator[None]:
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Within this context, `debug` of each `checkpoint` call is `enabled` (None: as passed).
 
-    >>> import retrograd as rg
     >>> with rg.utils.checkpoint.set_checkpoint_debug_enabled(True):
     ...     pass
     """
@@ -219,7 +215,6 @@ def checkpoint_sequential(
     functions: a Sequential or a sequence of functions, each of one value. Keywords are those of
     `checkpoint`; others raise ValueError. Source: PyTorch's `checkpoint_sequential`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> y = rg.utils.checkpoint.checkpoint_sequential(
     ...     [rg.sin, rg.cos, rg.exp], 2, x, use_reentrant=False
@@ -259,7 +254,6 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     `checkpoint(f, ..., use_reentrant=False)` by the name and in the form of TensorFlow, whose
     documented behaviour it follows. `retrograd.recompute_grad` is this.
 
-    >>> import retrograd as rg
     >>> block = rg.recompute_grad(lambda x: (x * x).exp())
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> with rg.GradientTape() as tape:

@@ -104,7 +104,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     Raises AssertionError if the sizes differ.
 
-    >>> import retrograd as rg
     >>> pairs = rg.utils.data.TensorDataset(rg.tensor([1.0, 2.0]), rg.tensor([0, 1]))
     >>> len(pairs), pairs[1]
     (2, (tensor(2.), tensor(1)))
@@ -215,7 +214,6 @@ def random_split(
     What fractions leave over is dealt out from the first subset on. Raises ValueError if lengths do
     not sum to the size of the data set.
 
-    >>> import retrograd as rg
     >>> [len(part) for part in rg.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """
@@ -252,7 +250,6 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Python floats give float64. Raises TypeError for any other kind of sample, RuntimeError for
     sequences of different lengths.
 
-    >>> import retrograd as rg
     >>> rg.utils.data.default_collate([(1, 0.5), (2, 1.5)])
     [tensor([1, 2]), tensor([0.5000, 1.5000], dtype=retrograd.float64)]
     """
@@ -291,7 +288,6 @@ class DataLoader(Generic[T_co]):
     for options that exclude each other.
     Source: PyTorch's `DataLoader`.
 
-    >>> import retrograd as rg
     >>> data = rg.utils.data.TensorDataset(rg.arange(5), rg.arange(5) * 10)
     >>> for x, y in rg.utils.data.DataLoader(data, batch_size=2):
     ...     print(x, y)
@@ -405,7 +401,7 @@ def _batches(dataset: Any) -> Callable[[Sequence[int]], Any] | None:
 def default_convert(sample: Any) -> Any:
     """A sample that is not batched: arrays as tensors, the rest as it is.
 
-    >>> import numpy, retrograd as rg
+    >>> import numpy
     >>> rg.utils.data.default_convert({"x": numpy.zeros(1), "y": "label"})
     {'x': tensor([0.], dtype=retrograd.float64), 'y': 'label'}
     """
@@ -422,7 +418,6 @@ def default_convert(sample: Any) -> Any:
 def get_worker_info() -> None:
     """What a worker process knows of itself: None, for samples are fetched in the calling process.
 
-    >>> import retrograd as rg
     >>> rg.utils.data.get_worker_info() is None
     True
     """

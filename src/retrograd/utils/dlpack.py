@@ -12,7 +12,6 @@ def to_dlpack(tensor: Tensor) -> object:
     Raises as `Tensor.__dlpack__`; new code hands over the tensor itself. Source: PyTorch's
     `to_dlpack`.
 
-    >>> import retrograd as rg
     >>> from retrograd.utils import dlpack
     >>> dlpack.from_dlpack(dlpack.to_dlpack(rg.tensor([1, 2])))
     tensor([1, 2])

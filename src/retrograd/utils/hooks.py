@@ -17,7 +17,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 def unserializable_hook(f: F) -> F:
     """Mark a hook, so that pickling a tensor that has it gives no warning.
 
-    >>> import pickle, retrograd as rg
+    >>> import pickle
     >>> x = rg.ones(1, requires_grad=True)
     >>> handle = x.register_hook(rg.utils.hooks.unserializable_hook(lambda g: g))
     >>> pickle.loads(pickle.dumps(x))

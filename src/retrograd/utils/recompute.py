@@ -68,7 +68,6 @@ OVERLAP = (
 class CheckpointError(RuntimeError):
     """The function of a checkpoint did something else when it ran again.
 
-    >>> import retrograd as rg
     >>> issubclass(rg.utils.checkpoint.CheckpointError, RuntimeError)
     True
     """
@@ -97,7 +96,6 @@ class GraphExecGroup:
     `use_reentrant=False` take part. Raises RuntimeError inside another such context. Source:
     PyTorch's `GraphExecGroup`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> y = rg.utils.checkpoint.checkpoint(lambda x: x.exp().unbind(), x, use_reentrant=False)
     >>> with rg.utils.checkpoint.GraphExecGroup():

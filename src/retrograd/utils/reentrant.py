@@ -37,7 +37,6 @@ NOTHING_TO_DO = "none of output has requires_grad=True, this checkpoint() is not
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn unless a tensor among `inputs` requires grad.
 
-    >>> import retrograd as rg
     >>> rg.utils.checkpoint.check_backward_validity([rg.ones(1, requires_grad=True)])
     """
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
@@ -49,7 +48,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises RuntimeError for anything but a tuple.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(1, requires_grad=True) * 2
     >>> rg.utils.checkpoint.detach_variable((x, 3))
     (tensor([2.], requires_grad=True), 3)
@@ -77,7 +75,6 @@ class WholePass(FunctionKind):
 class CheckpointFunction(Function):
     """The re-entrant checkpoint: `apply(function, preserve_rng_state, *args)`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> y = rg.utils.checkpoint.CheckpointFunction.apply(lambda x: x.exp(), True, x)
     >>> y.sum().backward(); x.grad

@@ -58,7 +58,6 @@ class CheckpointPolicy(enum.Enum):
 
     All memory is the CPU's, so `*_CPU_OFFLOAD` keeps it too. `MUST_*` and `PREFER_*` are the same.
 
-    >>> import retrograd as rg
     >>> rg.utils.checkpoint.CheckpointPolicy.MUST_SAVE.value
     0
     """
@@ -79,7 +78,6 @@ class SelectiveCheckpointContext:
 
     The policy is asked in the forward pass only.
 
-    >>> import retrograd as rg
     >>> rg.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).op_output is None
     True
     """
@@ -203,7 +201,6 @@ def create_selective_checkpoint_contexts(
     `allow_cache_entry_mutation`; so does a second backward pass. Raises ValueError for what is no
     op, TypeError for another kind of policy. Source: PyTorch's function of this name.
 
-    >>> import retrograd as rg
     >>> from functools import partial
     >>> contexts = partial(rg.utils.checkpoint.create_selective_checkpoint_contexts, [rg.exp])
     >>> x = rg.ones(2, requires_grad=True)

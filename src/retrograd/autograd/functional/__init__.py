@@ -48,7 +48,6 @@ def vjp(
     single number). The product is shaped like the inputs. With `strict`, a RuntimeError where
     something does not depend on the inputs, instead of zeros. Source: PyTorch's `functional.vjp`.
 
-    >>> import retrograd as rg
     >>> rg.autograd.functional.vjp(lambda x: x * x, rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
@@ -77,7 +76,6 @@ def jvp(
     shaped like the outputs. The rest is as for `vjp`; NOTE [Double backward] says how. Source:
     PyTorch's `functional.jvp`.
 
-    >>> import retrograd as rg
     >>> rg.autograd.functional.jvp(lambda x: x * x, rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
@@ -107,7 +105,6 @@ def vhp(
     `func` returns a single number; v and the product are shaped like the inputs. The rest is as
     for `vjp`. Source: PyTorch's `functional.vhp`.
 
-    >>> import retrograd as rg
     >>> cube = lambda x: (x * x * x).sum()
     >>> rg.autograd.functional.vhp(cube, rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     (tensor(9.), tensor([  6., 120.]))
@@ -127,7 +124,6 @@ def hvp(
     As `vhp`, transposed by NOTE [Double backward]; the two differ where second derivatives do not
     commute, and `vhp` is cheaper. Source: PyTorch's `functional.hvp`.
 
-    >>> import retrograd as rg
     >>> cube = lambda x: (x * x * x).sum()
     >>> rg.autograd.functional.hvp(cube, rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     (tensor(9.), tensor([  6., 120.]))

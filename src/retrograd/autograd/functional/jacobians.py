@@ -59,7 +59,6 @@ def jacobian(
     with "forward-mode" or `vectorize`; AssertionError for another `strategy`, NotImplementedError
     for "forward-mode" without `vectorize`. Source: PyTorch's `functional.jacobian`.
 
-    >>> import retrograd as rg
     >>> rg.autograd.functional.jacobian(lambda x: x * x, rg.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -137,7 +136,6 @@ def _construct_standard_basis_for(
 
     Source: the PyTorch function of this name, which programs use though it is private.
 
-    >>> import retrograd as rg
     >>> _construct_standard_basis_for((rg.ones(1), rg.ones(2)), (1, 2))
     (tensor([[1.],
             [0.],
@@ -247,7 +245,6 @@ def hessian(
     RuntimeError with `strict` as `jacobian` does, and where `func` returns no single number.
     Source: PyTorch's `functional.hessian`.
 
-    >>> import retrograd as rg
     >>> rg.autograd.functional.hessian(lambda x: (x * x * x).sum(), rg.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

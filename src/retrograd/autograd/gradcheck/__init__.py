@@ -111,7 +111,6 @@ def gradcheck(
     whose direction (`check_backward_ad`, `check_forward_ad`) is turned off. Source: PyTorch's
     `autograd.gradcheck`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
     >>> rg.autograd.gradcheck(lambda x: x * x, (x,))
     True
@@ -410,7 +409,6 @@ def gradgradcheck(
     AssertionError where neither of the two directions is to be checked, or a further check needs
     `check_rev_over_rev`. Source: PyTorch's `autograd.gradgradcheck`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0], dtype=rg.float64, requires_grad=True)
     >>> rg.autograd.gradgradcheck(lambda x: x * x * x, (x,))
     True

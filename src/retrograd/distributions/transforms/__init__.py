@@ -57,7 +57,6 @@ __all__ = [
 class ExpTransform(PlainTransform):
     """y = exp(x).
 
-    >>> import retrograd as rg
     >>> rg.distributions.ExpTransform()(rg.tensor([0.0]))
     tensor([1.])
     """
@@ -79,7 +78,6 @@ class ExpTransform(PlainTransform):
 class SigmoidTransform(PlainTransform):
     """y = 1 / (1 + exp(-x)), at least the dtype's smallest step away from 0 and 1.
 
-    >>> import retrograd as rg
     >>> rg.distributions.SigmoidTransform()(rg.tensor([0.0]))
     tensor([0.5000])
     """
@@ -107,7 +105,6 @@ def _within(y: Tensor) -> Tensor:
 class SoftplusTransform(PlainTransform):
     """y = log(1 + exp(x)).
 
-    >>> import retrograd as rg
     >>> rg.distributions.SoftplusTransform()(rg.tensor([0.0]))
     tensor([0.6931])
     """
@@ -129,7 +126,6 @@ class SoftplusTransform(PlainTransform):
 class TanhTransform(PlainTransform):
     """y = tanh(x); `cache_size=1` gives back an x whose y was rounded to 1.
 
-    >>> import retrograd as rg
     >>> rg.distributions.TanhTransform().inv(rg.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
@@ -151,7 +147,6 @@ class TanhTransform(PlainTransform):
 class AbsTransform(PlainTransform):
     """y = |x|, which is not bijective: `inv` gives the x >= 0.
 
-    >>> import retrograd as rg
     >>> rg.distributions.AbsTransform()(rg.tensor([-2.0]))
     tensor([2.])
     """
@@ -168,7 +163,6 @@ class AbsTransform(PlainTransform):
 class PowerTransform(Transform):
     """y = x^exponent for x > 0; `exponent`, a tensor or a number, broadcasts with x.
 
-    >>> import retrograd as rg
     >>> rg.distributions.PowerTransform(rg.tensor(2.0))(rg.tensor([3.0]))
     tensor([9.])
     """
@@ -211,7 +205,6 @@ class PowerTransform(Transform):
 class AffineTransform(Transform):
     """y = loc + scale * x; `loc` and `scale`, tensors or numbers, broadcast with x.
 
-    >>> import retrograd as rg
     >>> rg.distributions.AffineTransform(1.0, rg.tensor([2.0, 3.0]))(rg.tensor(1.0))
     tensor([3., 4.])
     """
@@ -274,7 +267,6 @@ class AffineTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """y = the share of samples of a univariate distribution up to x.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> D.CumulativeDistributionTransform(D.Normal(0.0, 1.0))(rg.tensor([0.0]))
     tensor([0.5000])

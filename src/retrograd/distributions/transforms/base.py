@@ -30,7 +30,6 @@ class Transform:
     `x` and `y` is remembered, for inverses that are expensive or inexact; 0 is none, else
     ValueError. Source: PyTorch's `distributions.Transform`.
 
-    >>> import retrograd as rg
     >>> exp = rg.distributions.ExpTransform()
     >>> x = rg.tensor([0.0, 1.0]); y = exp(x)
     >>> y, exp.inv(y), exp.log_abs_det_jacobian(x, y)
@@ -179,7 +178,6 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """Several transforms, one after another; each caches for itself.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 2.0)])(rg.tensor([0.0]))
     tensor([3.])
@@ -289,7 +287,6 @@ class IndependentTransform(Transform):
 
     The function is the same; its Jacobian is summed over these dimensions.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> exp = D.IndependentTransform(D.ExpTransform(), 1)
     >>> x = rg.tensor([1.0, 2.0]); exp.log_abs_det_jacobian(x, exp(x))

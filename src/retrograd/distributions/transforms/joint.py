@@ -55,7 +55,6 @@ class CatTransform(_JointTransform):
     Raises AssertionError for a tensor of another length. Source: PyTorch's
     `distributions.CatTransform`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> t = D.CatTransform([D.ExpTransform(), D.identity_transform], lengths=[1, 2])
     >>> t(rg.tensor([0.0, 0.0, 5.0]))
@@ -112,7 +111,6 @@ class StackTransform(_JointTransform):
     Raises AssertionError for a tensor of another number of slices. Source: PyTorch's
     `distributions.StackTransform`.
 
-    >>> import retrograd as rg
     >>> D = rg.distributions
     >>> D.StackTransform([D.ExpTransform(), D.identity_transform])(rg.zeros(2, 1))
     tensor([[1.],

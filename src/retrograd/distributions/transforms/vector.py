@@ -24,7 +24,6 @@ __all__ = [
 class SoftmaxTransform(PlainTransform):
     """y = exp(x), normalised along the last dimension; not bijective: `inv` gives log y.
 
-    >>> import retrograd as rg
     >>> rg.distributions.SoftmaxTransform()(rg.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -49,7 +48,6 @@ class StickBreakingTransform(PlainTransform):
 
     The share of component i, of n, is the sigmoid of x_i - log(n - 1 - i): of x = 0 all are equal.
 
-    >>> import retrograd as rg
     >>> rg.distributions.StickBreakingTransform()(rg.zeros(3))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -94,7 +92,6 @@ class CorrCholeskyTransform(PlainTransform):
     The numbers fill what is below the diagonal, row by row. Their tanh are partial correlations: of
     the squared length that is left of a row, 1 at its beginning, each takes its square.
 
-    >>> import retrograd as rg
     >>> rg.distributions.CorrCholeskyTransform()(rg.tensor([0.5]))
     tensor([[1.0000, 0.0000],
             [0.4621, 0.8868]])
@@ -145,7 +142,6 @@ class CorrCholeskyTransform(PlainTransform):
 class LowerCholeskyTransform(PlainTransform):
     """Lower triangular matrices of positive diagonal: the exponential of the diagonal of x.
 
-    >>> import retrograd as rg
     >>> rg.distributions.LowerCholeskyTransform()(rg.tensor([[0.0, 9.0], [2.0, 0.0]]))
     tensor([[1., 0.],
             [2., 1.]])
@@ -163,7 +159,6 @@ class LowerCholeskyTransform(PlainTransform):
 class PositiveDefiniteTransform(PlainTransform):
     """Positive definite matrices L L^T, for the L of `LowerCholeskyTransform`.
 
-    >>> import retrograd as rg
     >>> rg.distributions.PositiveDefiniteTransform()(rg.tensor([[0.0, 9.0], [2.0, 0.0]]))
     tensor([[1., 2.],
             [2., 5.]])
@@ -182,7 +177,6 @@ class PositiveDefiniteTransform(PlainTransform):
 class ReshapeTransform(Transform):
     """Events of shape `in_shape` as events of `out_shape`; ValueError if of another size.
 
-    >>> import retrograd as rg
     >>> rg.distributions.ReshapeTransform((4,), (2, 2))(rg.zeros(3, 4)).shape
     retrograd.Size([3, 2, 2])
     """

@@ -38,7 +38,6 @@ NO_REPLACEMENT = "can't replace a None gradient with a non-None value"
 class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook off, as does leaving a `with`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> with x.register_hook(lambda g: 2 * g):
     ...     x.sum().backward()
@@ -177,7 +176,6 @@ class NodeHooks:
 def register_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
     """Call `fn(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces them.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(1, requires_grad=True)
     >>> y = x.exp()
     >>> handle = y.grad_fn.register_hook(lambda inputs, outputs: (10 * inputs[0],))

@@ -52,7 +52,6 @@ def asarray(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array: see `retrograd.from_dlpack`.
 
-    >>> import numpy as np
     >>> from retrograd.interop import array_api as xp
     >>> xp.from_dlpack(np.arange(3))
     tensor([0, 1, 2])

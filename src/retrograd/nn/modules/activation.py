@@ -97,7 +97,6 @@ class ReLU(_InPlace):
 
     From any shape (*) to the same; real or complex.
 
-    >>> import retrograd as rg
     >>> rg.nn.ReLU()(rg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -110,7 +109,6 @@ class ReLU6(_InPlace):
 
     From any shape (*) to the same; real or complex.
 
-    >>> import retrograd as rg
     >>> rg.nn.ReLU6()(rg.tensor([-1.0, 2.0, 8.0]))
     tensor([0., 2., 6.])
     """
@@ -123,7 +121,6 @@ class SELU(_InPlace):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.SELU()(rg.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -136,7 +133,6 @@ class SiLU(_InPlace):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.SiLU()(rg.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
     """
@@ -149,7 +145,6 @@ class Mish(_InPlace):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.Mish()(rg.tensor([-1.0, 2.0]))
     tensor([-0.3034,  1.9440])
     """
@@ -162,7 +157,6 @@ class Hardsigmoid(_InPlace):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.Hardsigmoid()(rg.tensor([-4.0, 0.0, 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
@@ -176,7 +170,6 @@ class Hardswish(_InPlace):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.Hardswish()(rg.tensor([-1.0, 1.0, 4.0]))
     tensor([-0.3333,  0.6667,  4.0000])
     """
@@ -190,7 +183,6 @@ class Sigmoid(_Plain):
 
     From any shape (*) to the same; real or complex, integers to the default floating dtype.
 
-    >>> import retrograd as rg
     >>> rg.nn.Sigmoid()(rg.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])
     """
@@ -203,7 +195,6 @@ class LogSigmoid(_Plain):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.LogSigmoid()(rg.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
     """
@@ -216,7 +207,6 @@ class Tanh(_Plain):
 
     From any shape (*) to the same; real or complex, integers to the default floating dtype.
 
-    >>> import retrograd as rg
     >>> rg.nn.Tanh()(rg.tensor([-1.0, 2.0]))
     tensor([-0.7616,  0.9640])
     """
@@ -229,7 +219,6 @@ class Tanhshrink(_Plain):
 
     From any shape (*) to the same; real or complex, integers to the default floating dtype.
 
-    >>> import retrograd as rg
     >>> rg.nn.Tanhshrink()(rg.tensor([-1.0, 2.0]))
     tensor([-0.2384,  1.0360])
     """
@@ -242,7 +231,6 @@ class Softsign(_Plain):
 
     From any shape (*) to the same; real or complex, integers to the default floating dtype.
 
-    >>> import retrograd as rg
     >>> rg.nn.Softsign()(rg.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
@@ -255,7 +243,6 @@ class LeakyReLU(_Activation):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.LeakyReLU(0.1)(rg.tensor([-1.0, 2.0]))
     tensor([-0.1000,  2.0000])
     """
@@ -274,7 +261,6 @@ class RReLU(_Activation):
     From any shape (*) to the same; floating or complex, else NotImplementedError. Source: Xu et
     al., 2015.
 
-    >>> import retrograd as rg
     >>> rg.nn.RReLU(0.1, 0.3).eval()(rg.tensor([-1.0, 2.0]))
     tensor([-0.2000,  2.0000])
     """
@@ -299,7 +285,6 @@ class PReLU(Module):
     From any shape (*) to the same. `num_parameters` is 1 or the size of dimension 1, else
     RuntimeError; the slopes, real, start at `init`. Source: He et al., ICCV 2015.
 
-    >>> import retrograd as rg
     >>> rg.nn.PReLU()(rg.tensor([-2.0, 2.0])).tolist()
     [-0.5, 2.0]
     """
@@ -330,7 +315,6 @@ class ELU(_Activation):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.ELU()(rg.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -349,7 +333,6 @@ class CELU(ELU):
     From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
     RuntimeError for `alpha` 0.
 
-    >>> import retrograd as rg
     >>> rg.nn.CELU(2.0)(rg.tensor([-1.0, 2.0]))
     tensor([-0.7869,  2.0000])
     """
@@ -363,7 +346,6 @@ class GELU(_Activation):
     From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
     RuntimeError for another form. Source: Hendrycks and Gimpel, 2016.
 
-    >>> import retrograd as rg
     >>> rg.nn.GELU()(rg.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
     """
@@ -385,7 +367,6 @@ class Softplus(_Activation):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.Softplus()(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
@@ -404,7 +385,6 @@ class Softshrink(_Activation):
     From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
     RuntimeError for a negative `lambd`.
 
-    >>> import retrograd as rg
     >>> rg.nn.Softshrink()(rg.tensor([-2.0, 0.25, 1.0]))
     tensor([-1.5000,  0.0000,  0.5000])
     """
@@ -426,7 +406,6 @@ class Hardshrink(Softshrink):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.Hardshrink()(rg.tensor([-2.0, 0.25, 1.0]))
     tensor([-2.,  0.,  1.])
     """
@@ -440,7 +419,6 @@ class Hardtanh(_Activation):
     From any shape (*) to the same; real or complex. Raises AssertionError unless max_val exceeds
     min_val.
 
-    >>> import retrograd as rg
     >>> rg.nn.Hardtanh()(rg.tensor([-2.0, 0.25, 3.0]))
     tensor([-1.0000,  0.2500,  1.0000])
     """
@@ -460,7 +438,6 @@ class Threshold(_Activation):
 
     From any shape (*) to the same; real or complex.
 
-    >>> import retrograd as rg
     >>> rg.nn.Threshold(1.0, 9.0)(rg.tensor([0.5, 1.0, 2.0]))
     tensor([9., 9., 2.])
     """
@@ -479,7 +456,6 @@ class GLU(_Activation):
     From (*1, 2n, *2) to (*1, n, *2); floating or complex, else NotImplementedError. Raises
     RuntimeError for an odd size. Source: Dauphin et al., ICML 2017.
 
-    >>> import retrograd as rg
     >>> rg.nn.GLU()(rg.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
     """
@@ -498,7 +474,6 @@ class Softmax(_Activation):
     From any shape (*) to the same; floating or complex, else NotImplementedError. Without `dim`, it
     warns and takes 0 for 0, 1 or 3 dimensions, else 1.
 
-    >>> import retrograd as rg
     >>> rg.nn.Softmax(dim=-1)(rg.zeros(4))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -516,7 +491,6 @@ class LogSoftmax(Softmax):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.LogSoftmax(dim=0)(rg.tensor([1000.0, 1000.0]))
     tensor([-0.6931, -0.6931])
     """
@@ -529,7 +503,6 @@ class Softmin(Softmax):
 
     From any shape (*) to the same; floating or complex, else NotImplementedError.
 
-    >>> import retrograd as rg
     >>> rg.nn.Softmin(dim=0)(rg.tensor([0.0, 1.0]))
     tensor([0.7311, 0.2689])
     """
@@ -543,7 +516,6 @@ class Softmax2d(Module):
     Floating or complex, else NotImplementedError. Raises ValueError for another number of
     dimensions.
 
-    >>> import retrograd as rg
     >>> rg.nn.Softmax2d()(rg.zeros(1, 4, 1, 2))[0, 0]
     tensor([[0.2500, 0.2500]])
     """

@@ -32,7 +32,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     1 to n_classes - 1, RuntimeError for shapes and targets that do not fit. Source: PyTorch's class
     of this name; Grave et al., ICML 2017.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 10])
     >>> layer(rg.ones(3, 16), rg.tensor([0, 7, 19])).output.shape
     retrograd.Size([3])

@@ -27,7 +27,6 @@ class Flatten(Module):
 
     (N, *) to (N, product of *); any dtype. Raises IndexError for a dimension that is not there.
 
-    >>> import retrograd as rg
     >>> rg.nn.Flatten()(rg.ones(2, 3, 4)).shape
     retrograd.Size([2, 12])
     """
@@ -51,7 +50,6 @@ class Unflatten(Module):
     (*1, n, *2) to (*1, *unflattened_size, *2); any dtype. Raises TypeError for sizes that are no
     integers, RuntimeError where their product is not n.
 
-    >>> import retrograd as rg
     >>> rg.nn.Unflatten(1, (2, -1))(rg.ones(5, 6)).shape
     retrograd.Size([5, 2, 3])
     """
@@ -87,7 +85,6 @@ class Unfold(Module):
 
     N is optional; real or complex. Raises RuntimeError for other shapes.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
     >>> rg.nn.Unfold(2)(x)
     tensor([[[0., 1.],
@@ -121,7 +118,6 @@ class Fold(Module):
     (N, C * kernel elements, positions) to (N, C, *output_size), N optional; real or complex. Raises
     RuntimeError for other shapes.
 
-    >>> import retrograd as rg
     >>> rg.nn.Fold((1, 3), (1, 2))(rg.ones(1, 2, 2))
     tensor([[[[1., 2., 1.]]]])
     """
@@ -158,7 +154,6 @@ class PixelShuffle(Module):
     Any dtype. Raises RuntimeError for fewer than three dimensions, or channels that r^2 does not
     divide.
 
-    >>> import retrograd as rg
     >>> rg.nn.PixelShuffle(2)(rg.arange(4.0).reshape(1, 4, 1, 1))
     tensor([[[[0., 1.],
               [2., 3.]]]])
@@ -182,7 +177,6 @@ class PixelUnshuffle(Module):
 
     Any dtype. Raises RuntimeError for fewer than three dimensions, or sizes that r does not divide.
 
-    >>> import retrograd as rg
     >>> rg.nn.PixelUnshuffle(2)(rg.arange(4.0).reshape(1, 1, 2, 2)).flatten(1)
     tensor([[0., 1., 2., 3.]])
     """
@@ -206,7 +200,6 @@ class ChannelShuffle(Module):
     (N, C, *) to the same shape, of at least three dimensions; any dtype. Raises RuntimeError for
     fewer, or unless `groups` divides C.
 
-    >>> import retrograd as rg
     >>> rg.nn.ChannelShuffle(2)(rg.arange(4.0).reshape(1, 4, 1)).flatten()
     tensor([0., 2., 1., 3.])
     """
@@ -231,7 +224,6 @@ class Upsample(Module):
     ValueError without size and factor, NotImplementedError for a `mode` that does not go with the
     number of dimensions.
 
-    >>> import retrograd as rg
     >>> rg.nn.Upsample(scale_factor=2)(rg.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -278,7 +270,6 @@ class CosineSimilarity(Module):
 
     Two shapes (*1, D, *2) that broadcast to (*1, *2); floating or complex, else RuntimeError.
 
-    >>> import retrograd as rg
     >>> rg.nn.CosineSimilarity()(rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]]))
     tensor([0.6000])
     """
@@ -298,7 +289,6 @@ class PairwiseDistance(Module):
     Two shapes (*, D) that broadcast to (*), or (*, 1) with `keepdim`; floating, or complex with a
     real distance.
 
-    >>> import retrograd as rg
     >>> rg.nn.PairwiseDistance()(rg.tensor([[3.0, 4.0]]), rg.zeros(1, 2))
     tensor([5.0000])
     """

@@ -28,7 +28,6 @@ class MultiheadAttention(Module):
     that are not positive, AssertionError where the heads do not divide embed_dim. Source: PyTorch's
     `nn.MultiheadAttention`; Vaswani et al., 2017.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.MultiheadAttention(8, 2)
     >>> x = rg.ones(5, 3, 8)
     >>> out, weights = layer(x, x, x)

@@ -95,7 +95,6 @@ class Sequential(_Listed):
     arguments are modules, or one ordered dictionary of them by name. Source: PyTorch's
     `nn.Sequential`.
 
-    >>> import retrograd as rg
     >>> net = rg.nn.Sequential(rg.nn.Linear(4, 8), rg.nn.ReLU(), rg.nn.Linear(8, 2))
     >>> net(rg.ones(3, 4)).shape, len(net), net[1]
     (retrograd.Size([3, 2]), 3, ReLU())
@@ -152,7 +151,6 @@ def _repeated(modules: Sequential, times: Any) -> list[Module]:
 class ModuleList(_Listed):
     """A list of modules that registers them; it computes nothing itself.
 
-    >>> import retrograd as rg
     >>> layers = rg.nn.ModuleList([rg.nn.Linear(2, 2) for _ in range(3)])
     >>> layers
     ModuleList(
@@ -194,7 +192,6 @@ class ModuleList(_Listed):
 class ModuleDict(Module):
     """A dictionary of modules that registers them; it computes nothing itself.
 
-    >>> import retrograd as rg
     >>> heads = rg.nn.ModuleDict({"a": rg.nn.Linear(2, 1), "b": rg.nn.ReLU()})
     >>> list(heads), heads["b"]
     (['a', 'b'], ReLU())
@@ -276,7 +273,6 @@ def _described(value: Any) -> str:
 class ParameterList(Module):
     """A list of parameters that registers them; plain tensors become parameters.
 
-    >>> import retrograd as rg
     >>> scales = rg.nn.ParameterList([rg.ones(2), rg.ones(3)])
     >>> [p.shape for p in scales.parameters()]
     [retrograd.Size([2]), retrograd.Size([3])]
@@ -334,7 +330,6 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dictionary of parameters that registers them; plain tensors become parameters.
 
-    >>> import retrograd as rg
     >>> scales = rg.nn.ParameterDict({"left": rg.ones(2)})
     >>> scales["right"] = rg.ones(3)
     >>> list(scales), len(list(scales.parameters()))

@@ -184,7 +184,6 @@ class Conv1d(_Convolution):
     ValueError for settings that do not fit, RuntimeError for such an input. Source: PyTorch's
     `nn.Conv1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.Conv1d(4, 8, 3, padding=1)(rg.ones(2, 4, 10)).shape
     retrograd.Size([2, 8, 10])
     """
@@ -198,7 +197,6 @@ class Conv2d(_Convolution):
 
     Settings are as for `Conv1d`, each a number or a pair, and so is everything else.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Conv2d(3, 8, 3, stride=2, padding=1)
     >>> layer(rg.ones(2, 3, 8, 8)).shape, layer
     (retrograd.Size([2, 8, 4, 4]), Conv2d(3, 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1)))
@@ -213,7 +211,6 @@ class Conv3d(_Convolution):
 
     Settings are as for `Conv1d`, each a number or a triple, and so is everything else.
 
-    >>> import retrograd as rg
     >>> rg.nn.Conv3d(1, 2, 2)(rg.ones(1, 1, 3, 3, 3)).shape
     retrograd.Size([1, 2, 2, 2, 2])
     """
@@ -320,7 +317,6 @@ class ConvTranspose1d(_ConvTranspose):
     dtype, that of the weight. Raises ValueError for settings and an `output_size` that do not fit,
     RuntimeError for such an input. Source: PyTorch's `nn.ConvTranspose1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.ConvTranspose1d(2, 3, 4, stride=2, padding=1)(rg.ones(1, 2, 5)).shape
     retrograd.Size([1, 3, 10])
     """
@@ -334,7 +330,6 @@ class ConvTranspose2d(_ConvTranspose):
 
     Settings are as for `ConvTranspose1d`, each a number or a pair, and so is everything else.
 
-    >>> import retrograd as rg
     >>> up = rg.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
     >>> up(rg.ones(1, 2, 4, 4), output_size=(8, 8)).shape
     retrograd.Size([1, 3, 8, 8])
@@ -349,7 +344,6 @@ class ConvTranspose3d(_ConvTranspose):
 
     Settings are as for `ConvTranspose1d`, each a number or a triple, and so is everything else.
 
-    >>> import retrograd as rg
     >>> rg.nn.ConvTranspose3d(1, 1, 2)(rg.ones(1, 1, 2, 2, 2)).shape
     retrograd.Size([1, 1, 3, 3, 3])
     """

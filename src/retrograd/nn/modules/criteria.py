@@ -29,7 +29,6 @@ class CTCLoss(Module):
     the other arguments of the call mean, and the errors, are said at `functional.ctc_loss`. Source:
     PyTorch's `nn.CTCLoss`; Graves et al., ICML 2006.
 
-    >>> import retrograd as rg
     >>> log_probs = rg.zeros(2, 1, 2).log_softmax(-1)
     >>> rg.nn.CTCLoss()(log_probs, rg.tensor([[1]]), rg.tensor([2]), rg.tensor([1]))
     tensor(0.2877)
@@ -55,7 +54,6 @@ class CTCLoss(Module):
 class LinearCrossEntropyOptions:
     """How PyTorch divides the work of `linear_cross_entropy` to save memory; here, no difference.
 
-    >>> import retrograd as rg
     >>> rg.nn.LinearCrossEntropyOptions().chunking_method
     'auto'
     """
@@ -74,7 +72,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     num_classes, *out_features), and so are the returned shape and the errors. The layer is
     `linear`. Source: PyTorch's class of this name.
 
-    >>> import retrograd as rg
     >>> loss = rg.nn.LinearCrossEntropyLoss(3, 4)
     >>> loss(rg.zeros(2, 3), rg.tensor([0, 1])).item()
     1.3862943649291992
@@ -135,7 +132,6 @@ class TripletMarginLoss(_Loss):
     negative). Raises ValueError for a margin that is not positive. Source: Balntas et al., BMVC
     2016.
 
-    >>> import retrograd as rg
     >>> a, p, n = rg.tensor([[0.0, 0.0]]), rg.tensor([[3.0, 4.0]]), rg.tensor([[0.0, 2.0]])
     >>> rg.nn.TripletMarginLoss()(a, p, n)
     tensor(4.0000)
@@ -170,7 +166,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     Three inputs of any one shape. Returns a scalar, or the shape of the distances if the reduction
     is "none". Raises ValueError for a margin that is not positive.
 
-    >>> import retrograd as rg
     >>> l1 = lambda x, y: (x - y).abs().sum(1)
     >>> a, p, n = rg.zeros(1, 2), rg.tensor([[3.0, 4.0]]), rg.tensor([[0.0, 2.0]])
     >>> rg.nn.TripletMarginWithDistanceLoss(distance_function=l1)(a, p, n)

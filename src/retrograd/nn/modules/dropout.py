@@ -47,7 +47,6 @@ class Dropout(_Dropout):
     From any shape (*) to the same; floating or complex. Raises ValueError unless 0 <= p <= 1.
     Source: PyTorch's `nn.Dropout`; Srivastava et al., JMLR 2014.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Dropout(0.5)
     >>> layer.eval()(rg.ones(3)), layer
     (tensor([1., 1., 1.]), Dropout(p=0.5, inplace=False))
@@ -62,7 +61,6 @@ class Dropout1d(_Dropout):
     (N, C, L) to the same shape, N optional; floating or complex. Raises ValueError unless 0 <= p <=
     1, RuntimeError for another number of dimensions. Source: PyTorch's `nn.Dropout1d`.
 
-    >>> import retrograd as rg
     >>> y = rg.nn.Dropout1d(0.5)(rg.ones(2, 3, 4)).flatten(2)
     >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
     True
@@ -77,7 +75,6 @@ class Dropout2d(_Dropout):
     (N, C, H, W) to the same shape; three dimensions are (N, C, L), not (C, H, W). Floating or
     complex. Raises ValueError unless 0 <= p <= 1. Source: PyTorch's `nn.Dropout2d`.
 
-    >>> import retrograd as rg
     >>> y = rg.nn.Dropout2d(0.5)(rg.ones(2, 3, 4, 4)).flatten(2)
     >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
     True
@@ -92,7 +89,6 @@ class Dropout3d(_Dropout):
     (N, C, D, H, W) to the same shape, N optional; floating or complex. Raises ValueError unless 0
     <= p <= 1. Source: PyTorch's `nn.Dropout3d`.
 
-    >>> import retrograd as rg
     >>> y = rg.nn.Dropout3d(0.5)(rg.ones(2, 3, 4, 4, 4)).flatten(2)
     >>> bool(((y == 0).all(2) | (y == 2).all(2)).all())
     True
@@ -107,7 +103,6 @@ class AlphaDropout(_Dropout):
     From any shape (*) to the same; floating or complex. Raises ValueError unless 0 <= p <= 1.
     Source: PyTorch's `nn.AlphaDropout`; Klambauer et al., NeurIPS 2017.
 
-    >>> import retrograd as rg
     >>> y = rg.nn.AlphaDropout(0.5)(rg.zeros(1000))
     >>> len(y.unique()), rg.nn.AlphaDropout(0.5).eval()(rg.ones(2))
     (2, tensor([1., 1.]))
@@ -121,7 +116,6 @@ class FeatureAlphaDropout(_Dropout):
 
     (N, C, *) to the same shape; floating or complex. Raises ValueError unless 0 <= p <= 1.
 
-    >>> import retrograd as rg
     >>> y = rg.nn.FeatureAlphaDropout(0.5)(rg.zeros(2, 3, 4))
     >>> bool((y == y[:, :, :1]).all())
     True

@@ -44,7 +44,6 @@ class LazyModuleMixin:
     parameters and, if it is to become another class then, in `cls_to_become` which. Source:
     PyTorch's `LazyModuleMixin`.
 
-    >>> import retrograd as rg
     >>> from retrograd.nn.modules.lazy import LazyModuleMixin
     >>> class Scale(LazyModuleMixin, rg.nn.Module):
     ...     def __init__(self):
@@ -144,7 +143,6 @@ def _uninitialized(device: Any, dtype: Any, wanted: bool = True) -> Any:
 class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` whose `in_features` is the last size of the first input, (*, in_features).
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyLinear(2)
     >>> layer(rg.ones(4, 3)).shape, layer
     (retrograd.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
@@ -258,7 +256,6 @@ class LazyConv1d(_LazyConvolution, conv.Conv1d):
 
     Raises RuntimeError for another number of dimensions, ValueError unless `groups` divides C.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyConv1d(4, 1)
     >>> layer(rg.ones(1, 2, 5)).shape[1], layer.in_channels, type(layer).__name__
     (4, 2, 'Conv1d')
@@ -272,7 +269,6 @@ class LazyConv2d(_LazyConvolution, conv.Conv2d):
 
     Errors are as for `LazyConv1d`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyConv2d(4, 1)
     >>> layer(rg.ones(1, 2, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
     (4, 2, 'Conv2d')
@@ -286,7 +282,6 @@ class LazyConv3d(_LazyConvolution, conv.Conv3d):
 
     Errors are as for `LazyConv1d`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyConv3d(4, 1)
     >>> layer(rg.ones(1, 2, 5, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
     (4, 2, 'Conv3d')
@@ -300,7 +295,6 @@ class LazyConvTranspose1d(_LazyTransposed, conv.ConvTranspose1d):
 
     Errors are as for `LazyConv1d`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyConvTranspose1d(4, 1)
     >>> layer(rg.ones(1, 2, 5)).shape[1], layer.in_channels, type(layer).__name__
     (4, 2, 'ConvTranspose1d')
@@ -314,7 +308,6 @@ class LazyConvTranspose2d(_LazyTransposed, conv.ConvTranspose2d):
 
     Errors are as for `LazyConv1d`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyConvTranspose2d(4, 1)
     >>> layer(rg.ones(1, 2, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
     (4, 2, 'ConvTranspose2d')
@@ -328,7 +321,6 @@ class LazyConvTranspose3d(_LazyTransposed, conv.ConvTranspose3d):
 
     N is optional. Errors are as for `LazyConv1d`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyConvTranspose3d(4, 1)
     >>> layer(rg.ones(1, 2, 5, 5, 5)).shape[1], layer.in_channels, type(layer).__name__
     (4, 2, 'ConvTranspose3d')
@@ -381,7 +373,6 @@ class _LazyNorm(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
     """`BatchNorm1d` whose `num_features` is C of the first input, (N, C) or (N, C, L).
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyBatchNorm1d()
     >>> layer(rg.ones(2, 3, 4)).shape, layer.num_features
     (retrograd.Size([2, 3, 4]), 3)
@@ -393,7 +384,6 @@ class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
 class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
     """`BatchNorm2d` whose `num_features` is C of the first input, (N, C, H, W).
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyBatchNorm2d()
     >>> layer(rg.ones(2, 3, 4, 4)).shape, layer.num_features
     (retrograd.Size([2, 3, 4, 4]), 3)
@@ -405,7 +395,6 @@ class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
     """`BatchNorm3d` whose `num_features` is C of the first input, (N, C, D, H, W).
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyBatchNorm3d()
     >>> layer(rg.ones(2, 3, 4, 4, 4)).shape, layer.num_features
     (retrograd.Size([2, 3, 4, 4, 4]), 3)
@@ -419,7 +408,6 @@ class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
 
     Raises RuntimeError for a parameter that is left without a shape.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm1d()
     >>> layer(rg.ones(2, 3, 4)).shape, layer.num_features
     (retrograd.Size([2, 3, 4]), 3)
@@ -433,7 +421,6 @@ class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
 
     Raises RuntimeError for a parameter that is left without a shape.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm2d()
     >>> layer(rg.ones(2, 3, 4, 4)).shape, layer.num_features
     (retrograd.Size([2, 3, 4, 4]), 3)
@@ -447,7 +434,6 @@ class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
 
     Raises RuntimeError for a parameter that is left without a shape.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LazyInstanceNorm3d()
     >>> layer(rg.ones(2, 3, 4, 4, 4)).shape, layer.num_features
     (retrograd.Size([2, 3, 4, 4, 4]), 3)

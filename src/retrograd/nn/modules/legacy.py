@@ -24,7 +24,6 @@ __all__ = [
 class Container(Module):
     """A module that holds the modules given by name, and has no `forward`.
 
-    >>> import retrograd as rg
     >>> [name for name, _ in rg.nn.Container(a=rg.nn.ReLU()).named_children()]
     ['a']
     """
@@ -38,7 +37,6 @@ class Container(Module):
 class NLLLoss2d(NLLLoss):
     """The same as `NLLLoss`, which takes images, (N, C, H, W) and (N, H, W), too.
 
-    >>> import retrograd as rg
     >>> rg.nn.NLLLoss2d()(-rg.ones(1, 3, 2, 2), rg.zeros(1, 2, 2, dtype=rg.int64))
     tensor(1.)
     """
@@ -51,7 +49,6 @@ class CrossMapLRN2d(Module):
     is one channel narrower, to be symmetric. (PyTorch's class leaves the first channel in the
     windows of later ones, and its gradient is another function's.) Source: Krizhevsky et al., 2012.
 
-    >>> import retrograd as rg
     >>> rg.nn.CrossMapLRN2d(1, alpha=1.0, beta=1.0)(rg.ones(1, 1, 1, 2))
     tensor([[[[0.5000, 0.5000]]]])
     """
@@ -81,7 +78,6 @@ class SyncBatchNorm(_BatchNorm):
     (N, C, *) to the same shape. Raises ValueError for fewer than two dimensions or no channels;
     everything else is as for `BatchNorm1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.SyncBatchNorm(3)(rg.ones(2, 3, 4, 4)).shape
     retrograd.Size([2, 3, 4, 4])
     """
@@ -139,7 +135,6 @@ class _Upsampling(Upsample):
 class UpsamplingNearest2d(_Upsampling):
     """`Upsample` of images, (N, C, H, W) to (N, C, *size), with mode "nearest".
 
-    >>> import retrograd as rg
     >>> rg.nn.UpsamplingNearest2d(scale_factor=2)(rg.tensor([[[[1.0]]]]))
     tensor([[[[1., 1.],
               [1., 1.]]]])
@@ -151,7 +146,6 @@ class UpsamplingNearest2d(_Upsampling):
 class UpsamplingBilinear2d(_Upsampling):
     """`Upsample` of images, (N, C, H, W) to (N, C, *size), bilinear and with `align_corners`.
 
-    >>> import retrograd as rg
     >>> rg.nn.UpsamplingBilinear2d(size=(1, 3))(rg.tensor([[[[0.0, 4.0]]]]))
     tensor([[[[0., 2., 4.]]]])
     """

@@ -17,7 +17,6 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 class Identity(Module):
     """The input, of any shape and dtype, unchanged; any arguments are accepted and ignored.
 
-    >>> import retrograd as rg
     >>> rg.nn.Identity(54, unused=True)(rg.ones(2))
     tensor([1., 1.])
     """
@@ -37,7 +36,6 @@ class Linear(Module):
     +-1/sqrt(in_features); any floating or complex dtype. Raises RuntimeError for another last size
     or dtype of the input. Source: PyTorch's `nn.Linear`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Linear(20, 30)
     >>> layer(rg.ones(128, 20)).shape, layer
     (retrograd.Size([128, 30]), Linear(in_features=20, out_features=30, bias=True))
@@ -85,7 +83,6 @@ class Bilinear(Module):
     ValueError unless in1_features is positive, RuntimeError for shapes that do not fit. Source:
     PyTorch's `nn.Bilinear`.
 
-    >>> import retrograd as rg
     >>> rg.nn.Bilinear(2, 3, 4)(rg.ones(5, 2), rg.ones(5, 3)).shape
     retrograd.Size([5, 4])
     """

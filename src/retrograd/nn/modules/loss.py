@@ -83,7 +83,6 @@ class L1Loss(_Loss):
     input and target: shapes that broadcast to (*), else RuntimeError; real or complex. Returns a
     real scalar, or (*) if the reduction is "none".
 
-    >>> import retrograd as rg
     >>> rg.nn.L1Loss()(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
     tensor(1.5000)
     """
@@ -97,7 +96,6 @@ class MSELoss(_Loss):
     input and target: floating or complex, of shapes that broadcast to (*), else RuntimeError.
     Returns a real scalar, or (*) if the reduction is "none".
 
-    >>> import retrograd as rg
     >>> rg.nn.MSELoss(reduction="sum")(rg.tensor([1.0, 4.0]), rg.tensor([2.0, 2.0]))
     tensor(5.)
     """
@@ -114,7 +112,6 @@ class CrossEntropyLoss(_WeightedLoss):
     in the uniform distribution. Raises IndexError for a class outside 0 to C - 1, RuntimeError or
     ValueError for shapes that do not fit, NotImplementedError for other dtypes.
 
-    >>> import retrograd as rg
     >>> rg.nn.CrossEntropyLoss()(rg.zeros(2, 4), rg.tensor([0, 3]))
     tensor(1.3863)
     """
@@ -140,7 +137,6 @@ class NLLLoss(_WeightedLoss):
 
     Errors are as there too; targets are class numbers alone.
 
-    >>> import retrograd as rg
     >>> log_p = rg.tensor([[0.25, 0.75]]).log()
     >>> rg.nn.NLLLoss()(log_p, rg.tensor([0]))
     tensor(1.3863)
@@ -168,7 +164,6 @@ class PoissonNLLLoss(_Loss):
     scalar, or (*) if the reduction is "none". `full` adds Stirling's approximation of log(target!).
     Source: PyTorch's `nn.PoissonNLLLoss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.PoissonNLLLoss()(rg.tensor([0.0, 1.0]), rg.tensor([1.0, 2.0]))
     tensor(0.8591)
     """
@@ -205,7 +200,6 @@ class GaussianNLLLoss(_Loss):
     Raises ValueError for another shape of `var`, or a negative entry of it. Source: PyTorch's
     `nn.GaussianNLLLoss`.
 
-    >>> import retrograd as rg
     >>> x, mean, var = rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0])
     >>> rg.nn.GaussianNLLLoss()(mean, x, var)
     tensor(1.3466)
@@ -230,7 +224,6 @@ class KLDivLoss(_Loss):
     divergence: the sum divided by N. With `log_target` the target is of log-probabilities too.
     Source: PyTorch's `nn.KLDivLoss`.
 
-    >>> import retrograd as rg
     >>> log_p, q = rg.tensor([[0.5, 0.5]]).log(), rg.tensor([[0.25, 0.75]])
     >>> rg.nn.KLDivLoss(reduction="batchmean")(log_p, q)
     tensor(0.1308)
@@ -257,7 +250,6 @@ class BCELoss(_WeightedLoss):
     ValueError for different shapes, RuntimeError for an input outside [0, 1], NotImplementedError
     for complex numbers.
 
-    >>> import retrograd as rg
     >>> rg.nn.BCELoss()(rg.tensor([0.5, 0.5]), rg.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
@@ -273,7 +265,6 @@ class BCEWithLogitsLoss(_Loss):
     ValueError for different shapes, NotImplementedError for complex numbers. Source: PyTorch's
     `nn.BCEWithLogitsLoss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.BCEWithLogitsLoss()(rg.zeros(2), rg.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
@@ -300,7 +291,6 @@ class SmoothL1Loss(_Loss):
     input and target: shapes that broadcast to (*); floating or complex. Returns a real scalar, or
     (*) if the reduction is "none". Raises RuntimeError for other shapes, and a negative `beta`.
 
-    >>> import retrograd as rg
     >>> loss = rg.nn.SmoothL1Loss(reduction="none")
     >>> loss(rg.tensor([0.5, 3.0]), rg.zeros(2))
     tensor([0.1250, 2.5000])
@@ -327,7 +317,6 @@ class HuberLoss(_Loss):
     (*) if the reduction is "none". Raises RuntimeError for other shapes, and unless `delta` is
     positive, TypeError unless it is a number.
 
-    >>> import retrograd as rg
     >>> loss = rg.nn.HuberLoss(reduction="none", delta=2.0)
     >>> loss(rg.tensor([1.0, 3.0]), rg.zeros(2))
     tensor([0.5000, 4.0000])
@@ -349,7 +338,6 @@ class SoftMarginLoss(_Loss):
     input and target: floating, of shapes that broadcast to (*), else RuntimeError. Returns a
     scalar, or (*) if the reduction is "none".
 
-    >>> import retrograd as rg
     >>> rg.nn.SoftMarginLoss()(rg.tensor([0.0, 2.0]), rg.tensor([1.0, -1.0]))
     tensor(1.4100)
     """
@@ -363,7 +351,6 @@ class HingeEmbeddingLoss(_Loss):
     input and target: shapes that broadcast to (*), else RuntimeError. Returns a scalar, or (*) if
     the reduction is "none".
 
-    >>> import retrograd as rg
     >>> loss = rg.nn.HingeEmbeddingLoss(reduction="none")
     >>> loss(rg.tensor([0.25, 0.25]), rg.tensor([1.0, -1.0]))
     tensor([0.2500, 0.7500])
@@ -411,7 +398,6 @@ class CosineEmbeddingLoss(_PairLoss):
     Inputs (N, D) and a target (N), or (D) and a scalar; floating. Returns a scalar, or the target's
     shape if the reduction is "none". Raises RuntimeError for other shapes.
 
-    >>> import retrograd as rg
     >>> x1, x2 = rg.tensor([[3.0, 4.0]]), rg.tensor([[1.0, 0.0]])
     >>> rg.nn.CosineEmbeddingLoss()(x1, x2, rg.tensor([1.0]))
     tensor(0.4000)
@@ -426,7 +412,6 @@ class MarginRankingLoss(_PairLoss):
     Inputs and target: floating, as many dimensions each, else RuntimeError; the shapes broadcast to
     (*). Returns a scalar, or (*) if the reduction is "none".
 
-    >>> import retrograd as rg
     >>> x1, x2 = rg.tensor([1.0, 1.0]), rg.tensor([3.0, 0.0])
     >>> rg.nn.MarginRankingLoss(0.5)(x1, x2, rg.ones(2))
     tensor(1.2500)
@@ -441,7 +426,6 @@ class MultiLabelMarginLoss(_Loss):
     input: (N, C) or (C), floating; target: int64 class numbers of the same shape. Returns a scalar,
     or (N) if the reduction is "none". Raises RuntimeError where the shapes differ.
 
-    >>> import retrograd as rg
     >>> rg.nn.MultiLabelMarginLoss()(rg.tensor([0.5, 0.25, 1.0]), rg.tensor([2, -1, 0]))
     tensor(0.2500)
     """
@@ -455,7 +439,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     input and target: (*, C), floating. Returns a scalar, or (*) if the reduction is "none". weight:
     (C).
 
-    >>> import retrograd as rg
     >>> rg.nn.MultiLabelSoftMarginLoss()(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
     tensor(0.6931)
     """
@@ -470,7 +453,6 @@ class MultiMarginLoss(_WeightedLoss):
     target's shape if the reduction is "none". weight: (C). Raises ValueError for another `p` or a
     weight that is no vector, RuntimeError for other shapes and class numbers.
 
-    >>> import retrograd as rg
     >>> rg.nn.MultiMarginLoss()(rg.tensor([[0.5, 0.25, 1.0]]), rg.tensor([2]))
     tensor(0.2500)
     """

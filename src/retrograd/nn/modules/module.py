@@ -42,7 +42,6 @@ class Module(Tree):
     write `forward`. A subclass with state beyond tensors defines `get_extra_state` and
     `set_extra_state`. Source: PyTorch's `nn.Module`.
 
-    >>> import retrograd as rg
     >>> class Line(rg.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -135,7 +134,6 @@ class Module(Tree):
         an integer dtype. Real to complex keeps the values, complex to real drops the imaginary
         parts.
 
-        >>> import retrograd as rg
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
@@ -207,7 +205,6 @@ class Module(Tree):
 
         The tensors share memory with the module's.
 
-        >>> import retrograd as rg
         >>> list(rg.nn.Sequential(rg.nn.Linear(2, 1), rg.nn.ReLU()).state_dict())
         ['0.weight', '0.bias']
         """
@@ -292,7 +289,6 @@ class Module(Tree):
         replaces `grad_input`. Only positional arguments count as input. The module may then not
         write its input or output in place.
 
-        >>> import retrograd as rg
         >>> layer = rg.nn.Linear(2, 1)
         >>> handle = layer.register_full_backward_hook(lambda m, gi, go: print(go))
         >>> layer(rg.ones(1, 2, requires_grad=True)).sum().backward()
@@ -492,7 +488,6 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
     Source: PyTorch's `nn.modules.module.register_module_forward_pre_hook`, as the others here.
 
-    >>> import retrograd as rg
     >>> from retrograd.nn.modules.module import register_module_forward_pre_hook
     >>> with register_module_forward_pre_hook(lambda module, args: (args[0] + 1,)):
     ...     rg.nn.ReLU()(rg.tensor([1.0]))
@@ -508,7 +503,6 @@ def register_module_forward_hook(
 
     The settings are those of `Module.register_forward_hook`.
 
-    >>> import retrograd as rg
     >>> from retrograd.nn.modules.module import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, args, output: output * 2):
     ...     rg.nn.ReLU()(rg.tensor([1.0]))
@@ -526,7 +520,6 @@ def register_module_forward_hook(
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_output)` in the backward pass of every module.
 
-    >>> import retrograd as rg
     >>> from retrograd.nn.modules.module import register_module_full_backward_pre_hook
     >>> x = rg.tensor([1.0], requires_grad=True)
     >>> with register_module_full_backward_pre_hook(lambda module, grads: (grads[0] * 3,)):
@@ -541,7 +534,6 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
     Raises RuntimeError beside hooks of `register_module_backward_hook`.
 
-    >>> import retrograd as rg
     >>> from retrograd.nn.modules.module import register_module_full_backward_hook
     >>> x = rg.tensor([1.0], requires_grad=True)
     >>> with register_module_full_backward_hook(lambda module, of_input, _: (of_input[0] * 3,)):

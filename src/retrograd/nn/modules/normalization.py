@@ -155,7 +155,6 @@ class BatchNorm1d(_BatchNorm):
     per channel while training, RuntimeError for another C. Source: PyTorch's `nn.BatchNorm1d`;
     Ioffe and Szegedy, ICML 2015.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.BatchNorm1d(1)
     >>> layer(rg.tensor([[1.0], [3.0]])).tolist(), layer.running_mean.tolist()
     ([[-0.9999949932098389], [0.9999949932098389]], [0.20000000298023224])
@@ -169,7 +168,6 @@ class BatchNorm2d(_BatchNorm):
 
     Everything else is as for `BatchNorm1d`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.BatchNorm2d(3)
     >>> layer(rg.ones(2, 3, 4, 4)).shape, layer.num_batches_tracked
     (retrograd.Size([2, 3, 4, 4]), tensor(1))
@@ -183,7 +181,6 @@ class BatchNorm3d(_BatchNorm):
 
     Everything else is as for `BatchNorm1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 3.0]).reshape(2, 1, 1, 1, 1)
     >>> rg.nn.BatchNorm3d(1)(x).detach().flatten()
     tensor([-1.0000,  1.0000])
@@ -241,7 +238,6 @@ class InstanceNorm1d(_InstanceNorm):
     another number of dimensions, or a C other than `num_features` if there are weights. Source:
     PyTorch's `nn.InstanceNorm1d`; Ulyanov et al., 2016.
 
-    >>> import retrograd as rg
     >>> rg.nn.InstanceNorm1d(2)(rg.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
@@ -255,7 +251,6 @@ class InstanceNorm2d(_InstanceNorm):
 
     Everything else is as for `InstanceNorm1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.InstanceNorm2d(2)(rg.ones(1, 2, 2, 2)).abs().max()
     tensor(0.)
     """
@@ -268,7 +263,6 @@ class InstanceNorm3d(_InstanceNorm):
 
     Everything else is as for `InstanceNorm1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.InstanceNorm3d(1)(rg.tensor([[[[1.0, 3.0]]]]))
     tensor([[[[-1.0000,  1.0000]]]])
     """
@@ -283,7 +277,6 @@ class LayerNorm(Module):
     those sizes if `elementwise_affine`. Raises RuntimeError for other sizes. Source: PyTorch's
     `nn.LayerNorm`; Ba et al., 2016.
 
-    >>> import retrograd as rg
     >>> rg.nn.LayerNorm(2, eps=0.0)(rg.tensor([[1.0, 3.0]])).tolist()
     [[-1.0, 1.0]]
     """
@@ -330,7 +323,6 @@ class GroupNorm(Module):
     divides `num_channels`, RuntimeError for an input with another C. Source: PyTorch's
     `nn.GroupNorm`; Wu and He, ECCV 2018.
 
-    >>> import retrograd as rg
     >>> rg.nn.GroupNorm(2, 4)(rg.ones(1, 4, 3)).abs().max().item()
     0.0
     """
@@ -381,7 +373,6 @@ class RMSNorm(Module):
     Raises RuntimeError for other sizes. Source: PyTorch's `nn.RMSNorm`; Zhang and Sennrich, NeurIPS
     2019.
 
-    >>> import retrograd as rg
     >>> rg.nn.RMSNorm(2)(rg.tensor([[3.0, 3.0]])).tolist()
     [[1.0, 1.0]]
     """
@@ -424,7 +415,6 @@ class LocalResponseNorm(Module):
     (N, C, *) to the same shape, of at least three dimensions, else ValueError; real or complex.
     Source: PyTorch's `nn.LocalResponseNorm`; Krizhevsky et al., NeurIPS 2012.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[[1.0], [2.0]]])
     >>> rg.nn.LocalResponseNorm(2, alpha=2.0, beta=1.0)(x)
     tensor([[[0.5000],

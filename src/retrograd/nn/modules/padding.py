@@ -82,7 +82,6 @@ class ConstantPad1d(_ConstantPad):
     (*, L) to (*, left + L + right); any dtype. Negative widths crop. Source: PyTorch's
     `nn.ConstantPad1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.ConstantPad1d((1, 2), 9.0)(rg.ones(1, 2))
     tensor([[9., 1., 1., 9., 9.]])
     """
@@ -95,7 +94,6 @@ class ConstantPad2d(_ConstantPad):
 
     (*, H, W) to (*, top + H + bottom, left + W + right); any dtype. Negative widths crop.
 
-    >>> import retrograd as rg
     >>> rg.nn.ConstantPad2d((1, 0, 0, 1), 9.0)(rg.ones(1, 1, 2))
     tensor([[[9., 1., 1.],
              [9., 9., 9.]]])
@@ -110,7 +108,6 @@ class ConstantPad3d(_ConstantPad):
     (*, D, H, W) to the same shape with each size larger by its two widths; any dtype. Negative
     widths crop.
 
-    >>> import retrograd as rg
     >>> rg.nn.ConstantPad3d((0, 0, 0, 0, 1, 0), 9.0)(rg.ones(1, 1, 1, 2))
     tensor([[[[9., 9.]],
     <BLANKLINE>
@@ -125,7 +122,6 @@ class ZeroPad1d(_ZeroPad):
 
     (*, L) to (*, left + L + right); any dtype. Negative widths crop.
 
-    >>> import retrograd as rg
     >>> rg.nn.ZeroPad1d((1, 2))(rg.ones(1, 2))
     tensor([[0., 1., 1., 0., 0.]])
     """
@@ -138,7 +134,6 @@ class ZeroPad2d(_ZeroPad):
 
     (*, H, W) to (*, top + H + bottom, left + W + right); any dtype. Negative widths crop.
 
-    >>> import retrograd as rg
     >>> rg.nn.ZeroPad2d((1, 0, 0, 1))(rg.ones(1, 1, 2))
     tensor([[[0., 1., 1.],
              [0., 0., 0.]]])
@@ -153,7 +148,6 @@ class ZeroPad3d(_ZeroPad):
     (*, D, H, W) to the same shape with each size larger by its two widths; any dtype. Negative
     widths crop.
 
-    >>> import retrograd as rg
     >>> rg.nn.ZeroPad3d((0, 0, 0, 0, 1, 0))(rg.ones(1, 1, 1, 2))
     tensor([[[[0., 0.]],
     <BLANKLINE>
@@ -169,7 +163,6 @@ class ReflectionPad1d(_Pad):
     (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises RuntimeError for
     widths not smaller than L, NotImplementedError for another number of dimensions.
 
-    >>> import retrograd as rg
     >>> rg.nn.ReflectionPad1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2., 1.]])
     """
@@ -184,7 +177,6 @@ class ReflectionPad2d(ReflectionPad1d):
     (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
     for `ReflectionPad1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 2, 3)
     >>> rg.nn.ReflectionPad2d((1, 0, 0, 1))(x)
     tensor([[[1., 0., 1., 2.],
@@ -201,7 +193,6 @@ class ReflectionPad3d(ReflectionPad1d):
     (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
     Everything else is as for `ReflectionPad1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
     >>> rg.nn.ReflectionPad3d((1, 0, 0, 0, 0, 0))(x)
     tensor([[[[1., 0., 1., 2.],
@@ -217,7 +208,6 @@ class ReplicationPad1d(_Pad):
     (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises NotImplementedError
     for another number of dimensions.
 
-    >>> import retrograd as rg
     >>> rg.nn.ReplicationPad1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 1., 2., 3., 3., 3.]])
     """
@@ -232,7 +222,6 @@ class ReplicationPad2d(ReplicationPad1d):
     (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
     for `ReplicationPad1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[[1.0, 2.0], [3.0, 4.0]]])
     >>> rg.nn.ReplicationPad2d((1, 0, 0, 1))(x)
     tensor([[[1., 1., 2.],
@@ -249,7 +238,6 @@ class ReplicationPad3d(ReplicationPad1d):
     (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
     Everything else is as for `ReplicationPad1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
     >>> rg.nn.ReplicationPad3d((1, 0, 0, 0, 0, 0))(x)
     tensor([[[[0., 0., 1., 2.],
@@ -265,7 +253,6 @@ class CircularPad1d(_Pad):
     (N, C, L) to (N, C, left + L + right), N optional; real or complex. Raises RuntimeError for
     widths larger than L, NotImplementedError for another number of dimensions.
 
-    >>> import retrograd as rg
     >>> rg.nn.CircularPad1d(1)(rg.tensor([[[1.0, 2.0, 3.0]]]))
     tensor([[[3., 1., 2., 3., 1.]]])
     """
@@ -280,7 +267,6 @@ class CircularPad2d(CircularPad1d):
     (N, C, H, W) to (N, C, top + H + bottom, left + W + right), N optional. Everything else is as
     for `CircularPad1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 2, 3)
     >>> rg.nn.CircularPad2d((1, 0, 0, 1))(x)
     tensor([[[2., 0., 1., 2.],
@@ -297,7 +283,6 @@ class CircularPad3d(CircularPad1d):
     (N, C, D, H, W) to the same shape with each size larger by its two widths, N optional.
     Everything else is as for `CircularPad1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(6.0).reshape(1, 1, 2, 3)
     >>> rg.nn.CircularPad3d((1, 0, 0, 0, 0, 0))(x)
     tensor([[[[2., 0., 1., 2.],

@@ -88,7 +88,6 @@ class MaxPool1d(_MaxPool):
     the first maximum of a window. Raises NotImplementedError for complex numbers, RuntimeError for
     other shapes and windows that do not fit. Source: PyTorch's `nn.MaxPool1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.MaxPool1d(2)(rg.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
     """
@@ -101,7 +100,6 @@ class MaxPool2d(_MaxPool):
 
     Settings are as for `MaxPool1d`, each a number or a pair, and so is everything else.
 
-    >>> import retrograd as rg
     >>> rg.nn.MaxPool2d(2)(rg.ones(1, 3, 8, 8)).shape
     retrograd.Size([1, 3, 4, 4])
     """
@@ -114,7 +112,6 @@ class MaxPool3d(_MaxPool):
 
     Settings are as for `MaxPool1d`, each a number or a triple, and so is everything else.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
     >>> rg.nn.MaxPool3d(2)(x)
     tensor([[[[7.]]]])
@@ -157,7 +154,6 @@ class MaxUnpool1d(_MaxUnpool):
     sizes L is meant. Raises RuntimeError for indices of another shape or beyond the output,
     ValueError for an impossible `output_size`. Source: PyTorch's `nn.MaxUnpool1d`.
 
-    >>> import retrograd as rg
     >>> y, at = rg.nn.MaxPool1d(2, return_indices=True)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
     >>> rg.nn.MaxUnpool1d(2)(y, at)
     tensor([[0., 5., 4., 0.]])
@@ -172,7 +168,6 @@ class MaxUnpool2d(_MaxUnpool):
 
     Everything else is as for `MaxUnpool1d`.
 
-    >>> import retrograd as rg
     >>> y, at = rg.nn.MaxPool2d(2, return_indices=True)(rg.tensor([[[1.0, 5.0], [4.0, 2.0]]]))
     >>> rg.nn.MaxUnpool2d(2)(y, at)
     tensor([[[0., 5.],
@@ -188,7 +183,6 @@ class MaxUnpool3d(_MaxUnpool):
 
     Everything else is as for `MaxUnpool1d`.
 
-    >>> import retrograd as rg
     >>> y, at = rg.nn.MaxPool3d(2, return_indices=True)(rg.arange(8.0).reshape(1, 2, 2, 2))
     >>> rg.nn.MaxUnpool3d(2)(y, at)
     tensor([[[[0., 0.],
@@ -210,7 +204,6 @@ class AvgPool1d(Module):
     counts in the mean. Real or complex. Raises RuntimeError for other shapes and windows that do
     not fit. Source: PyTorch's `nn.AvgPool1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.AvgPool1d(2)(rg.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[2., 1.]])
     """
@@ -251,7 +244,6 @@ class AvgPool2d(Module):
     Settings are as for `AvgPool1d`, each a number or a pair, and so is everything else.
     `divisor_override` replaces the number of elements in the mean.
 
-    >>> import retrograd as rg
     >>> rg.nn.AvgPool2d(2)(rg.ones(1, 1, 4, 4)).tolist()
     [[[[1.0, 1.0], [1.0, 1.0]]]]
     """
@@ -295,7 +287,6 @@ class AvgPool3d(AvgPool2d):
 
     Settings are as for `AvgPool2d`, each a number or a triple, and so is everything else.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
     >>> rg.nn.AvgPool3d(2)(x)
     tensor([[[[3.5000]]]])
@@ -332,7 +323,6 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     NotImplementedError. Raises RuntimeError for another number of dimensions. Source: PyTorch's
     `nn.AdaptiveAvgPool1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.AdaptiveAvgPool1d(2)(rg.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1.5000, 2.5000]])
     """
@@ -345,7 +335,6 @@ class AdaptiveAvgPool2d(_AdaptivePool):
 
     A size of None keeps that of the input. Everything else is as for `AdaptiveAvgPool1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(16.0).reshape(1, 4, 4)
     >>> rg.nn.AdaptiveAvgPool2d((1, 2))(x)
     tensor([[[6.5000, 8.5000]]])
@@ -359,7 +348,6 @@ class AdaptiveAvgPool3d(_AdaptivePool):
 
     A size of None keeps that of the input. Everything else is as for `AdaptiveAvgPool1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
     >>> rg.nn.AdaptiveAvgPool3d((1, 1, None))(x)
     tensor([[[[3., 4.]]]])
@@ -387,7 +375,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     NotImplementedError for complex numbers, RuntimeError for another number of dimensions. Source:
     PyTorch's `nn.AdaptiveMaxPool1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.AdaptiveMaxPool1d(2)(rg.tensor([[1.0, 5.0, 4.0, 2.0]]))
     tensor([[5., 4.]])
     """
@@ -400,7 +387,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
     N is optional. Everything else is as for `AdaptiveMaxPool1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(16.0).reshape(1, 4, 4)
     >>> rg.nn.AdaptiveMaxPool2d((1, 2))(x)
     tensor([[[13., 15.]]])
@@ -414,7 +400,6 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 
     N is optional. Everything else is as for `AdaptiveMaxPool1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(8.0).reshape(1, 2, 2, 2)
     >>> rg.nn.AdaptiveMaxPool3d((1, 1, None))(x)
     tensor([[[[6., 7.]]]])
@@ -457,7 +442,6 @@ class LPPool1d(_LPPool):
 
     L' is as for `AvgPool1d` without padding. Real or complex. Raises RuntimeError for other shapes.
 
-    >>> import retrograd as rg
     >>> rg.nn.LPPool1d(2, 2)(rg.tensor([[[3.0, 4.0]]]))
     tensor([[[5.]]])
     """
@@ -470,7 +454,6 @@ class LPPool2d(_LPPool):
 
     Everything else is as for `LPPool1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.LPPool2d(2, (1, 2))(rg.tensor([[[3.0, 4.0], [6.0, 8.0]]]))
     tensor([[[ 5.],
              [10.]]])
@@ -484,7 +467,6 @@ class LPPool3d(_LPPool):
 
     N is optional. Everything else is as for `LPPool1d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.LPPool3d(2, 2)(rg.full((1, 2, 2, 2), 2.0))
     tensor([[[[5.6569]]]])
     """
@@ -541,7 +523,6 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     number of dimensions, and ValueError unless one of size and ratio, the latter within 0 and 1, is
     given. Source: PyTorch's `nn.FractionalMaxPool2d`; Graham, 2014.
 
-    >>> import retrograd as rg
     >>> rg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(rg.ones(1, 3, 8, 8)).shape
     retrograd.Size([1, 3, 4, 4])
     """
@@ -555,7 +536,6 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 
     Everything else is as for `FractionalMaxPool2d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(rg.ones(1, 1, 5, 5, 5)).shape
     retrograd.Size([1, 1, 2, 3, 3])
     """

@@ -33,7 +33,6 @@ class RNNBase(Module):
     TypeError for settings that do not fit; a call raises ValueError for an input of another dtype
     than the weights or neither 2-D nor 3-D, RuntimeError for sizes that do not fit.
 
-    >>> import retrograd as rg
     >>> [name for name, _ in rg.nn.GRU(3, 2).named_parameters()]
     ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
@@ -257,7 +256,6 @@ class RNN(RNNBase):
     Real or complex. Raises ValueError for another `nonlinearity`; other errors are as for
     `RNNBase`. Source: PyTorch's `nn.RNN`; Elman, 1990.
 
-    >>> import retrograd as rg
     >>> out, h = rg.nn.RNN(10, 20, 2)(rg.ones(5, 3, 10))
     >>> out.shape, h.shape
     (retrograd.Size([5, 3, 20]), retrograd.Size([2, 3, 20]))
@@ -299,7 +297,6 @@ class LSTM(RNNBase):
     output (T, N, directions * proj_size). Source: PyTorch's `nn.LSTM`; Hochreiter and Schmidhuber,
     1997; Sak et al., 2014 (projection).
 
-    >>> import retrograd as rg
     >>> out, (h, c) = rg.nn.LSTM(10, 20, bidirectional=True)(rg.ones(5, 3, 10))
     >>> out.shape, c.shape
     (retrograd.Size([5, 3, 40]), retrograd.Size([2, 3, 20]))
@@ -330,7 +327,6 @@ class GRU(RNNBase):
     input (T, N, input_size) to (output (T, N, directions * hidden_size), hx (layers * directions,
     N, hidden_size)). Source: PyTorch's `nn.GRU`; Cho et al., 2014.
 
-    >>> import retrograd as rg
     >>> out, h = rg.nn.GRU(10, 20, batch_first=True)(rg.ones(3, 5, 10))
     >>> out.shape, h.shape
     (retrograd.Size([3, 5, 20]), retrograd.Size([1, 3, 20]))
@@ -364,7 +360,6 @@ class RNNCellBase(Module):
     hidden_size); bias_ih and bias_hh; all start uniform on +-1/sqrt(hidden_size). The call of a
     cell raises ValueError for input or state neither 1-D nor 2-D, RuntimeError for other sizes.
 
-    >>> import retrograd as rg
     >>> [tuple(p.shape) for p in rg.nn.GRUCell(3, 2).parameters()]
     [(6, 3), (6, 2), (6,), (6,)]
     """
@@ -433,7 +428,6 @@ class RNNCell(RNNCellBase):
     `nonlinearity`; other errors are as for `RNNCellBase`. Source: PyTorch's `nn.RNNCell`; Elman,
     1990.
 
-    >>> import retrograd as rg
     >>> rg.nn.RNNCell(10, 20)(rg.ones(3, 10)).shape
     retrograd.Size([3, 20])
     """
@@ -473,7 +467,6 @@ class LSTMCell(RNNCellBase):
     output gate. Real or complex. Errors are as for `RNNCellBase`. Source: PyTorch's `nn.LSTMCell`;
     Hochreiter and Schmidhuber, 1997.
 
-    >>> import retrograd as rg
     >>> h, c = rg.nn.LSTMCell(10, 20)(rg.ones(3, 10))
     >>> h.shape
     retrograd.Size([3, 20])
@@ -503,7 +496,6 @@ class GRUCell(RNNCellBase):
     returns h' of the shape of hx. Rows of the weights: reset, update, new gate. Real or complex.
     Errors are as for `RNNCellBase`. Source: PyTorch's `nn.GRUCell`; Cho et al., 2014.
 
-    >>> import retrograd as rg
     >>> rg.nn.GRUCell(10, 20)(rg.ones(3, 10)).shape
     retrograd.Size([3, 20])
     """

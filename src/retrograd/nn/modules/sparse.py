@@ -24,7 +24,6 @@ class Embedding(Module):
     AssertionError for a `padding_idx` that is no row, IndexError for such an index, RuntimeError
     for indices that are no integers. Source: PyTorch's `nn.Embedding`.
 
-    >>> import retrograd as rg
     >>> table = rg.nn.Embedding(10, 3, padding_idx=0)
     >>> table(rg.tensor([[1, 2], [0, 5]])).shape, table(rg.tensor(0)).tolist()
     (retrograd.Size([2, 2, 3]), [0.0, 0.0, 0.0])
@@ -131,7 +130,6 @@ class EmbeddingBag(Module):
     (B, embedding_dim). Raises ValueError for input and offsets that do not fit, NotImplementedError
     for `per_sample_weights` with another mode. Source: PyTorch's `nn.EmbeddingBag`.
 
-    >>> import retrograd as rg
     >>> bags = rg.nn.EmbeddingBag(10, 3, mode="sum")
     >>> bags(rg.tensor([1, 2, 4, 5]), rg.tensor([0, 3])).shape
     retrograd.Size([2, 3])

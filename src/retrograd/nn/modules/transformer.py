@@ -78,7 +78,6 @@ class TransformerEncoderLayer(_Layer):
     after. Raises AssertionError unless `nhead` divides d_model. Source: PyTorch's
     `nn.TransformerEncoderLayer`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> layer(rg.ones(5, 3, 8)).shape
     retrograd.Size([5, 3, 8])
@@ -131,7 +130,6 @@ class TransformerDecoderLayer(_Layer):
     and may be absent. The settings and errors are those of `TransformerEncoderLayer`. Source:
     PyTorch's `nn.TransformerDecoderLayer`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> layer(rg.ones(4, 3, 8), rg.ones(5, 3, 8)).shape
     retrograd.Size([4, 3, 8])
@@ -196,7 +194,6 @@ class TransformerEncoder(Module):
     (L, N, d_model) to the same shape, as the layer takes it. `enable_nested_tensor` and
     `mask_check` are accepted as in PyTorch; they make no difference.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.TransformerEncoderLayer(8, 2, 16)
     >>> rg.nn.TransformerEncoder(layer, num_layers=2)(rg.ones(5, 3, 8)).shape
     retrograd.Size([5, 3, 8])
@@ -233,7 +230,6 @@ class TransformerDecoder(Module):
 
     tgt (L, N, d_model) and memory (S, N, d_model) to the shape of tgt, as the layer takes them.
 
-    >>> import retrograd as rg
     >>> decoder = rg.nn.TransformerDecoder(rg.nn.TransformerDecoderLayer(8, 2, 16), num_layers=2)
     >>> decoder(rg.ones(4, 3, 8), rg.ones(5, 3, 8)).shape
     retrograd.Size([4, 3, 8])
@@ -270,7 +266,6 @@ class Transformer(Module):
     Xavier uniform. Raises RuntimeError where batch sizes differ or features are not d_model.
     Source: PyTorch's `nn.Transformer`.
 
-    >>> import retrograd as rg
     >>> model = rg.nn.Transformer(8, 2, 1, 1, 16)
     >>> model(rg.ones(5, 3, 8), rg.ones(4, 3, 8)).shape
     retrograd.Size([4, 3, 8])

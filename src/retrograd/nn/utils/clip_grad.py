@@ -79,7 +79,6 @@ def clip_grad_norm_(
     Returns the norm before. A complex gradient counts with its absolute values. Source: PyTorch's
     `clip_grad_norm_`.
 
-    >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 1.0], requires_grad=True)
     >>> w.grad = rg.tensor([3.0, 4.0])
     >>> rg.nn.utils.clip_grad_norm_([w], 1.0), w.grad

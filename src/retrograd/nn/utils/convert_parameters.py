@@ -16,7 +16,6 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, flattened and joined in order; differentiable.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.parameters_to_vector([rg.ones(2, 2), rg.zeros(1)])
     tensor([1., 1., 1., 1., 0.])
     """

@@ -31,7 +31,6 @@ def fuse_conv_bn_weights(
     bn_rm, bn_rv: running mean and variance. `transpose` says that the convolution is a transposed
     one. Source: PyTorch's function of this name.
 
-    >>> import retrograd as rg
     >>> one = rg.ones(1)
     >>> args = (rg.ones(1, 1, 1), one, one, one, 0.0, 2 * one, one)
     >>> rg.nn.utils.fuse_conv_bn_weights(*args)[0].tolist()
@@ -65,7 +64,6 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
     Raises AssertionError unless both are in evaluation mode and `bn` has running statistics.
 
-    >>> import retrograd as rg
     >>> conv, bn = rg.nn.Conv1d(1, 2, 1).eval(), rg.nn.BatchNorm1d(2).eval()
     >>> x = rg.ones(1, 1, 3)
     >>> rg.allclose(rg.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)))
@@ -96,7 +94,6 @@ def fuse_linear_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """`fuse_conv_bn_weights` for a linear layer.
 
-    >>> import retrograd as rg
     >>> one = rg.ones(1)
     >>> args = (rg.ones(1, 1), one, one, one, 0.0, 2 * one, one)
     >>> rg.nn.utils.fuse_linear_bn_weights(*args)[1].tolist()
@@ -110,7 +107,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
     Raises AssertionError as `fuse_conv_bn_eval`, and where the numbers of features differ.
 
-    >>> import retrograd as rg
     >>> linear, bn = rg.nn.Linear(3, 2).eval(), rg.nn.BatchNorm1d(2).eval()
     >>> x = rg.ones(1, 3)
     >>> rg.allclose(rg.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)))

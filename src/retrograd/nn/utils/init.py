@@ -16,7 +16,6 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     The default generator is left as it was. Raises RuntimeError for what is no module class, or
     takes no `device`. Source: PyTorch's function of this name.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.skip_init(rg.nn.Linear, 5, 1).weight.shape
     retrograd.Size([1, 5])
     """

@@ -27,7 +27,6 @@ def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> M
 
     Values stay. Source: PyTorch's `convert_conv2d_weight_memory_format`.
 
-    >>> import retrograd as rg
     >>> model = rg.nn.Conv2d(2, 3, 4)
     >>> model = rg.nn.utils.convert_conv2d_weight_memory_format(model, rg.channels_last)
     >>> model.weight.stride()
@@ -39,7 +38,6 @@ def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> M
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
     """`convert_conv2d_weight_memory_format` for volumes, with `channels_last_3d`.
 
-    >>> import retrograd as rg
     >>> model = rg.nn.Conv3d(2, 3, 1)
     >>> model = rg.nn.utils.convert_conv3d_weight_memory_format(model, rg.channels_last_3d)
     >>> model.weight.stride()

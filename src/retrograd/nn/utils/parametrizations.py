@@ -54,7 +54,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     original1 gives the direction. Complex weights work too. Returns the module. Source: PyTorch's
     `parametrizations.weight_norm`; Salimans and Kingma, NeurIPS 2016.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(20, 40))
     >>> layer.parametrizations.weight.original0.shape
     retrograd.Size([40, 1])
@@ -158,7 +157,6 @@ def spectral_norm(
     module. Raises ValueError without such a parameter. Source: PyTorch's
     `parametrizations.spectral_norm`; Miyato et al., ICLR 2018.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.spectral_norm(rg.nn.Linear(20, 40))
     >>> bool((rg.linalg.matrix_norm(layer.weight, 2) - 1).abs() < 0.2)
     True
@@ -286,7 +284,6 @@ def orthogonal(
     first two. Returns the module. Raises ValueError for vectors and unknown maps. Source:
     PyTorch's `parametrizations.orthogonal`; Lezcano-Casado, NeurIPS 2019.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.orthogonal(rg.nn.Linear(20, 40))
     >>> bool((layer.weight.mT @ layer.weight - rg.eye(20)).abs().max() < 1e-5)
     True

@@ -43,7 +43,6 @@ class _Cache:
 def cached() -> Iterator[None]:
     """Compute every parametrized tensor once within the block, however often it is read.
 
-    >>> import retrograd as rg
     >>> parametrize = rg.nn.utils.parametrize
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(2, 1))
     >>> with parametrize.cached():
@@ -73,7 +72,6 @@ class ParametrizationList(ModuleList):
     Raises ValueError for no modules, and for one whose result or `right_inverse` is no tensor of
     the same shape and dtype (`unsafe` allows other ones).
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(2, 1))
     >>> [name for name, _ in layer.parametrizations.weight.named_parameters()]
     ['original0', 'original1']
@@ -222,7 +220,6 @@ def register_parametrization(
     Raises ValueError for a tensor that the module does not have. Source: PyTorch's function of this
     name.
 
-    >>> import retrograd as rg
     >>> class Symmetric(rg.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).mT
@@ -273,7 +270,6 @@ def _check_further(module: Any, name: str, parametrization: Any) -> None:
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     """Whether `module`, or its tensor `tensor_name`, is parametrized.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.parametrize.is_parametrized(rg.nn.Linear(2, 1))
     False
     """
@@ -289,7 +285,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
     Raises ValueError where the tensor is not parametrized, or where the original is to be left and
     there are several.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(2, 1))
     >>> layer = rg.nn.utils.parametrize.remove_parametrizations(layer, "weight")
     >>> sorted(layer.state_dict()), type(layer).__name__
@@ -327,7 +322,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 def type_before_parametrizations(module: Any) -> type[Any]:
     """The class of `module` without its parametrizations.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(2, 1))
     >>> rg.nn.utils.parametrize.type_before_parametrizations(layer).__name__
     'Linear'
@@ -340,7 +334,6 @@ def transfer_parametrizations_and_params(
 ) -> Any:
     """Give `to_module` copies of the parametrizations of `from_module`, and their originals.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(2, 1))
     >>> transfer = rg.nn.utils.parametrize.transfer_parametrizations_and_params
     >>> rg.equal(transfer(layer, rg.nn.Linear(2, 1)).weight, layer.weight)

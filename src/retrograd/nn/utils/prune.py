@@ -282,7 +282,6 @@ class LnStructured(_Structured):
 def identity(module: Any, name: str) -> Any:
     """Give `module` the parameters of one that is pruned at `name`, with a mask of ones.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.prune.identity(rg.nn.Linear(2, 1), "weight")
     >>> layer.weight_mask
     tensor([[1., 1.]])
@@ -297,7 +296,6 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     amount: how many (an integer), or which share (a float in [0, 1]). Raises TypeError and
     ValueError for another amount.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.prune.random_unstructured(rg.nn.Linear(4, 1), "weight", amount=0.5)
     >>> layer.weight_mask.sum()
     tensor(2.)
@@ -312,7 +310,6 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
     amount: as for `random_unstructured`. importance_scores: a tensor of the parameter's shape;
     its absolute values decide instead.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Linear(3, 1, bias=False)
     >>> layer.weight.data = rg.tensor([[1.0, -3.0, 2.0]])
     >>> rg.nn.utils.prune.l1_unstructured(layer, "weight", amount=1).weight.detach()
@@ -328,7 +325,6 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     amount: how many slices, or which share. Returns `module`. Raises ValueError for a vector,
     IndexError for a dimension that there is not.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.prune.random_structured(rg.nn.Linear(2, 3), "weight", amount=2, dim=0)
     >>> layer.weight_mask.sum()
     tensor(2.)
@@ -344,7 +340,6 @@ def ln_structured(
 
     n: a number, `inf`, or "fro". Everything else is as for `random_structured`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Linear(2, 2, bias=False)
     >>> layer.weight.data = rg.tensor([[1.0, 2.0], [3.0, 0.0]])
     >>> rg.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight_mask
@@ -366,7 +361,6 @@ def global_unstructured(
     importance_scores: a dict from (module, name) to what decides in its place. `kwargs` go to
     `pruning_method`; TypeError unless that is unstructured.
 
-    >>> import retrograd as rg
     >>> prune = rg.nn.utils.prune
     >>> a, b = (rg.nn.Linear(2, 1, bias=False) for _ in range(2))
     >>> a.weight.data, b.weight.data = rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0]])
@@ -400,7 +394,6 @@ def global_unstructured(
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
     """Hold the entries of the parameter `name` at zero where `mask` is; returns `module`.
 
-    >>> import retrograd as rg
     >>> mask = rg.tensor([[0, 1]])
     >>> rg.nn.utils.prune.custom_from_mask(rg.nn.Linear(2, 1), "weight", mask).weight_mask
     tensor([[0., 1.]])
@@ -414,7 +407,6 @@ def remove(module: Any, name: str) -> Any:
 
     What was pruned is zero and is trained again. Raises ValueError where nothing is pruned.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.prune.identity(rg.nn.Linear(2, 1), "weight")
     >>> [name for name, _ in rg.nn.utils.prune.remove(layer, "weight").named_parameters()]
     ['bias', 'weight']
@@ -433,7 +425,6 @@ def remove(module: Any, name: str) -> Any:
 def is_pruned(module: Any) -> bool:
     """Whether the module, or one in it, is pruned.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Linear(2, 1)
     >>> rg.nn.utils.prune.is_pruned(rg.nn.Sequential(layer))
     False

@@ -41,7 +41,6 @@ class PackedSequence(_Fields):
     data: (sum of lengths, *); batch_sizes: int64 (longest length). Source: PyTorch's class of this
     name.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.rnn.pack_sequence([rg.tensor([1, 2]), rg.tensor([3])]).data
     tensor([1, 3, 2])
     """
@@ -112,7 +111,6 @@ class PackedSequence(_Fields):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes `permutation`; None for None.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.rnn.invert_permutation(rg.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -128,7 +126,6 @@ def pack_padded_sequence(
     they are sorted here and `pad_packed_sequence` puts them back. Raises RuntimeError for lengths
     that are not sorted, too many or not positive. Source: PyTorch's function of this name.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1, 2, 0], [3, 4, 5]])
     >>> packed = rg.nn.utils.rnn.pack_padded_sequence(x, [2, 3], True, enforce_sorted=False)
     >>> packed.data, packed.batch_sizes
@@ -186,7 +183,6 @@ def pad_packed_sequence(
     T is the longest length, or `total_length`; ValueError where that is shorter. Source: PyTorch's
     function of this name.
 
-    >>> import retrograd as rg
     >>> packed = rg.nn.utils.rnn.pack_sequence([rg.tensor([1, 2]), rg.tensor([3])])
     >>> rg.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
     (tensor([[1, 2],
@@ -225,7 +221,6 @@ def pad_sequence(
 
     `padding_side` is "right" or "left", else RuntimeError. Source: PyTorch's function of this name.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.rnn.pad_sequence([rg.tensor([1, 2]), rg.tensor([3])], batch_first=True)
     tensor([[1, 2],
             [3, 0]])
@@ -247,7 +242,6 @@ def unpad_sequence(
 ) -> list[Tensor]:
     """The sequences of a padded tensor (T, N, *), or (N, T, *), cut to their lengths.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.rnn.unpad_sequence(rg.tensor([[1, 2], [3, 0]]), rg.tensor([2, 1]), True)
     [tensor([1, 2]), tensor([3])]
     """
@@ -260,7 +254,6 @@ def unpad_sequence(
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
     """Sequences (T_i, *) packed; longest first, unless `enforce_sorted` is false.
 
-    >>> import retrograd as rg
     >>> rg.nn.utils.rnn.pack_sequence([rg.tensor([1, 2]), rg.tensor([3])]).batch_sizes
     tensor([2, 1])
     """
@@ -271,7 +264,6 @@ def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences that were packed, in their first order.
 
-    >>> import retrograd as rg
     >>> rnn = rg.nn.utils.rnn
     >>> rnn.unpack_sequence(rnn.pack_sequence([rg.tensor([1, 2]), rg.tensor([3])]))
     [tensor([1, 2]), tensor([3])]

@@ -54,7 +54,6 @@ def spectral_norm(
     ValueError for no steps, RuntimeError where this was done already. Source: PyTorch's
     `nn.utils.spectral_norm`; Miyato et al., ICLR 2018.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.spectral_norm(rg.nn.Linear(20, 40))
     >>> list(layer.state_dict())
     ['bias', 'weight_orig', 'weight_u', 'weight_v']
@@ -89,7 +88,6 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
 
     Raises ValueError where the parameter is not normalized.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.utils.spectral_norm(rg.nn.Linear(20, 40))
     >>> sorted(rg.nn.utils.remove_spectral_norm(layer).state_dict())
     ['bias', 'weight']

@@ -23,7 +23,6 @@ def functional_call(
 ) -> Any:
     """`func.functional_call`, which says what it does.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.Linear(1, 1)
     >>> given = {"weight": rg.tensor([[3.0]]), "bias": rg.tensor([1.0])}
     >>> rg.nn.utils.stateless.functional_call(layer, given, rg.tensor([2.0]))

@@ -44,7 +44,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     `nn.utils.weight_norm`; Salimans and Kingma, NeurIPS 2016.
 
     >>> import warnings
-    >>> import retrograd as rg
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     layer = rg.nn.utils.weight_norm(rg.nn.Linear(20, 40))
@@ -78,7 +77,6 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     Raises ValueError where the parameter is not normalized.
 
     >>> import warnings
-    >>> import retrograd as rg
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     layer = rg.nn.utils.weight_norm(rg.nn.Linear(20, 40))

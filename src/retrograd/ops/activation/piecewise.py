@@ -142,7 +142,6 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Raises RuntimeError for bool tensors. Source: PyTorch's `relu`.
 
-    >>> import retrograd as rg
     >>> rg.relu(rg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -174,7 +173,6 @@ def hardtanh(
 
     Raises ValueError where `min_val` exceeds `max_val`. Source: PyTorch's `hardtanh`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -186,7 +184,6 @@ def hardtanh(
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(0, x), 6), elementwise; derivative 0 at 0 and 6. Source: PyTorch's `relu6`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.relu6(rg.tensor([-2.0, 3.0, 7.0]))
     tensor([0., 3., 6.])
     """
@@ -205,7 +202,6 @@ _leaky_relu = activation(
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, else negative_slope * x, elementwise. Source: PyTorch's `leaky_relu`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.leaky_relu(rg.tensor([-1.0, 2.0]))
     tensor([-0.0100,  2.0000])
     """
@@ -229,7 +225,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
 
-    >>> import retrograd as rg
     >>> rg.prelu(rg.tensor([[-1.0, -1.0]]), rg.tensor([0.5, 0.25]))
     tensor([[-0.5000, -0.2500]])
     """
@@ -279,7 +274,6 @@ def rrelu(
 
     Raises RuntimeError for a lower bound above the upper. Source: PyTorch's `rrelu`.
 
-    >>> import retrograd as rg
     >>> rg.rrelu(rg.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
@@ -320,7 +314,6 @@ _elu = activation(
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, else alpha (exp(x) - 1), elementwise. Source: PyTorch's `elu`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.elu(rg.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -332,7 +325,6 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Source: PyTorch's `selu`.
 
-    >>> import retrograd as rg
     >>> rg.selu(rg.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -345,7 +337,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Raises RuntimeError for alpha 0. Source: PyTorch's `celu`.
 
-    >>> import retrograd as rg
     >>> rg.celu(rg.tensor([-1.0, 2.0]), 2.0)
     tensor([-0.7869,  2.0000])
     """
@@ -366,7 +357,6 @@ _hardsigmoid = activation(
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(x + 3) / 6, elementwise. Source: PyTorch's `hardsigmoid`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.hardsigmoid(rg.tensor([-4.0, 0.0]))
     tensor([0.0000, 0.5000])
     """
@@ -389,7 +379,6 @@ _hardswish = activation(
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x relu6(x + 3) / 6, elementwise. Source: PyTorch's `hardswish`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.hardswish(rg.tensor([-4.0, 3.0]))
     tensor([-0., 3.])
     """
@@ -409,7 +398,6 @@ _hardshrink = activation(
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0, elementwise. Source: PyTorch's `hardshrink`.
 
-    >>> import retrograd as rg
     >>> rg.hardshrink(rg.tensor([0.25, 2.0]))
     tensor([0., 2.])
     """
@@ -430,7 +418,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Raises RuntimeError for a negative lambd. Source: PyTorch's `softshrink`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.softshrink(rg.tensor([0.25, 2.0]))
     tensor([0.0000, 1.5000])
     """
@@ -452,7 +439,6 @@ _threshold = activation(
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else value, elementwise. Source: PyTorch's `threshold`.
 
-    >>> import retrograd as rg
     >>> rg.threshold(rg.tensor([0.5, 2.0]), 1.0, 7.0)
     tensor([7., 2.])
     """

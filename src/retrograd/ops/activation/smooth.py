@@ -80,7 +80,6 @@ _logsigmoid = activation(
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), elementwise, without overflow. Source: PyTorch's `logsigmoid`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.logsigmoid(rg.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
     """
@@ -99,7 +98,6 @@ _silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", derivative=_s
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x), elementwise; holomorphic. Source: PyTorch's `silu`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.silu(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
@@ -120,7 +118,6 @@ _mish = activation(
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x)), elementwise; holomorphic. Source: PyTorch's `mish`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.mish(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8651])
     """
@@ -167,7 +164,6 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     With `approximate="tanh"` by Hendrycks and Gimpel's formula. Raises RuntimeError for another
     mode. Source: PyTorch's `gelu`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.gelu(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8413])
     """
@@ -208,7 +204,6 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     Holomorphic; for complex input the threshold concerns the real part. Source: PyTorch's
     `softplus`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
@@ -220,7 +215,6 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|), elementwise. Source: PyTorch's `softsign`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.softsign(rg.tensor([1.0, -3.0]))
     tensor([ 0.5000, -0.7500])
     """
@@ -230,7 +224,6 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x), elementwise. Source: PyTorch's `tanhshrink`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.tanhshrink(rg.tensor([0.0, 1.0]))
     tensor([0.0000, 0.2384])
     """
@@ -243,7 +236,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     Raises RuntimeError where that size is odd, IndexError for a dimension that is not there,
     NotImplementedError for integers. Source: PyTorch's `glu`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.glu(rg.tensor([1.0, 0.0]))
     tensor([0.5000])
     """

@@ -102,7 +102,6 @@ def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     value is -inf for no elements, or where all are -inf (NaN gradient there). Raises TypeError
     without `dim`. Source: PyTorch's `logsumexp`.
 
-    >>> import retrograd as rg
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
@@ -128,7 +127,6 @@ def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     NotImplementedError for integers, IndexError for a dim out of range. Source: PyTorch's
     `softmax`.
 
-    >>> import retrograd as rg
     >>> rg.softmax(rg.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
@@ -139,7 +137,6 @@ def softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
 def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """Logarithm of `softmax`, computed without leaving the logarithms; arguments as there.
 
-    >>> import retrograd as rg
     >>> rg.log_softmax(rg.tensor([0.0, 1000.0]), 0)
     tensor([-1000.,     0.])
     """

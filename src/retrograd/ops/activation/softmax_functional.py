@@ -31,7 +31,6 @@ def softmax(
 
     Without `dim` it is guessed, with a warning. Source: PyTorch's `softmax`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.softmax(rg.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -45,7 +44,6 @@ def softmin(
 ) -> Tensor:
     """`softmax` of -input.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.softmin(rg.tensor([0.0, 1000.0]), dim=0)
     tensor([1., 0.])
     """
@@ -59,7 +57,6 @@ def log_softmax(
 ) -> Tensor:
     """The logarithm of `softmax`, stable for inputs of any size.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.log_softmax(rg.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
@@ -76,7 +73,6 @@ def gumbel_softmax(
     With `hard` they are one-hot, and their derivative is that of the soft ones. `eps` has no
     effect. Source: PyTorch's `gumbel_softmax`; Jang, Gu and Poole, 2017.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.gumbel_softmax(rg.tensor([0.0, 0.0, 0.0]), hard=True).sum()
     tensor(1.)
     """

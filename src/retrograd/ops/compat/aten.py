@@ -42,7 +42,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
     Raises RuntimeError for input or weight that is not 3-D. Source: PyTorch's `conv_tbc`.
 
-    >>> import retrograd as rg
     >>> rg.conv_tbc(rg.ones(3, 1, 2), rg.ones(2, 2, 4), rg.zeros(4)).shape
     retrograd.Size([2, 1, 4])
     """

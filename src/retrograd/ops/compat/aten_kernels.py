@@ -67,7 +67,6 @@ def embedding_bag(
     mode 2, the indices of the rows that gave them, and zeros else. Raises ValueError for another
     mode. Source: PyTorch's `torch.embedding_bag`.
 
-    >>> import retrograd as rg
     >>> table, where = rg.tensor([[1.0], [3.0]]), rg.tensor([0, 1, 1])
     >>> rg.embedding_bag(table, where, rg.tensor([0, 1]))[0]
     tensor([[1.],
@@ -99,7 +98,6 @@ def embedding_renorm_(
 
     Source: PyTorch's `embedding_renorm_`, what `embedding(max_norm=)` does first.
 
-    >>> import retrograd as rg
     >>> rg.embedding_renorm_(rg.tensor([[3.0, 4.0], [6.0, 8.0]]), rg.tensor([1]), 5.0)
     tensor([[3., 4.],
             [3., 4.]])
@@ -126,7 +124,6 @@ def convolution(
 
     Raises RuntimeError for a weight of other dimensions. Source: PyTorch's `convolution`.
 
-    >>> import retrograd as rg
     >>> x, w = rg.ones(1, 1, 3), rg.ones(1, 1, 2)
     >>> rg.convolution(x, w, None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
@@ -147,7 +144,6 @@ def convolution(
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
     """`nn.functional.affine_grid`.
 
-    >>> import retrograd as rg
     >>> theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> rg.affine_grid_generator(theta, (1, 1, 1, 2), False).shape
     retrograd.Size([1, 1, 2, 2])
@@ -163,7 +159,6 @@ def grid_sampler(
     0, 1, 2 are bilinear, nearest and bicubic, and zeros, border and reflection. Raises ValueError
     for other numbers.
 
-    >>> import retrograd as rg
     >>> rg.grid_sampler(rg.ones(1, 1, 2, 2), rg.zeros(1, 1, 1, 2), 0, 0, True)
     tensor([[[[1.]]]])
     """
@@ -193,7 +188,6 @@ def native_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`nn.functional.layer_norm`, with the means and one over the standard deviations.
 
-    >>> import retrograd as rg
     >>> rg.native_layer_norm(rg.tensor([1.0, 3.0]), [2], None, None, 0.0)
     (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
     """
@@ -214,7 +208,6 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`nn.functional.group_norm`, with the means and one over the standard deviations, (N, group).
 
-    >>> import retrograd as rg
     >>> rg.native_group_norm(rg.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
     """
@@ -236,7 +229,6 @@ def native_batch_norm(
 
     These are empty when not `training`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)[1:]
     (tensor([2.]), tensor([1.]))
@@ -253,7 +245,6 @@ def native_batch_norm(
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`nn.functional.dropout`, with the mask of the elements that stay.
 
-    >>> import retrograd as rg
     >>> rg.native_dropout(rg.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
     """
@@ -270,7 +261,6 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
     Source: PyTorch's `norm_except_dim`, for weight normalization.
 
-    >>> import retrograd as rg
     >>> rg.norm_except_dim(rg.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],
             [10.]])

@@ -49,7 +49,7 @@ def range(
     `arange` leaves the end out, as Python does. Raises TypeError without `end`; other errors are as
     there. Source: PyTorch's `range`.
 
-    >>> import warnings, retrograd as rg
+    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     rg.range(1, 3)
     tensor([1., 2., 3.])
@@ -70,7 +70,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     N is n by default. `linalg.vander` is the increasing one, of any number of vectors. Raises
     RuntimeError for what is no vector and for negative N. Source: PyTorch's `vander`.
 
-    >>> import retrograd as rg
     >>> rg.vander(rg.tensor([2, 3]), 3)
     tensor([[4, 2, 1],
             [9, 3, 1]])
@@ -92,7 +91,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values: `linalg.matrix_norm` of order "nuc".
 
-    >>> import retrograd as rg
     >>> rg.nuclear_norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(7.)
     """
@@ -105,7 +103,6 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tenso
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The root of the sum of the squared moduli over `dim`, by default over all.
 
-    >>> import retrograd as rg
     >>> rg.frobenius_norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """

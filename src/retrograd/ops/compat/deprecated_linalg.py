@@ -21,7 +21,6 @@ __all__ = ["cholesky", "lu", "lu_solve", "qr", "svd", "triangular_solve"]
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: `linalg.cholesky`.
 
-    >>> import retrograd as rg
     >>> rg.cholesky(rg.tensor([[4.0]]))
     tensor([[2.]])
     """
@@ -32,7 +31,6 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 def qr(input: Tensor, some: bool = True) -> Any:
     """(Q, R): `linalg.qr` of mode "reduced", or "complete" if not `some`.
 
-    >>> import retrograd as rg
     >>> rg.qr(rg.ones(3, 2)).Q.shape
     retrograd.Size([3, 2])
     """
@@ -45,7 +43,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
     Without `compute_uv`, U and V are square zeros.
 
-    >>> import retrograd as rg
     >>> rg.svd(rg.ones(3, 2)).V.shape
     retrograd.Size([2, 2])
     """
@@ -60,7 +57,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
     """(LU, pivots), and info if `get_infos`: `linalg.lu_factor_ex`.
 
-    >>> import retrograd as rg
     >>> rg.lu(rg.eye(2))[1]
     tensor([1, 2], dtype=retrograd.int32)
     """
@@ -77,7 +73,6 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, *, out: Any = Non
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of A x = b: `linalg.lu_solve`, arguments in another order.
 
-    >>> import retrograd as rg
     >>> rg.lu_solve(rg.tensor([[4.0]]), *rg.linalg.lu_factor(rg.tensor([[2.0]])))
     tensor([[2.]])
     """
@@ -92,7 +87,6 @@ def triangular_solve(
 
     See `linalg.solve_triangular`.
 
-    >>> import retrograd as rg
     >>> rg.triangular_solve(rg.tensor([[4.0]]), rg.tensor([[2.0]])).solution
     tensor([[2.]])
     """

@@ -15,7 +15,6 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
 
     Newer programs write `new_tensor` and `new_empty`. Source: PyTorch's `Tensor.new`.
 
-    >>> import retrograd as rg
     >>> rg.ones(1, dtype=rg.int32).new([4, 5])
     tensor([4, 5], dtype=retrograd.int32)
     """
@@ -31,7 +30,6 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
 def resize(self: Tensor, *sizes: Any) -> Tensor:
     """The same elements in another shape: `reshape`, under its old name.
 
-    >>> import retrograd as rg
     >>> rg.ones(2, 3).resize(3, 2).shape
     retrograd.Size([3, 2])
     """
@@ -41,7 +39,6 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """The same elements in the shape of another tensor: `reshape_as`, under its old name.
 
-    >>> import retrograd as rg
     >>> rg.ones(2, 3).resize_as(rg.ones(6)).shape
     retrograd.Size([6])
     """
@@ -51,7 +48,6 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, outermost first.
 
-    >>> import retrograd as rg
     >>> rg.zeros(2, 3).t().dim_order()
     (1, 0)
     """
@@ -67,7 +63,6 @@ def const_data_ptr(self: Tensor) -> int:
 def is_distributed(input: Tensor) -> bool:
     """Whether the tensor lies on several machines: never.
 
-    >>> import retrograd as rg
     >>> rg.is_distributed(rg.zeros(1))
     False
     """
@@ -77,7 +72,6 @@ def is_distributed(input: Tensor) -> bool:
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """The tensor, with another dtype if one is given: no tensor is sparse.
 
-    >>> import retrograd as rg
     >>> rg.ones(1).to_dense(rg.float64)
     tensor([1.], dtype=retrograd.float64)
     """

@@ -20,7 +20,6 @@ ABOUT = """`{plain}` that returns the indices of the maxima too.
     Arguments, shapes and errors are as there; `return_indices` makes no difference. Source:
     PyTorch's `{plain}_with_indices`.
 
-    >>> import retrograd as rg
     >>> values, indices = rg.nn.functional.{plain}_with_indices(rg.ones({shape}), 1)
     >>> values.shape == indices.shape
     True

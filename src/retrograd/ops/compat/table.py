@@ -61,5 +61,5 @@ def older(
     function.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
     function.parameters = parameters_of(shown)  # type: ignore[attr-defined]
     lines = [f">>> {line}" for line in example.splitlines()] + result.splitlines()
-    doc = "\n    ".join([f"{about}\n", ">>> import retrograd as rg", *lines, ""])
+    doc = "\n    ".join([f"{about}\n", *lines, ""])
     return public(out=out, methods=methods)(titled(function, name, doc))

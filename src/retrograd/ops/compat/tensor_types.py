@@ -21,7 +21,6 @@ class TensorType:
 
     Raises TypeError for a tensor of another dtype. Source: PyTorch's `FloatTensor` and its like.
 
-    >>> import retrograd as rg
     >>> rg.LongTensor([1, 2]), rg.FloatTensor(2, 3).shape
     (tensor([1, 2]), retrograd.Size([2, 3]))
     >>> isinstance(rg.ones(1), rg.FloatTensor), isinstance(rg.ones(1), rg.LongTensor)
@@ -71,7 +70,6 @@ def set_default_tensor_type(t: Any) -> None:
 
     Raises TypeError for types that are not floating.
 
-    >>> import retrograd as rg
     >>> rg.set_default_tensor_type(rg.DoubleTensor)
     >>> rg.ones(1).dtype
     retrograd.float64
@@ -89,7 +87,6 @@ def set_default_tensor_type(t: Any) -> None:
 def typename(obj: Any) -> str:
     """The name of a tensor's type, or of any other object's class or function, with its module.
 
-    >>> import retrograd as rg
     >>> rg.typename(rg.ones(1)), rg.typename(rg.nn.Linear), rg.typename(3)
     ('retrograd.FloatTensor', 'retrograd.nn.modules.linear.Linear', 'int')
     """

@@ -118,7 +118,6 @@ def with_doc(name: str, about: str, call: str, shown: str) -> str:
 
     Source: PyTorch's `{name}`.
 
-    >>> import retrograd as rg
     >>> rg.{call}
     {shown}
     """

@@ -180,7 +180,6 @@ def zeros(
     Raises TypeError for sizes that are no integers, RuntimeError for negative ones. Source:
     PyTorch's `zeros`, as are the other factories of its name.
 
-    >>> import retrograd as rg
     >>> rg.zeros(2)
     tensor([0., 0.])
     """
@@ -196,7 +195,6 @@ def ones(
 ) -> Any:
     """A tensor of ones; arguments as for `zeros`.
 
-    >>> import retrograd as rg
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
@@ -215,7 +213,6 @@ def empty(
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
 
-    >>> import retrograd as rg
     >>> rg.empty(2, 3).shape
     retrograd.Size([2, 3])
     """
@@ -258,7 +255,6 @@ def full(
     number. Raises RuntimeError for a number that the dtype cannot hold, TypeError for a `size` that
     is no sequence.
 
-    >>> import retrograd as rg
     >>> rg.full((2,), 7), rg.full((2,), 1j)
     (tensor([7, 7]), tensor([0.+1.j, 0.+1.j]))
     """
@@ -281,7 +277,6 @@ def eye(
 
     Raises RuntimeError for a negative size, TypeError for one that is no integer.
 
-    >>> import retrograd as rg
     >>> rg.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
@@ -325,7 +320,6 @@ def arange(
     RuntimeError for a step of zero, a step away from `end`, or bounds that are not finite;
     TypeError for no or more than three bounds.
 
-    >>> import retrograd as rg
     >>> rg.arange(1, 2.5, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
     """
@@ -433,7 +427,6 @@ def linspace(
 
     Raises RuntimeError for negative `steps`.
 
-    >>> import retrograd as rg
     >>> rg.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -454,7 +447,6 @@ def logspace(
 ) -> Any:
     """`steps` numbers from base**start to base**end, with evenly spaced exponents.
 
-    >>> import retrograd as rg
     >>> rg.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
@@ -467,7 +459,6 @@ def logspace(
 def set_default_device(device: Any) -> None:
     """Accept "cpu", the only device; AssertionError for one that is absent.
 
-    >>> import retrograd as rg
     >>> rg.set_default_device("cpu")
     >>> rg.zeros(1).device
     device(type='cpu')
@@ -478,7 +469,6 @@ def set_default_device(device: Any) -> None:
 def get_default_device() -> device:
     """The device of new tensors: the cpu.
 
-    >>> import retrograd as rg
     >>> rg.get_default_device()
     device(type='cpu')
     """

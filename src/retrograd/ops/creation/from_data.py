@@ -69,7 +69,6 @@ def tensor(
     lengths, TypeError or RuntimeError for what is no number or does not fit the dtype. Source:
     PyTorch's `tensor`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([[1, 2], [3, 4]]).dtype, rg.tensor(1.5).shape
     (retrograd.int64, retrograd.Size([]))
     """
@@ -296,7 +295,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     an array shares its memory and stays of its kind, if it speaks NumPy's protocols; anything else
     is copied. Source: PyTorch's `as_tensor`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2)
     >>> rg.as_tensor(x) is x
     True
@@ -333,7 +331,6 @@ def asarray(
     With `requires_grad` False the result has no history. Raises ValueError where `copy=False`
     cannot be had. Source: PyTorch's `asarray`.
 
-    >>> import numpy as np, retrograd as rg
     >>> rg.asarray(np.arange(3))
     tensor([0, 1, 2])
     """
@@ -361,7 +358,6 @@ def from_numpy(ndarray: Any) -> Tensor:
     byte order. A read-only array gives a tensor that cannot be written in place. Source: PyTorch's
     `from_numpy`.
 
-    >>> import numpy as np, retrograd as rg
     >>> a = np.zeros(2); t = rg.from_numpy(a); a[0] = 1; t
     tensor([1., 0.], dtype=retrograd.float64)
     """
@@ -384,7 +380,6 @@ def frombuffer(
     `count` elements (all, if negative) from `offset` bytes on. Raises ValueError where the buffer
     does not hold them. Source: PyTorch's `frombuffer`.
 
-    >>> import retrograd as rg
     >>> rg.frombuffer(bytearray(b"abc"), dtype=rg.uint8)
     tensor([97, 98, 99], dtype=retrograd.uint8)
     """
@@ -461,7 +456,6 @@ def scalar_tensor(
 
     Raises TypeError for anything but a number.
 
-    >>> import retrograd as rg
     >>> rg.scalar_tensor(3)
     tensor(3.)
     """

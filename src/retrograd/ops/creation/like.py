@@ -52,7 +52,6 @@ zeros_like = _maker(
 
     The elements lie in memory in the order of those of `input`, or in that of `memory_format`.
 
-    >>> import retrograd as rg
     >>> rg.zeros_like(rg.tensor([1, 2]))
     tensor([0, 0])
     """,
@@ -62,7 +61,6 @@ ones_like = _maker(
     "ones_like",
     """Ones of the shape and, unless `dtype` is given, the dtype of `input`.
 
-    >>> import retrograd as rg
     >>> rg.ones_like(rg.tensor([5, 6]))
     tensor([1, 1])
     """,
@@ -72,7 +70,6 @@ empty_like = _maker(
     "empty_like",
     """A tensor like `input` with whatever its memory holds.
 
-    >>> import retrograd as rg
     >>> rg.empty_like(rg.tensor([[5, 6]])).shape
     retrograd.Size([1, 2])
     """,
@@ -90,7 +87,6 @@ def full_like(
 ) -> Tensor:
     """A tensor like `input` with every element `fill_value`, as for `full`.
 
-    >>> import retrograd as rg
     >>> rg.full_like(rg.tensor([1.0, 2.0]), 7)
     tensor([7., 7.])
     """

@@ -29,7 +29,6 @@ __all__ = [
 class memory_format:  # noqa: N801 (PyTorch's name)
     """An order of the elements in memory: one of the four constants.
 
-    >>> import retrograd as rg
     >>> x = rg.zeros(2, 3, 4, 5).contiguous(memory_format=rg.channels_last)
     >>> x.stride(), x.is_contiguous(memory_format=rg.channels_last)
     ((60, 1, 15, 3), True)

@@ -30,7 +30,6 @@ def empty_strided(
 
     Raises RuntimeError for a negative step, or lengths that differ. Source: `empty_strided`.
 
-    >>> import retrograd as rg
     >>> rg.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -65,7 +64,6 @@ def empty_permuted(
 
     Raises RuntimeError unless `physical_layout` is a permutation. Source: `empty_permuted`.
 
-    >>> import retrograd as rg
     >>> rg.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
     (12, 1, 3)
     """

@@ -48,7 +48,6 @@ mul = declare(
     `input` and `other` (a tensor or a number) broadcast and promote; the result has their common
     shape and dtype. Raises RuntimeError where the shapes do not broadcast. Source: PyTorch's `mul`.
 
-    >>> import retrograd as rg
     >>> rg.mul(rg.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """,
@@ -169,7 +168,6 @@ neg = declare(
     examples=[example("3x4"), example(""), example("0")],
     doc="""Negation, elementwise; booleans raise. Source: PyTorch's `neg`.
 
-    >>> import retrograd as rg
     >>> rg.neg(rg.tensor([1.0, -2.0]))
     tensor([-1.,  2.])
     """,
@@ -239,7 +237,6 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     `other` is a tensor or a number; both broadcast and promote. Raises RuntimeError where the
     shapes do not broadcast. Source: PyTorch's `add`.
 
-    >>> import retrograd as rg
     >>> rg.add(rg.tensor([1.0, 2.0]), rg.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
     """
@@ -251,7 +248,6 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference `input - alpha * other`, elementwise; like `add`, but booleans raise.
 
-    >>> import retrograd as rg
     >>> rg.sub(rg.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
@@ -266,7 +262,6 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     `rounding_mode` "trunc" or "floor" rounds the quotient, keeps integer dtypes and has derivative
     zero. Raises RuntimeError for another mode. Source: PyTorch's `div`.
 
-    >>> import retrograd as rg
     >>> rg.div(rg.tensor([7.0, -7.0]), 2), rg.div(rg.tensor([7, -7]), 2, rounding_mode="floor")
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]))
     """
@@ -283,7 +278,6 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 def positive(input: Tensor) -> Tensor:
     """The tensor itself; booleans raise RuntimeError. Source: PyTorch's `positive`.
 
-    >>> import retrograd as rg
     >>> rg.positive(rg.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
     """
@@ -298,7 +292,6 @@ def positive(input: Tensor) -> Tensor:
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Difference the other way round: `other - alpha * input`. Source: PyTorch's `rsub`.
 
-    >>> import retrograd as rg
     >>> rg.rsub(rg.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([8., 6.])
     """
@@ -318,7 +311,6 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
     Raises RuntimeError where it would not be. Source: PyTorch's `Tensor.sum_to_size`.
 
-    >>> import retrograd as rg
     >>> rg.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """

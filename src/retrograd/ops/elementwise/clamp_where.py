@@ -205,7 +205,6 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     bound that is neither number nor tensor, NotImplementedError for complex tensors with a tensor
     as a bound. Source: PyTorch's `clamp`.
 
-    >>> import retrograd as rg
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -238,7 +237,6 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """`clamp` by another name.
 
-    >>> import retrograd as rg
     >>> rg.clip(rg.tensor([-2, 0, 5]), -1, 3)
     tensor([-1,  0,  3])
     """
@@ -249,7 +247,6 @@ def clip(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Each element, but not below `min`, as `clamp(input, min)`. Source: PyTorch's `clamp_min`.
 
-    >>> import retrograd as rg
     >>> rg.clamp_min(rg.tensor([-2.0, 0.5]), 0)
     tensor([0.0000, 0.5000])
     """
@@ -260,7 +257,6 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Each element, but not above `max`, as `clamp(input, max=max)`. Source: PyTorch's `clamp_max`.
 
-    >>> import retrograd as rg
     >>> rg.clamp_max(rg.tensor([0.5, 3.0]), 1)
     tensor([0.5000, 1.0000])
     """
@@ -277,7 +273,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     dimension. Raises RuntimeError for a condition that is neither bool nor uint8, TypeError for
     one that is no tensor and for `out` with the condition alone. Source: PyTorch's `where`.
 
-    >>> import retrograd as rg
     >>> rg.where(rg.tensor([True, False]), rg.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
     >>> rg.where(rg.tensor([[0, 1], [1, 0]]))
@@ -331,7 +326,6 @@ def nan_to_num(
     In a complex tensor, in each part. The derivative is 0 where an element was replaced. Source:
     PyTorch's `nan_to_num`.
 
-    >>> import retrograd as rg
     >>> rg.nan_to_num(rg.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
     tensor([0., 1., 9.])
     """

@@ -134,7 +134,6 @@ def isclose(
 
     Raises RuntimeError for different dtypes and negative tolerances. Source: PyTorch's `isclose`.
 
-    >>> import retrograd as rg
     >>> rg.isclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.1]))
     tensor([ True, False])
     """
@@ -153,7 +152,6 @@ def allclose(
 ) -> bool:
     """Whether `isclose` holds for every element. Source: PyTorch's `allclose`.
 
-    >>> import retrograd as rg
     >>> rg.allclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.0]))
     True
     """
@@ -164,7 +162,6 @@ def allclose(
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and equal elements. Source: PyTorch's `equal`.
 
-    >>> import retrograd as rg
     >>> rg.equal(rg.tensor([1, 2]), rg.tensor([1, 2])), rg.equal(rg.tensor([1]), rg.tensor([1, 1]))
     (True, False)
     """

@@ -70,7 +70,6 @@ def conj(input: Tensor) -> Tensor:
 
     Source: PyTorch's `conj`, which gives a lazy view instead.
 
-    >>> import retrograd as rg
     >>> rg.conj(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
@@ -87,7 +86,6 @@ recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
 def conj_physical(input: Tensor) -> Tensor:
     """The same as `conj`.
 
-    >>> import retrograd as rg
     >>> rg.conj_physical(rg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
@@ -98,7 +96,6 @@ def conj_physical(input: Tensor) -> Tensor:
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
 
-    >>> import retrograd as rg
     >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
     tensor([1.-2.j])
     """
@@ -109,7 +106,6 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: NOTE [Conjugates are physical].
 
-    >>> import retrograd as rg
     >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
     tensor([-2.])
     """
@@ -120,7 +116,6 @@ def resolve_neg(input: Tensor) -> Tensor:
 def is_conj(input: Tensor) -> bool:
     """False: NOTE [Conjugates are physical].
 
-    >>> import retrograd as rg
     >>> rg.is_conj(rg.tensor([1 + 2j]).conj())
     False
     """
@@ -131,7 +126,6 @@ def is_conj(input: Tensor) -> bool:
 def is_neg(input: Tensor) -> bool:
     """False: NOTE [Conjugates are physical].
 
-    >>> import retrograd as rg
     >>> rg.is_neg(rg.tensor([1 + 2j]).conj().imag)
     False
     """
@@ -166,7 +160,6 @@ def real(input: Tensor) -> Tensor:
 
     Source: PyTorch's `real`.
 
-    >>> import retrograd as rg
     >>> rg.real(rg.tensor([1 + 2j]))
     tensor([1.])
     """
@@ -181,7 +174,6 @@ def imag(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a real tensor. Source: PyTorch's `imag`.
 
-    >>> import retrograd as rg
     >>> rg.imag(rg.tensor([1 + 2j]))
     tensor([2.])
     """
@@ -251,7 +243,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
     Raises RuntimeError for other dtypes. Source: PyTorch's `complex`.
 
-    >>> import retrograd as rg
     >>> rg.complex(rg.tensor([1.0]), rg.tensor([2.0]))
     tensor([1.+2.j])
     """
@@ -350,7 +341,6 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
     Raises RuntimeError for other dtypes. Source: PyTorch's `polar`.
 
-    >>> import retrograd as rg
     >>> rg.polar(rg.tensor([2.0]), rg.tensor([0.0]))
     tensor([2.+0.j])
     """
@@ -411,7 +401,6 @@ def view_as_real(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a real tensor. Source: PyTorch's `view_as_real`.
 
-    >>> import retrograd as rg
     >>> rg.view_as_real(rg.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
@@ -428,7 +417,6 @@ def view_as_complex(input: Tensor) -> Tensor:
     Raises RuntimeError for integers, for another last size, and for strides that do not fit; the
     last is cured by `contiguous()`. Source: PyTorch's `view_as_complex`.
 
-    >>> import retrograd as rg
     >>> rg.view_as_complex(rg.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """

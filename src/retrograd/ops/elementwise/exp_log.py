@@ -236,7 +236,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     `input` and `end` broadcast and have one floating or complex dtype, as has a tensor `weight`,
     which may also be a number. Raises RuntimeError for different dtypes. Source: PyTorch's `lerp`.
 
-    >>> import retrograd as rg
     >>> rg.lerp(rg.tensor([0.0, 10.0]), rg.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """
@@ -279,7 +278,6 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
     Source: PyTorch's `addcmul`.
 
-    >>> import retrograd as rg
     >>> rg.addcmul(rg.tensor([1.0, 1.0]), rg.tensor([2.0, 3.0]), rg.tensor([10.0, 10.0]), value=2)
     tensor([41., 61.])
     """
@@ -320,7 +318,6 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
     Raises NotImplementedError where both are integers. Source: PyTorch's `addcdiv`.
 
-    >>> import retrograd as rg
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])
     """

@@ -82,7 +82,6 @@ def frexp(input: Tensor) -> Any:
     mantissa is scaled by 2**-exponent. Raises RuntimeError for other dtypes. Source: PyTorch's
     `frexp`.
 
-    >>> import retrograd as rg
     >>> rg.frexp(rg.tensor([3.0, 0.5]))
     retrograd.return_types.frexp(
     mantissa=tensor([0.7500, 0.5000]),
@@ -103,7 +102,6 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     as the default floating dtype. Raises TypeError where `other` is no tensor. Source: PyTorch's
     `ldexp`.
 
-    >>> import retrograd as rg
     >>> rg.ldexp(rg.tensor([1.0, 3.0]), rg.tensor([2, -1]))
     tensor([4.0000, 1.5000])
     """

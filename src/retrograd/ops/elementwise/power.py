@@ -209,7 +209,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
     0 in y for y >= 0, and x ** 0 has derivative 0 in x everywhere; a negative real base gives NaN
     for a fractional exponent. Source: PyTorch's `pow`.
 
-    >>> import retrograd as rg
     >>> rg.pow(rg.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     >>> rg.pow(2, rg.tensor([1.0, 2.0, 3.0]))
@@ -235,7 +234,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
 def square(input: Tensor) -> Tensor:
     """`input ** 2`, elementwise. Source: PyTorch's `square`.
 
-    >>> import retrograd as rg
     >>> rg.square(rg.tensor([1.0, -3.0]))
     tensor([1., 9.])
     """
@@ -248,7 +246,6 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
     Source: PyTorch's `float_power`.
 
-    >>> import retrograd as rg
     >>> rg.float_power(rg.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=retrograd.float64)
     """

@@ -113,7 +113,6 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     Raises NotImplementedError for complex and bool tensors, and for integers where `decimals` is
     not 0. Source: PyTorch's `round`.
 
-    >>> import retrograd as rg
     >>> rg.round(rg.tensor([0.5, 1.5, -2.6])), rg.round(rg.tensor([1234.5]), decimals=-2)
     (tensor([ 0.,  2., -3.]), tensor([1200.]))
     """
@@ -219,7 +218,6 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
     Raises RuntimeError for integers divided by 0, NotImplementedError for complex tensors. Source:
     PyTorch's `floor_divide`.
 
-    >>> import retrograd as rg
     >>> rg.floor_divide(rg.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """

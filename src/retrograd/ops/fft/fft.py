@@ -90,13 +90,11 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
     (default) scales nothing, "forward" by 1/n, "ortho" by 1/sqrt(n). Raises RuntimeError for no
     points, another norm, or float16. Source: PyTorch's `fft.fft`.
 
-    >>> import retrograd as rg
     >>> rg.fft.fft(rg.tensor([1.0, 0.0, 0.0])).real
     tensor([1., 1., 1.])
     """,
     """The inverse of `fft`; `norm` "backward" (default) scales by 1/n, "forward" nothing.
 
-    >>> import retrograd as rg
     >>> rg.fft.ifft(rg.fft.fft(rg.tensor([1.0, 3.0]))).real
     tensor([1., 3.])
     """,
@@ -104,7 +102,6 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
 
     Raises RuntimeError for a complex input. Source: PyTorch's `fft.rfft`.
 
-    >>> import retrograd as rg
     >>> rg.fft.rfft(rg.tensor([1.0, 0.0, 0.0, 0.0])).shape
     retrograd.Size([3])
     """,
@@ -113,7 +110,6 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
     The imaginary parts of the first bin and, for even n, of the last do not count, and get gradient
     zero. Source: PyTorch's `fft.irfft`.
 
-    >>> import retrograd as rg
     >>> rg.fft.irfft(rg.fft.rfft(rg.tensor([1.0, 2.0, 4.0])), n=3)
     tensor([1., 2., 4.])
     """,
@@ -121,13 +117,11 @@ fft, ifft, rfft, irfft, hfft, ihfft = _transforms(
 
     Source: PyTorch's `fft.hfft`.
 
-    >>> import retrograd as rg
     >>> rg.fft.hfft(rg.tensor([1.0, 0.0, 0.0]))
     tensor([1., 1., 1., 1.])
     """,
     """The inverse of `hfft`: half of the signal whose transform is the real input.
 
-    >>> import retrograd as rg
     >>> rg.fft.ihfft(rg.tensor([1.0, 1.0, 1.0, 1.0])).real
     tensor([1., 0., 0.])
     """,
@@ -140,38 +134,32 @@ fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = _transforms(
 
     `s` gives the sizes. Source: PyTorch's `fft.fft2`.
 
-    >>> import retrograd as rg
     >>> rg.fft.fft2(rg.ones(2, 2)).real
     tensor([[4., 0.],
             [0., 0.]])
     """,
     """The inverse of `fft2`.
 
-    >>> import retrograd as rg
     >>> rg.fft.ifft2(rg.fft.fft2(rg.ones(1, 2))).real
     tensor([[1., 1.]])
     """,
     """The two-dimensional `rfft`: half a spectrum in the last of `dim`.
 
-    >>> import retrograd as rg
     >>> rg.fft.rfft2(rg.ones(4, 4)).shape
     retrograd.Size([4, 3])
     """,
     """The inverse of `rfft2`.
 
-    >>> import retrograd as rg
     >>> rg.fft.irfft2(rg.fft.rfft2(rg.ones(1, 2)))
     tensor([[1., 1.]])
     """,
     """The two-dimensional `hfft`.
 
-    >>> import retrograd as rg
     >>> rg.fft.hfft2(rg.ones(1, 3)).shape
     retrograd.Size([1, 4])
     """,
     """The inverse of `hfft2`.
 
-    >>> import retrograd as rg
     >>> rg.fft.ihfft2(rg.ones(1, 4)).real
     tensor([[1., 0., 0.]])
     """,
@@ -185,37 +173,31 @@ fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = _transforms(
     `s` gives the sizes, with -1 for the input's own. Raises RuntimeError for a dim named twice and
     for `s` and `dim` of different lengths. Source: PyTorch's `fft.fftn`.
 
-    >>> import retrograd as rg
     >>> rg.fft.fftn(rg.ones(2, 3), s=(4,)).shape
     retrograd.Size([2, 4])
     """,
     """The inverse of `fftn`.
 
-    >>> import retrograd as rg
     >>> rg.fft.ifftn(rg.fft.fftn(rg.ones(1, 2))).real
     tensor([[1., 1.]])
     """,
     """The `rfft` over several dimensions, with half a spectrum in the last.
 
-    >>> import retrograd as rg
     >>> rg.fft.rfftn(rg.ones(2, 3, 4)).shape
     retrograd.Size([2, 3, 3])
     """,
     """The inverse of `rfftn`.
 
-    >>> import retrograd as rg
     >>> rg.fft.irfftn(rg.fft.rfftn(rg.ones(1, 2)))
     tensor([[1., 1.]])
     """,
     """The `hfft` over several dimensions, with half a signal in the last.
 
-    >>> import retrograd as rg
     >>> rg.fft.hfftn(rg.ones(1, 3)).shape
     retrograd.Size([1, 4])
     """,
     """The inverse of `hfftn`.
 
-    >>> import retrograd as rg
     >>> rg.fft.ihfftn(rg.ones(1, 4)).real
     tensor([[1., 0., 0.]])
     """,
@@ -231,7 +213,6 @@ def fftfreq(
 ) -> Tensor:
     """The frequencies of the n bins of `fft`, in cycles per unit of the sample spacing `d`.
 
-    >>> import retrograd as rg
     >>> rg.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
@@ -247,7 +228,6 @@ def rfftfreq(
 ) -> Tensor:
     """The frequencies of the n//2 + 1 bins of `rfft`, in cycles per unit of the spacing `d`.
 
-    >>> import retrograd as rg
     >>> rg.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
@@ -288,7 +268,6 @@ def _frequencies(steps: Any, span: float, dtype: Any, made: tuple[Any, bool]) ->
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The bins in the order of their frequencies, zero in the middle, along `dim` (default: all).
 
-    >>> import retrograd as rg
     >>> rg.fft.fftshift(rg.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
@@ -300,7 +279,6 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 
-    >>> import retrograd as rg
     >>> rg.fft.ifftshift(rg.fft.fftshift(rg.tensor([1, 2, 3])))
     tensor([1, 2, 3])
     """

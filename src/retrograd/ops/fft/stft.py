@@ -85,7 +85,6 @@ def stft(
     Raises RuntimeError for data of other dimensions or dtypes, lengths that do not fit, and
     onesided complex data. Source: PyTorch's `stft`.
 
-    >>> import retrograd as rg
     >>> rg.stft(rg.ones(8), 4, window=rg.hann_window(4), return_complex=True).shape
     retrograd.Size([3, 9])
     """
@@ -178,7 +177,6 @@ def istft(
     complex or does not fit n_fft, and where the windows leave a point uncovered. Source: PyTorch's
     `istft`.
 
-    >>> import retrograd as rg
     >>> x, window = rg.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), rg.hann_window(4)
     >>> bins = rg.stft(x, 4, window=window, return_complex=True)
     >>> rg.istft(bins, 4, window=window, length=6)

@@ -85,7 +85,6 @@ def hann_window(
     Raises RuntimeError for a negative length or a dtype that is not real and floating. Source:
     PyTorch's `hann_window`.
 
-    >>> import retrograd as rg
     >>> rg.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -106,7 +105,6 @@ def hamming_window(
 ) -> Any:
     """The Hamming window, alpha - beta cos t over one turn; see `hann_window`.
 
-    >>> import retrograd as rg
     >>> rg.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -125,7 +123,6 @@ def blackman_window(
 ) -> Any:
     """The Blackman window, 0.42 - 0.5 cos t + 0.08 cos 2t over one turn; see `hann_window`.
 
-    >>> import retrograd as rg
     >>> rg.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -147,7 +144,6 @@ def bartlett_window(
 ) -> Any:
     """The triangular window that begins with 0; see `hann_window`.
 
-    >>> import retrograd as rg
     >>> rg.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -167,7 +163,6 @@ def kaiser_window(
 ) -> Any:
     """The Kaiser window, narrower for a larger `beta`; see `hann_window`.
 
-    >>> import retrograd as rg
     >>> rg.kaiser_window(4, beta=5.0)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """

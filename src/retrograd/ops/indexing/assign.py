@@ -88,7 +88,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     The old values have derivative 0. Raises RuntimeError where `src` does not broadcast to the
     tensor's shape. Source: PyTorch's `Tensor.copy_`.
 
-    >>> import retrograd as rg
     >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
     tensor([1., 2.])
     """
@@ -117,7 +116,6 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
     Source: PyTorch's `fill`.
 
-    >>> import retrograd as rg
     >>> rg.fill(rg.zeros(2), 3.0)
     tensor([3., 3.])
     """
@@ -128,7 +126,6 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write `value`, a number or a 0-d tensor, into every element. Source: `Tensor.fill_`.
 
-    >>> import retrograd as rg
     >>> rg.zeros(2).fill_(3)
     tensor([3., 3.])
     """
@@ -161,7 +158,6 @@ def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
 def zero_(self: Tensor) -> Tensor:
     """Write 0 into every element. Source: PyTorch's `Tensor.zero_`.
 
-    >>> import retrograd as rg
     >>> rg.ones(2).zero_()
     tensor([0., 0.])
     """
@@ -183,7 +179,6 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     requires grad, and for a tensor of another dtype where tensors or lists index (one element for
     a mask is cast). Source: PyTorch's `Tensor.__setitem__`.
 
-    >>> import retrograd as rg
     >>> x = rg.zeros(2, 2)
     >>> x[0] = rg.tensor([1.0, 2.0]); x[:, 1] = 5.0; x
     tensor([[1., 5.],
@@ -274,7 +269,6 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     which of several values for one place is stored is not defined. Raises IndexError for an index
     out of bounds, RuntimeError where shapes do not fit. Source: PyTorch's `index_put`.
 
-    >>> import retrograd as rg
     >>> rg.index_put(rg.zeros(3), (rg.tensor([0, 0]),), rg.tensor([1.0, 2.0]), accumulate=True)
     tensor([3., 0., 0.])
     """
@@ -336,7 +330,6 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     was made smaller. Raises RuntimeError where it requires grad, or needs more room while others
     look at what it has. Source: PyTorch's `Tensor.resize_`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1, 2, 3, 4]).resize_(2).resize_(2, 2)
     tensor([[1, 2],
             [3, 4]])
@@ -433,7 +426,6 @@ def set_(
     Raises RuntimeError for a dtype that differs, a leaf that requires grad, and sizes that reach
     beyond the memory. Source: PyTorch's `Tensor.set_`.
 
-    >>> import retrograd as rg
     >>> rg.zeros(3).set_(rg.ones(2))
     tensor([1., 1.])
     >>> rg.zeros(0).set_(rg.arange(6.0).storage(), 1, (2, 2), (2, 1))

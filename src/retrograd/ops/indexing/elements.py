@@ -43,7 +43,6 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     Raises RuntimeError for a tensor that requires grad, TypeError for what is no number. Source:
     PyTorch's `Tensor.apply_`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1.0, 2.0]).apply_(lambda x: x + 0.5)
     tensor([1.5000, 2.5000])
     """
@@ -55,7 +54,6 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
     Errors as for `apply_`. Source: PyTorch's `Tensor.map_`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1.0, 2.0]).map_(rg.tensor(3.0), lambda a, b: a * b)
     tensor([3., 6.])
     """
@@ -65,7 +63,6 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """`map_` with the elements of two tensors.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1.0]).map2_(rg.tensor([2.0]), rg.tensor([3.0]), lambda a, b, c: a + b * c)
     tensor([7.])
     """

@@ -186,7 +186,6 @@ def getitem(self: Tensor, key: Any) -> Any:
     Negative indices count from the end; slices have no negative steps. Raises IndexError for an
     index out of bounds, ValueError for such a step. Source: PyTorch's `Tensor.__getitem__`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1, 2, 3], [4, 5, 6]])
     >>> x[1, :2], x[:, [0, 2]], x[x > 4]
     (tensor([4, 5]), tensor([[1, 3],
@@ -260,7 +259,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     Raises IndexError for a negative index or one out of bounds, RuntimeError for several of a 0-d
     tensor. Source: PyTorch's `index_select`.
 
-    >>> import retrograd as rg
     >>> rg.index_select(rg.tensor([10, 20, 30]), 0, rg.tensor([2, 0]))
     tensor([30, 10])
     """
@@ -286,7 +284,6 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     Raises IndexError for a place out of bounds, RuntimeError for an `index` that is not int64.
     Source: PyTorch's `take`.
 
-    >>> import retrograd as rg
     >>> rg.take(rg.tensor([[1, 2], [3, 4]]), rg.tensor([0, -1]))
     tensor([1, 4])
     """
@@ -309,7 +306,6 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
     Raises RuntimeError for a mask that is not boolean. Source: PyTorch's `masked_select`.
 
-    >>> import retrograd as rg
     >>> rg.masked_select(rg.tensor([1, 2, 3]), rg.tensor([True, False, True]))
     tensor([1, 3])
     """

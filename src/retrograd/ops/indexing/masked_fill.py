@@ -48,7 +48,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     Both broadcast. Raises RuntimeError for a mask that is not boolean and for a value with
     dimensions. Source: PyTorch's `masked_fill`.
 
-    >>> import retrograd as rg
     >>> rg.masked_fill(rg.tensor([1.0, 2.0]), rg.tensor([True, False]), 0.0)
     tensor([0., 2.])
     """
@@ -68,7 +67,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     `mask` and `input` broadcast. Raises RuntimeError where `source` has too few elements. Source:
     PyTorch's `masked_scatter`.
 
-    >>> import retrograd as rg
     >>> rg.masked_scatter(rg.zeros(3), rg.tensor([True, False, True]), rg.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """

@@ -160,7 +160,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     The result has the shape of `index`, an int64 tensor with the input's number of dimensions and
     no larger than it except along `dim`. Raises RuntimeError otherwise. Source: PyTorch's `gather`.
 
-    >>> import retrograd as rg
     >>> rg.gather(rg.tensor([[1, 2], [3, 4]]), 1, rg.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],
             [4, 3]])
@@ -186,7 +185,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Negative indices count from the end, unless flattened. Raises RuntimeError for different numbers
     of dimensions and for indices that are not int64. Source: PyTorch's `take_along_dim`.
 
-    >>> import retrograd as rg
     >>> rg.take_along_dim(rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1]]), 1)
     tensor([[2],
             [4]])
@@ -231,7 +229,6 @@ def scatter(
     stored is not defined. Raises RuntimeError for shapes and indices that do not fit. Source:
     PyTorch's `scatter`.
 
-    >>> import retrograd as rg
     >>> rg.scatter(rg.zeros(2, 2), 1, rg.tensor([[1], [0]]), 5.0)
     tensor([[0., 5.],
             [5., 0.]])
@@ -278,7 +275,6 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
     Raises RuntimeError for shapes, dtypes and indices that do not fit. Source: `scatter_add`.
 
-    >>> import retrograd as rg
     >>> rg.scatter_add(rg.zeros(2), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0.])
     """
@@ -350,7 +346,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
     `index` is a vector, `source` has one entry along `dim` for each. Source: PyTorch's `index_add`.
 
-    >>> import retrograd as rg
     >>> rg.index_add(rg.zeros(3), 0, rg.tensor([0, 0]), rg.tensor([1.0, 2.0]))
     tensor([3., 0., 0.])
     """
@@ -366,7 +361,6 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
     Source: PyTorch's `index_copy`.
 
-    >>> import retrograd as rg
     >>> rg.index_copy(rg.zeros(3), 0, rg.tensor([2, 0]), rg.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
@@ -382,7 +376,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
     Negative indices count from the end. Source: PyTorch's `index_fill`.
 
-    >>> import retrograd as rg
     >>> rg.index_fill(rg.zeros(3), 0, rg.tensor([0, 2]), 1.0)
     tensor([1., 0., 1.])
     """
@@ -425,7 +418,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     Raises RuntimeError for an `index` that is not int64 or has not as many elements as `source`.
     Source: PyTorch's `put`.
 
-    >>> import retrograd as rg
     >>> rg.put(rg.zeros(2, 2), rg.tensor([3]), rg.tensor([1.0]))
     tensor([[0., 0.],
             [0., 1.]])

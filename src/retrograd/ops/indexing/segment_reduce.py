@@ -145,7 +145,6 @@ def scatter_reduce(
     Raises RuntimeError for shapes, dtypes and indices that do not fit, and for extrema of complex
     numbers. Source: PyTorch's `scatter_reduce`.
 
-    >>> import retrograd as rg
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])
     >>> rg.scatter_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "prod")
     tensor([15.,  2.])
@@ -186,7 +185,6 @@ def index_reduce(
     "mean", "amax" or "amin", and all else as for `scatter_reduce`. Raises RuntimeError for another
     `reduce`. Source: PyTorch's `index_reduce`.
 
-    >>> import retrograd as rg
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])
     >>> rg.index_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "amax")
     tensor([5., 2.])
@@ -227,7 +225,6 @@ def segment_reduce(
     unless `unsafe`, NotImplementedError for integers and extrema of complex numbers. Source:
     PyTorch's `segment_reduce`.
 
-    >>> import retrograd as rg
     >>> rg.segment_reduce(rg.tensor([1.0, 2.0, 4.0]), "max", lengths=rg.tensor([2, 0, 1]))
     tensor([2., -inf, 4.])
     """

@@ -99,7 +99,6 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     gradient is Hermitian. Raises LinAlgError where A is not positive definite. Source: PyTorch's
     `linalg.cholesky`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.cholesky(rg.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -116,7 +115,6 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     `info` (int32, one per matrix) is 0, or the order of the first leading minor that is not
     positive definite; L then means nothing. Source: PyTorch's `linalg.cholesky_ex`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.cholesky_ex(rg.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=retrograd.int32)
     """
@@ -133,7 +131,6 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     `L` is `(..., n, n)`, of which one triangle is read, `B` `(..., n, k)`; stacks broadcast. Raises
     RuntimeError for sizes that do not fit. Source: PyTorch's `cholesky_solve`.
 
-    >>> import retrograd as rg
     >>> rg.cholesky_solve(rg.tensor([[8.0]]), rg.tensor([[2.0]]))
     tensor([[2.]])
     """
@@ -154,7 +151,6 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 
     One triangle of the argument is read. Source: PyTorch's `cholesky_inverse`.
 
-    >>> import retrograd as rg
     >>> rg.cholesky_inverse(rg.tensor([[2.0]]))
     tensor([[0.2500]])
     """
@@ -213,7 +209,6 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
     `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot. Source: PyTorch's
     `linalg.ldl_factor_ex`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.ldl_factor_ex(rg.eye(2)).info
     tensor(0, dtype=retrograd.int32)
     """
@@ -231,7 +226,6 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     Packed as LAPACK's sytrf does, from the lower triangle; for `ldl_solve`. Not differentiable.
     Raises LinAlgError for a singular matrix. Source: PyTorch's `linalg.ldl_factor`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.ldl_factor(rg.eye(2)).pivots
     tensor([1, 2], dtype=retrograd.int32)
     """
@@ -246,7 +240,6 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     Differentiable in B. Raises RuntimeError for sizes that do not fit. Source: PyTorch's
     `linalg.ldl_solve`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.ldl_solve(*rg.linalg.ldl_factor(2 * rg.eye(1)), rg.ones(1, 1))
     tensor([[0.5000]])
     """

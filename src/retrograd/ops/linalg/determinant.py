@@ -113,7 +113,6 @@ def det(A: Tensor) -> Tensor:
     gradient of that. Raises RuntimeError for other shapes and dtypes. Source: PyTorch's
     `linalg.det`.
 
-    >>> import retrograd as rg
     >>> A = rg.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     >>> rg.autograd.grad(rg.linalg.det(A), A)
     (tensor([[ 4., -2.],
@@ -131,7 +130,6 @@ def slogdet(A: Tensor) -> Any:
     RuntimeError for matrices that are not square and for integers. Source: PyTorch's
     `linalg.slogdet`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.slogdet(rg.tensor([[-1.0, 0.0], [0.0, 1.0]]))
     retrograd.return_types.linalg_slogdet(
     sign=tensor(-1.),
@@ -148,7 +146,6 @@ def logdet(input: Tensor) -> Tensor:
     Raises RuntimeError for matrices that are not square and for integers. Source: PyTorch's
     `logdet`.
 
-    >>> import retrograd as rg
     >>> rg.logdet(rg.eye(3))
     tensor(0.)
     """

@@ -154,7 +154,6 @@ def cdist(
     dimensions, other numbers of columns and a negative p, ValueError for another mode. Source:
     PyTorch's `cdist`.
 
-    >>> import retrograd as rg
     >>> rg.cdist(rg.tensor([[0.0, 0.0], [3.0, 0.0]]), rg.tensor([[3.0, 4.0]]))
     tensor([[5.],
             [4.]])
@@ -199,7 +198,6 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     Everything else is as for `cdist`. Raises RuntimeError unless there are two dimensions. Source:
     PyTorch's `pdist`.
 
-    >>> import retrograd as rg
     >>> rg.pdist(rg.tensor([[0.0], [1.0], [4.0]]))
     tensor([1., 4., 3.])
     """

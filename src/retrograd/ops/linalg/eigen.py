@@ -85,7 +85,6 @@ def eigh(A: Tensor, UPLO: str = "L", *, gauge: str = "raise") -> Any:
     coincide. Raises LinAlgError for NaN and infinities, RuntimeError for other shapes and dtypes.
     Source: PyTorch's `linalg.eigh`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.eigh(rg.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     tensor([1., 3.])
     """
@@ -101,7 +100,6 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
     Source: PyTorch's `linalg.eigvalsh`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.eigvalsh(rg.tensor([[2.0, 1.0], [1.0, 2.0]]))
     tensor([1., 3.])
     """
@@ -165,7 +163,6 @@ def eig(A: Tensor, *, gauge: str = "raise") -> Any:
     Raises LinAlgError for NaN and infinities, RuntimeError for other shapes and dtypes. Source:
     PyTorch's `linalg.eig`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.eig(rg.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.imag
     tensor([ 1., -1.])
     """
@@ -180,7 +177,6 @@ def eigvals(A: Tensor) -> Tensor:
 
     Source: PyTorch's `linalg.eigvals`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.eigvals(rg.tensor([[2.0, 1.0], [0.0, 3.0]]))
     tensor([2.+0.j, 3.+0.j])
     """

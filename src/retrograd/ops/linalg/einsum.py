@@ -112,7 +112,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     dimensions. The result has the other dimensions of `a`, then those of `b`. Raises RuntimeError
     where sizes or dtypes differ. Source: PyTorch's `tensordot`.
 
-    >>> import retrograd as rg
     >>> rg.tensordot(rg.ones(2, 3, 4), rg.ones(4, 3), dims=([1, 2], [1, 0]))
     tensor([12., 12.])
     """
@@ -176,7 +175,6 @@ def einsum(*args: Any) -> Tensor:
     Contracts from left to right; nothing is conjugated. Raises RuntimeError for a term that does
     not fit its operand, and sizes that do not fit. Source: PyTorch's `einsum`.
 
-    >>> import retrograd as rg
     >>> a = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.einsum("ij,kj->ik", a, a), rg.einsum("ii", a)
     (tensor([[ 5., 11.],

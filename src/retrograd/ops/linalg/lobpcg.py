@@ -39,7 +39,6 @@ def lobpcg(
     are orthonormal with respect to B; differentiable as `linalg.eigh`. Raises ValueError where
     m < 3 k, as PyTorch. Source: PyTorch's `lobpcg`; Knyazev, 2001.
 
-    >>> import retrograd as rg
     >>> A = rg.diag(rg.tensor([1.0, 5.0, 2.0]))
     >>> rg.lobpcg(A)[0], rg.lobpcg(A, largest=False)[0]
     (tensor([5.]), tensor([1.]))

@@ -106,7 +106,6 @@ def pinv(
     an `atol`. If `hermitian`, the lower triangle of a square A is read. The gradient is that for a
     constant rank. Source: PyTorch's `linalg.pinv`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -121,7 +120,6 @@ def pinv(
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudoinverse: `linalg.pinv`, with another default.
 
-    >>> import retrograd as rg
     >>> rg.pinverse(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -137,7 +135,6 @@ def matrix_rank(
     Tolerances are as for `pinv`; `tol` is an older name of `atol` with rtol = 0. If `hermitian`,
     the lower triangle of a square A is read. No derivative. Source: PyTorch's `linalg.matrix_rank`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
@@ -164,7 +161,6 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     deficient A. The gradient is that for a constant rank. Raises RuntimeError for another `driver`
     and shapes that do not fit. Source: PyTorch's `linalg.lstsq`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.lstsq(rg.tensor([[1.0], [1.0]]), rg.tensor([[1.0], [3.0]])).solution.round()
     tensor([[2.]])
     """

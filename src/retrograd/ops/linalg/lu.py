@@ -138,7 +138,6 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     `info` (int32, one per matrix) is 0, or the 1-based place of the first zero on the diagonal of
     U. Source: PyTorch's `linalg.lu_factor_ex`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.lu_factor_ex(rg.zeros(2, 2)).info
     tensor(1, dtype=retrograd.int32)
     """
@@ -157,7 +156,6 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     LinAlgError where U has a zero on the diagonal. Source: PyTorch's `linalg.lu_factor`; `pivot`
     may be False here on every device.
 
-    >>> import retrograd as rg
     >>> LU, pivots = rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]]))
     >>> LU, pivots
     (tensor([[2.0000, 2.0000],
@@ -204,7 +202,6 @@ def lu_unpack(
 
     Raises RuntimeError where the pivots are not int32. Source: PyTorch's `lu_unpack`.
 
-    >>> import retrograd as rg
     >>> P, L, U = rg.lu_unpack(*rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]])))
     >>> P @ L @ U
     tensor([[1., 2.],
@@ -230,7 +227,6 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     For `(..., m, n)` with k the smaller size, L is `(..., m, k)` with ones on the diagonal and U
     `(..., k, n)`; P is empty if not `pivot`. Source: PyTorch's `linalg.lu`.
 
-    >>> import retrograd as rg
     >>> P, L, U = rg.linalg.lu(rg.tensor([[1.0, 2.0], [2.0, 2.0]]))
     >>> L
     tensor([[1.0000, 0.0000],
@@ -249,7 +245,6 @@ def lu_solve(
     If `adjoint`, A^H stands for A. `B` is `(..., n, k)`, stacks broadcast. Raises RuntimeError for
     sizes that do not fit. Source: PyTorch's `linalg.lu_solve`.
 
-    >>> import retrograd as rg
     >>> LU, pivots = rg.linalg.lu_factor(rg.tensor([[1.0, 2.0], [2.0, 2.0]]))
     >>> rg.linalg.lu_solve(LU, pivots, rg.tensor([[3.0], [4.0]]))
     tensor([[1.],

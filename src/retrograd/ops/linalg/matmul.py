@@ -36,7 +36,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     column on the right, and its dimension is gone from the result. Raises RuntimeError for sizes
     that do not fit, 0-d tensors and different dtypes. Source: PyTorch's `matmul`.
 
-    >>> import retrograd as rg
     >>> rg.matmul(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
@@ -83,7 +82,6 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
     PyTorch's `mm`.
 
-    >>> import retrograd as rg
     >>> rg.mm(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
@@ -101,7 +99,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
     PyTorch's `bmm`.
 
-    >>> import retrograd as rg
     >>> rg.bmm(rg.tensor([[[2.0]], [[3.0]]]), rg.tensor([[[5.0]], [[7.0]]]))
     tensor([[[10.]],
     <BLANKLINE>
@@ -126,7 +123,6 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     Raises RuntimeError for other ranks, sizes that do not fit and different dtypes. Source:
     PyTorch's `mv`.
 
-    >>> import retrograd as rg
     >>> rg.mv(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
@@ -144,7 +140,6 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     Raises RuntimeError for other ranks, different sizes and different dtypes. Source: PyTorch's
     `dot`.
 
-    >>> import retrograd as rg
     >>> rg.dot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -162,7 +157,6 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
     Source: PyTorch's `vdot`.
 
-    >>> import retrograd as rg
     >>> rg.vdot(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -176,7 +170,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     The dtypes promote; nothing is conjugated. Raises RuntimeError for other ranks. Source:
     PyTorch's `outer`.
 
-    >>> import retrograd as rg
     >>> rg.outer(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     tensor([[ 1., 10.],
             [ 2., 20.]])
@@ -199,7 +192,6 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     With a 0-d tensor it is the product. Raises RuntimeError for different last sizes. Source:
     PyTorch's `inner`.
 
-    >>> import retrograd as rg
     >>> rg.inner(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), rg.tensor([1.0, 10.0]))
     tensor([21., 43.])
     """
@@ -223,7 +215,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     `(...)` for a 1-D weight. Raises RuntimeError for sizes that do not fit and different dtypes.
     Source: PyTorch's `linear`.
 
-    >>> import retrograd as rg
     >>> linear(rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0], [5.0, 6.0]]), rg.tensor([0.5, 1.0]))
     tensor([[11.5000, 18.0000]])
     """

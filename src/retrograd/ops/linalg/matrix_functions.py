@@ -86,7 +86,6 @@ def matrix_exp(input: Tensor) -> Tensor:
     By scaling, approximation and squaring, to about the precision of the dtype. Raises
     RuntimeError for other shapes and dtypes. Source: PyTorch's `matrix_exp`.
 
-    >>> import retrograd as rg
     >>> rg.matrix_exp(rg.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [0., 1.]])
@@ -107,7 +106,6 @@ def addbmm(
     `batch1` is `(b, n, k)`, `batch2` `(b, k, m)`. Raises RuntimeError for sizes that do not fit and
     different dtypes. Source: PyTorch's `addbmm`.
 
-    >>> import retrograd as rg
     >>> rg.addbmm(rg.tensor([[1.0]]), rg.ones(3, 1, 2), rg.ones(3, 2, 1))
     tensor([[7.]])
     """
@@ -131,7 +129,6 @@ def multi_dot(tensors: Any) -> Tensor:
     The first may be a row and the last a column, both 1-D. Raises RuntimeError for fewer, for other
     ranks and sizes that do not fit. Source: PyTorch's `linalg.multi_dot`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.multi_dot([rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1)])
     tensor([[6.]])
     """
@@ -146,7 +143,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
     Raises RuntimeError for different dtypes and integers. Source: PyTorch's `linalg.vecdot`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.vecdot(rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]))
     tensor([11.])
     """
@@ -164,7 +160,6 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
     Source: PyTorch's `linalg.cross`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -176,7 +171,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
     Source: PyTorch's `linalg.diagonal`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.diagonal(rg.eye(2))
     tensor([1., 1.])
     """
@@ -189,7 +183,6 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     N is n by default; a number is a vector of one. Small integers become int64. Raises RuntimeError
     for N < 2 and for a bool tensor. Source: PyTorch's `linalg.vander`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.vander(rg.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
             [1, 3, 9]])

@@ -34,7 +34,6 @@ def matrix_norm(
     RuntimeError for other orders, integers, and one dimension named twice. Source: PyTorch's
     `linalg.matrix_norm`.
 
-    >>> import retrograd as rg
     >>> A = rg.tensor([[3.0, 0.0], [0.0, 4.0]])
     >>> rg.linalg.matrix_norm(A), rg.linalg.matrix_norm(A, 1)
     (tensor(5.), tensor(4.))
@@ -93,7 +92,6 @@ def norm(
     vector's norm where `dim` is one dimension or A has one, and a matrix's where there are two.
     Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `linalg.norm`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
@@ -127,7 +125,6 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     Raises RuntimeError for a matrix that is not square there, and for what is no such order.
     Source: PyTorch's `linalg.cond`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.cond(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)
     tensor(1.3333)
     """

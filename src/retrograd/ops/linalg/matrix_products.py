@@ -77,7 +77,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
     Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmm`.
 
-    >>> import retrograd as rg
     >>> rg.addmm(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0], [4.0]]), alpha=2)
     tensor([[23.]])
     """
@@ -93,7 +92,6 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
     Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's `addmv`.
 
-    >>> import retrograd as rg
     >>> rg.addmv(rg.tensor([1.0]), rg.tensor([[1.0, 2.0]]), rg.tensor([3.0, 4.0]), beta=2)
     tensor([13.])
     """
@@ -112,7 +110,6 @@ def baddbmm(
     Raises RuntimeError for sizes that do not fit and different dtypes. Source: PyTorch's
     `baddbmm`.
 
-    >>> import retrograd as rg
     >>> rg.baddbmm(rg.tensor([1.0]), rg.tensor([[[2.0]]]), rg.tensor([[[3.0]]]))
     tensor([[[7.]]])
     """
@@ -126,7 +123,6 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     Raises RuntimeError for sizes that do not fit, and for floating scales of integers. Source:
     PyTorch's `addr`.
 
-    >>> import retrograd as rg
     >>> rg.addr(rg.tensor([[0.5]]), rg.tensor([1.0, 2.0]), rg.tensor([3.0]))
     tensor([[3.5000],
             [6.5000]])
@@ -154,7 +150,6 @@ def trace(input: Tensor) -> Tensor:
 
     Raises RuntimeError for other ranks. Source: PyTorch's `trace`.
 
-    >>> import retrograd as rg
     >>> rg.trace(rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
     """
@@ -170,7 +165,6 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     The shorter shape is filled up with ones in front; the dtypes promote. Source: PyTorch's
     `kron`.
 
-    >>> import retrograd as rg
     >>> rg.kron(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 10.0]))
     tensor([ 1., 10.,  2., 20.])
     """
@@ -189,7 +183,6 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     Raises RuntimeError for matrices that are not square, LinAlgError where a singular one is to be
     inverted. Source: PyTorch's `matrix_power`.
 
-    >>> import retrograd as rg
     >>> rg.matrix_power(rg.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
     tensor([[1., 5.],
             [0., 1.]])
@@ -232,7 +225,6 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     The first may be a row and the last a column, both 1-D. Raises RuntimeError for other ranks and
     sizes that do not fit. Source: PyTorch's `chain_matmul` and `linalg.multi_dot`.
 
-    >>> import retrograd as rg
     >>> rg.chain_matmul(rg.ones(1, 3), rg.ones(3, 2), rg.ones(2, 1))
     tensor([[6.]])
     """
@@ -289,7 +281,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     RuntimeError where the size is not 3 or the dtypes differ, IndexError for a dimension that is
     not there. Source: PyTorch's `cross`.
 
-    >>> import retrograd as rg
     >>> rg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -322,7 +313,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     `input1` is `(..., i)`, `input2` `(..., j)`, `weight` `(m, i, j)`, `bias` `(m)`; the result
     `(..., m)`. Raises RuntimeError for sizes that do not fit. Source: PyTorch's `bilinear`.
 
-    >>> import retrograd as rg
     >>> x, y = rg.tensor([[1.0, 2.0]]), rg.tensor([[3.0, 4.0]])
     >>> rg.bilinear(x, y, rg.tensor([[[1.0, 0.0], [0.0, 1.0]]]))
     tensor([[11.]])

@@ -81,7 +81,6 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     Raises RuntimeError for another mode and for integers. Source: PyTorch's `linalg.qr`; with mode
     "r" it is differentiable here.
 
-    >>> import retrograd as rg
     >>> Q, R = rg.linalg.qr(rg.tensor([[3.0], [4.0]]))
     >>> (Q @ R).flatten()
     tensor([3., 4.])
@@ -122,7 +121,6 @@ def geqrf(input: Tensor) -> Any:
 
     As LAPACK's geqrf; for `orgqr` and `ormqr`. Not differentiable. Source: PyTorch's `geqrf`.
 
-    >>> import retrograd as rg
     >>> a, tau = rg.geqrf(rg.tensor([[3.0], [4.0]]))
     >>> a[0], tau
     (tensor([-5.]), tensor([1.6000]))
@@ -176,7 +174,6 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     The columns below the diagonal hold the vectors, `tau` `(..., k)` their factors, k <= n <= m.
     Raises RuntimeError for other shapes. Source: PyTorch's `linalg.householder_product`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.householder_product(*rg.geqrf(rg.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
             [-0.8000]])
@@ -190,7 +187,6 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """The same as `linalg.householder_product`.
 
-    >>> import retrograd as rg
     >>> rg.orgqr(*rg.geqrf(rg.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
             [-0.8000]])
@@ -207,7 +203,6 @@ def ormqr(
     If not `left`, other @ Q; if `transpose`, Q^H for Q. Raises RuntimeError for sizes that do not
     fit. Source: PyTorch's `ormqr`.
 
-    >>> import retrograd as rg
     >>> a, tau = rg.geqrf(rg.tensor([[3.0], [4.0]]))
     >>> rg.ormqr(a, tau, rg.tensor([[3.0], [4.0]]), transpose=True).round()
     tensor([[-5.],

@@ -106,7 +106,6 @@ def inv(A: Tensor) -> Tensor:
     `inv(A) @ B` is wanted, `linalg.solve(A, B)` is faster and more accurate. Source: PyTorch's
     `linalg.inv`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.inv(rg.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -121,7 +120,6 @@ def inv(A: Tensor) -> Tensor:
 def inverse(input: Tensor) -> Tensor:
     """The inverse of square matrices: `linalg.inv`.
 
-    >>> import retrograd as rg
     >>> rg.inverse(rg.tensor([[2.0]]))
     tensor([[0.5000]])
     """
@@ -135,7 +133,6 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     `info` (int32, one per matrix) is 0, or the 1-based place of a zero pivot; the inverse then
     holds NaN and infinities. Source: PyTorch's `linalg.inv_ex`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.inv_ex(rg.zeros(2, 2)).info
     tensor(1, dtype=retrograd.int32)
     """
@@ -189,7 +186,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     Raises LinAlgError for a singular A; RuntimeError for sizes that do not fit and for different
     dtypes. Source: PyTorch's `linalg.solve`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.solve(rg.tensor([[2.0, 0.0], [0.0, 4.0]]), rg.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
@@ -204,7 +200,6 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
     `info` is as in `inv_ex`. Source: PyTorch's `linalg.solve_ex`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.solve_ex(rg.eye(2), rg.ones(2)).result
     tensor([1., 1.])
     """
@@ -225,7 +220,6 @@ def solve_triangular(
     infinities. Raises RuntimeError for sizes that do not fit and different dtypes. Source:
     PyTorch's `linalg.solve_triangular`.
 
-    >>> import retrograd as rg
     >>> A, B = rg.tensor([[2.0, 1.0], [0.0, 4.0]]), rg.tensor([[4.0], [8.0]])
     >>> rg.linalg.solve_triangular(A, B, upper=True)
     tensor([[1.],
@@ -251,7 +245,6 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     The first `ind` sizes multiply to the same number as the others. Raises RuntimeError if not,
     LinAlgError if singular. Source: PyTorch's `linalg.tensorinv`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.tensorinv(rg.eye(6).reshape(2, 3, 6)).shape
     retrograd.Size([6, 2, 3])
     """
@@ -273,7 +266,6 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Te
     Raises RuntimeError where A is not square as a matrix from X to B, LinAlgError if singular.
     Source: PyTorch's `linalg.tensorsolve`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.tensorsolve(rg.eye(6).reshape(2, 3, 6), rg.ones(2, 3)).shape
     retrograd.Size([6])
     """

@@ -101,7 +101,6 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: None = None, gauge: st
     matrices that are not square, where one is 0. Raises LinAlgError for NaN and infinities. Source:
     PyTorch's `linalg.svd`; `driver` is ignored: it chooses among algorithms of other devices.
 
-    >>> import retrograd as rg
     >>> rg.linalg.svd(rg.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
@@ -117,7 +116,6 @@ def svdvals(A: Tensor, *, driver: None = None) -> Tensor:
     `driver` is ignored: it chooses among algorithms of other devices. Source: PyTorch's
     `linalg.svdvals`.
 
-    >>> import retrograd as rg
     >>> rg.linalg.svdvals(rg.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
     """
@@ -148,7 +146,6 @@ def svd_lowrank(
     `A` is `(..., m, n)`, M broadcasts to it; `niter` power iterations sharpen a random projection.
     Draws from the default generator. Source: PyTorch's `svd_lowrank`.
 
-    >>> import retrograd as rg
     >>> rg.svd_lowrank(rg.ones(4, 3), q=1)[1]
     tensor([3.4641])
     """
@@ -170,7 +167,6 @@ def pca_lowrank(
     `q` is 6 or less by default. Raises ValueError for more than there are rows or columns. Source:
     PyTorch's `pca_lowrank`.
 
-    >>> import retrograd as rg
     >>> rg.pca_lowrank(rg.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
     tensor([1.4142])
     """

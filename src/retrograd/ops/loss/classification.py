@@ -125,7 +125,6 @@ def nll_loss(
     `weight`, (C,), is the share of each class; "mean" divides by the shares' sum. Raises IndexError
     for an index that is no class, ValueError for another batch size. Source: PyTorch's `nll_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.nll_loss(rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0]))
     tensor(2.5000)
     """
@@ -173,7 +172,6 @@ def cross_entropy(
     ValueError for another batch size, RuntimeError for a `label_smoothing` outside [0, 1]. Source:
     PyTorch's `cross_entropy`.
 
-    >>> import retrograd as rg
     >>> logits = rg.tensor([[0.0, 0.0]], requires_grad=True)
     >>> loss = rg.nn.functional.cross_entropy(logits, rg.tensor([1])); loss
     tensor(0.6931, grad_fn=<NllLossBackward0>)
@@ -338,7 +336,6 @@ def multi_margin_loss(
     `input` is (N, C) or (C,), `target` (N,) or 0-d. Raises RuntimeError for an index that is no
     class or not int64, ValueError unless p is 1 or 2. Source: PyTorch's `multi_margin_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.0, 0.5]]), rg.tensor([0]))
     tensor(0.7500)
     """
@@ -380,7 +377,6 @@ def multilabel_margin_loss(
     Each row of `target` lists the right classes up to its first -1. Raises RuntimeError where the
     shapes differ or `target` is not int64. Source: PyTorch's `multilabel_margin_loss`.
 
-    >>> import retrograd as rg
     >>> x, y = rg.tensor([[0.1, 0.2, 0.4, 0.8]]), rg.tensor([[3, 0, -1, 1]])
     >>> rg.nn.functional.multilabel_margin_loss(x, y)
     tensor(0.8500)
@@ -426,7 +422,6 @@ def multilabel_soft_margin_loss(
 
     Source: PyTorch's `multilabel_soft_margin_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.multilabel_soft_margin_loss(rg.zeros(1, 2), rg.tensor([[1.0, 0.0]]))
     tensor(0.6931)
     """

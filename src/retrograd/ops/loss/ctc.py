@@ -72,7 +72,6 @@ def ctc_loss(
     0) if `zero_infinity`. Raises RuntimeError for lengths and classes that do not fit. Source:
     PyTorch's `ctc_loss`; Graves et al., 2006.
 
-    >>> import retrograd as rg
     >>> even = rg.zeros(2, 1, 2).log_softmax(2)
     >>> rg.nn.functional.ctc_loss(even, rg.tensor([[1]]), [2], [1])
     tensor(0.2877)

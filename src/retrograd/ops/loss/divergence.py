@@ -29,7 +29,6 @@ def kl_div(
     `reduction` may be "batchmean" too: the sum over the size of the first dimension. With
     `log_target` the target holds log-probabilities. Source: PyTorch's `kl_div`.
 
-    >>> import retrograd as rg
     >>> p = rg.tensor([[0.5, 0.5]])
     >>> rg.nn.functional.kl_div(p.log(), p, reduction="batchmean")
     tensor(0.)
@@ -63,7 +62,6 @@ def poisson_nll_loss(
     adds Stirling's approximation of log(target!) where target > 1. Source: PyTorch's
     `poisson_nll_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.poisson_nll_loss(rg.tensor([0.0]), rg.tensor([2.0]))
     tensor(1.)
     """
@@ -93,7 +91,6 @@ def gaussian_nll_loss(
     a constant to the derivative. `full` adds log(2 pi)/2. Raises ValueError for other shapes and
     negative variances. Source: PyTorch's `gaussian_nll_loss`; Nix and Weigend, 1994.
 
-    >>> import retrograd as rg
     >>> zero, one = rg.tensor([0.0]), rg.tensor([1.0])
     >>> rg.nn.functional.gaussian_nll_loss(zero, one, one)
     tensor(0.5000)

@@ -161,7 +161,6 @@ def mse_loss(
     is 2 (input - target) per element. Raises NotImplementedError for integers. Source: PyTorch's
     `mse_loss`, which is real only.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.mse_loss(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 4.0]))
     tensor(2.)
     """
@@ -187,7 +186,6 @@ def l1_loss(
 
     Source: PyTorch's `l1_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.l1_loss(rg.tensor([1.0, 2.0]), rg.tensor([1.0, 4.0]))
     tensor(1.)
     """
@@ -222,7 +220,6 @@ def huber_loss(
     The result has the dtype of `input`, real for a complex one; that of `target` is no higher.
     Raises RuntimeError unless delta > 0. Source: PyTorch's `huber_loss`; Huber, 1964.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.huber_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]), reduction="none")
     tensor([0.5000, 2.5000])
     """
@@ -250,7 +247,6 @@ def smooth_l1_loss(
 
     Raises RuntimeError for beta < 0. Source: PyTorch's `smooth_l1_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.smooth_l1_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]))
     tensor(1.5000)
     """
@@ -309,7 +305,6 @@ def binary_cross_entropy(
     `weight` broadcasts. Raises ValueError for a target of another shape, RuntimeError for p outside
     [0, 1]. Source: PyTorch's `binary_cross_entropy`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([1.0]))
     tensor(0.6931)
     """
@@ -362,7 +357,6 @@ def binary_cross_entropy_with_logits(
     `weight` broadcasts to the loss; `pos_weight` multiplies the term of the positive class. Raises
     ValueError for a target of another shape. Source: PyTorch's `binary_cross_entropy_with_logits`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.binary_cross_entropy_with_logits(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
     """
@@ -394,7 +388,6 @@ def soft_margin_loss(
 
     Source: PyTorch's `soft_margin_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.soft_margin_loss(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
     """

@@ -32,7 +32,6 @@ def linear_cross_entropy(
     that do not fit and for an `ignore_index` beside probabilities. Source: PyTorch's function of
     this name.
 
-    >>> import retrograd as rg
     >>> x, w = rg.ones(2, 3), rg.zeros(4, 3)
     >>> rg.nn.functional.linear_cross_entropy(x, w, rg.tensor([0, 3]))
     tensor(1.3863)

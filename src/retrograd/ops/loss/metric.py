@@ -31,7 +31,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     of the norms (PyTorch refuses them). Raises RuntimeError for integers. Source: PyTorch's
     `cosine_similarity`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.cosine_similarity(rg.tensor([[1.0, 0.0]]), rg.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
@@ -60,7 +59,6 @@ def pairwise_distance(
 
     Source: PyTorch's `pairwise_distance`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.pairwise_distance(rg.tensor([[3.0, 0.0]]), rg.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
@@ -79,7 +77,6 @@ def hinge_embedding_loss(
 
     Source: PyTorch's `hinge_embedding_loss`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.hinge_embedding_loss(rg.tensor([0.25, 0.25]), rg.tensor([1, -1]))
     tensor(0.5000)
     """
@@ -103,7 +100,6 @@ def cosine_embedding_loss(
     The inputs are (N, D) or (D,), the target (N,) or 0-d. Raises RuntimeError for other shapes.
     Source: PyTorch's `cosine_embedding_loss`.
 
-    >>> import retrograd as rg
     >>> x, y = rg.tensor([[1.0, 0.0]]), rg.tensor([[0.0, 1.0]])
     >>> rg.nn.functional.cosine_embedding_loss(x, y, rg.tensor([1]))
     tensor(1.)
@@ -138,7 +134,6 @@ def margin_ranking_loss(
     Raises RuntimeError where the numbers of dimensions differ. Source: PyTorch's
     `margin_ranking_loss`.
 
-    >>> import retrograd as rg
     >>> first, second = rg.tensor([1.0]), rg.tensor([3.0])
     >>> rg.nn.functional.margin_ranking_loss(first, second, rg.tensor([1.0]))
     tensor(2.)
@@ -170,7 +165,6 @@ def triplet_margin_loss(
     ValueError unless margin > 0, RuntimeError for other numbers of dimensions. Source: PyTorch's
     `triplet_margin_loss`; Balntas et al., 2016 (swap).
 
-    >>> import retrograd as rg
     >>> a, p, n = rg.tensor([[0.0]]), rg.tensor([[2.0]]), rg.tensor([[1.0]])
     >>> rg.nn.functional.triplet_margin_loss(a, p, n)
     tensor(2.)
@@ -199,7 +193,6 @@ def triplet_margin_with_distance_loss(
 
     Raises ValueError unless `margin` is positive.
 
-    >>> import retrograd as rg
     >>> a, p, n = rg.tensor([[0.0]]), rg.tensor([[2.0]]), rg.tensor([[1.0]])
     >>> rg.nn.functional.triplet_margin_with_distance_loss(a, p, n)
     tensor(2.)

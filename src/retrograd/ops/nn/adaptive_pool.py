@@ -117,7 +117,6 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Returns, and raises,
     as `max_pool1d` does. Source: PyTorch's `adaptive_max_pool1d`.
 
-    >>> import retrograd as rg
     >>> rg.adaptive_max_pool1d(rg.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[3., 3.]])
     """,
@@ -126,7 +125,6 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
     output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
     `adaptive_max_pool2d`.
 
-    >>> import retrograd as rg
     >>> adaptive_max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), (1, None))
     tensor([[[2., 4.]]])
     """,
@@ -134,7 +132,6 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dims(
 
     Source: PyTorch's `adaptive_max_pool3d`.
 
-    >>> import retrograd as rg
     >>> adaptive_max_pool3d(rg.ones(1, 3, 3, 3), 2).shape
     retrograd.Size([1, 2, 2, 2])
     """,
@@ -169,7 +166,6 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_dims(
     Bin i covers `floor(i L / output_size)` to `ceil((i + 1) L / output_size)`. Raises RuntimeError
     for other ranks and integer dtypes. Source: PyTorch's `adaptive_avg_pool1d`.
 
-    >>> import retrograd as rg
     >>> rg.adaptive_avg_pool1d(rg.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """,
@@ -178,7 +174,6 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_dims(
     output_size: a number or a pair, None in it keeping a size. Source: PyTorch's
     `adaptive_avg_pool2d`.
 
-    >>> import retrograd as rg
     >>> adaptive_avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 1)
     tensor([[[2.5000]]])
     """,
@@ -186,7 +181,6 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_dims(
 
     Source: PyTorch's `adaptive_avg_pool3d`.
 
-    >>> import retrograd as rg
     >>> adaptive_avg_pool3d(rg.ones(1, 3, 3, 3), 2).shape
     retrograd.Size([1, 2, 2, 2])
     """,

@@ -35,7 +35,6 @@ def scaled_dot_product_attention(
     Complex inputs: the key is not conjugated. Raises RuntimeError for a mask beside `is_causal`.
     Source: PyTorch's function of this name; Vaswani et al., 2017.
 
-    >>> import retrograd as rg
     >>> q = rg.zeros(1, 2)
     >>> k, v = rg.zeros(2, 2), rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.scaled_dot_product_attention(q, k, v)

@@ -307,7 +307,6 @@ conv1d, conv2d, conv3d = for_dims(
     `(L + 2 padding - dilation (K - 1) - 1) // stride + 1`. Raises RuntimeError where sizes, dtypes
     or groups do not fit. Source: PyTorch's `conv1d`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[[1.0, 2.0, 4.0, 7.0]]])
     >>> rg.conv1d(x, rg.tensor([[[-1.0, 1.0]]]))
     tensor([[[1., 2., 3.]]])
@@ -317,7 +316,6 @@ conv1d, conv2d, conv3d = for_dims(
     Everything else is as for `conv1d`; stride, padding and dilation are a number or a pair.
     Source: PyTorch's `conv2d`.
 
-    >>> import retrograd as rg
     >>> rg.conv2d(rg.ones(1, 1, 3, 3), rg.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
               [6., 9., 6.],
@@ -328,7 +326,6 @@ conv1d, conv2d, conv3d = for_dims(
     Everything else is as for `conv1d`; stride, padding and dilation are a number or a triple.
     Source: PyTorch's `conv3d`.
 
-    >>> import retrograd as rg
     >>> rg.conv3d(rg.ones(1, 1, 2, 2, 2), rg.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
     """,

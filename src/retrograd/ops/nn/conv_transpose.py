@@ -83,7 +83,6 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = for_dims(
     Raises RuntimeError where sizes, dtypes or groups do not fit, and for an output_padding that is
     not below stride or dilation. Source: PyTorch's `conv_transpose1d`.
 
-    >>> import retrograd as rg
     >>> rg.conv_transpose1d(rg.tensor([[[1.0, 2.0]]]), rg.tensor([[[1.0, 10.0]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
     """,
@@ -91,7 +90,6 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = for_dims(
 
     Everything else is as for `conv_transpose1d`. Source: PyTorch's `conv_transpose2d`.
 
-    >>> import retrograd as rg
     >>> rg.conv_transpose2d(rg.ones(1, 1, 1, 1), rg.ones(1, 1, 2, 2)).shape
     retrograd.Size([1, 1, 2, 2])
     """,
@@ -99,7 +97,6 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = for_dims(
 
     Everything else is as for `conv_transpose1d`. Source: PyTorch's `conv_transpose3d`.
 
-    >>> import retrograd as rg
     >>> rg.conv_transpose3d(rg.ones(1, 1, 1, 1, 1), rg.ones(1, 1, 2, 2, 2)).shape
     retrograd.Size([1, 1, 2, 2, 2])
     """,

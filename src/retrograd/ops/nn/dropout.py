@@ -127,7 +127,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Otherwise the input itself. Raises ValueError for p outside [0, 1], RuntimeError for integers.
     Source: PyTorch's `dropout`; Srivastava et al., 2014.
 
-    >>> import retrograd as rg
     >>> _ = rg.manual_seed(0)
     >>> sorted(set(rg.nn.functional.dropout(rg.ones(100)).tolist()))
     [0.0, 2.0]
@@ -143,7 +142,6 @@ def dropout1d(
     Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `dropout1d`; Tompson et
     al., 2015.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.dropout1d(rg.ones(2, 3), training=False).shape
     retrograd.Size([2, 3])
     """
@@ -173,7 +171,6 @@ def dropout2d(
 
     Source: PyTorch's `dropout2d`; Tompson et al., 2015.
 
-    >>> import retrograd as rg
     >>> out = rg.nn.functional.dropout2d(rg.ones(1, 50, 2, 2))
     >>> bool((out == out[:, :, :1, :1]).all())
     True
@@ -189,7 +186,6 @@ def dropout3d(
 
     Source: PyTorch's `dropout3d`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.dropout3d(rg.ones(1, 2, 1, 1, 1), p=1.0).sum()
     tensor(0.)
     """
@@ -206,7 +202,6 @@ def alpha_dropout(
 
     Source: PyTorch's `alpha_dropout`; Klambauer et al., 2017.
 
-    >>> import retrograd as rg
     >>> x = rg.zeros(10)
     >>> len(set(rg.nn.functional.alpha_dropout(x, training=True).tolist())) <= 2
     True
@@ -221,7 +216,6 @@ def feature_alpha_dropout(
 
     Source: PyTorch's `feature_alpha_dropout`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.feature_alpha_dropout(rg.ones(1, 2, 3)).sum()
     tensor(6.)
     """

@@ -144,7 +144,6 @@ def embedding(
     is divided by how often it was used. Gradients are dense: `sparse` raises RuntimeError. Raises
     IndexError for an index that is no row. Source: PyTorch's `embedding`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.embedding(rg.tensor([1, 1]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [3., 4.]])
@@ -183,7 +182,6 @@ def embedding_bag(
     those of another dtype, and for offsets that do not begin at 0 or leave the input. Source:
     PyTorch's `embedding_bag`.
 
-    >>> import retrograd as rg
     >>> table = rg.tensor([[1.0], [3.0], [5.0]])
     >>> rg.nn.functional.embedding_bag(rg.tensor([[0, 1], [2, 2]]), table)
     tensor([[2.],
@@ -299,7 +297,6 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     `num_classes` K is by default one more than the largest. Raises RuntimeError for values outside
     and for a dtype other than int64. Source: PyTorch's `one_hot`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.one_hot(rg.tensor([1, 0]))
     tensor([[0, 1],
             [1, 0]])

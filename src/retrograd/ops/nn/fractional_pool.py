@@ -128,7 +128,6 @@ fractional_max_pool2d, fractional_max_pool3d = for_dims(
     neither size nor ratio is given, RuntimeError for windows that do not fit. Complex numbers are
     compared by modulus. Source: PyTorch's `fractional_max_pool2d`; Graham, 2014.
 
-    >>> import retrograd as rg
     >>> out = rg.nn.functional.fractional_max_pool2d(rg.ones(1, 1, 5, 5), 2, output_size=(3, 4))
     >>> out.shape
     retrograd.Size([1, 1, 3, 4])
@@ -138,7 +137,6 @@ fractional_max_pool2d, fractional_max_pool3d = for_dims(
     Everything else is as for `fractional_max_pool2d`, with samples (N, C, 3). Source: PyTorch's
     `fractional_max_pool3d`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(1, 1, 4, 4, 4)
     >>> rg.nn.functional.fractional_max_pool3d(x, 2, output_ratio=0.5).shape
     retrograd.Size([1, 1, 2, 2, 2])
@@ -151,14 +149,12 @@ fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = for_dim
     "fractional_max_pool",
     """Maxima and always their indices; all else is as for `fractional_max_pool2d`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(1, 2, 2)
     >>> rg.nn.functional.fractional_max_pool2d_with_indices(x, 2, 1)
     (tensor([[[1.]]]), tensor([[[0]]]))
     """,
     """Maxima and always their indices; all else is as for `fractional_max_pool3d`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(1, 2, 2, 2)
     >>> rg.nn.functional.fractional_max_pool3d_with_indices(x, 2, 1)
     (tensor([[[[1.]]]]), tensor([[[[0]]]]))

@@ -45,7 +45,6 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     is not said. Raises ValueError for other shapes and dtypes of `theta`, NotImplementedError for a
     `size` of other than 4 or 5 numbers. Source: PyTorch's `affine_grid`; Jaderberg et al., 2015.
 
-    >>> import retrograd as rg
     >>> theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> rg.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],
@@ -101,7 +100,6 @@ def grid_sample(
     for other modes, RuntimeError for shapes and dtypes that do not fit. Source: PyTorch's
     `grid_sample`.
 
-    >>> import retrograd as rg
     >>> image = rg.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
     >>> point = rg.zeros(1, 1, 1, 2)
     >>> rg.nn.functional.grid_sample(image, point, align_corners=True)

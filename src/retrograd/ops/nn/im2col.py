@@ -90,7 +90,6 @@ def unfold(
     Also `(C, H, W)`, without a batch. Raises RuntimeError where no window fits. Source: PyTorch's
     `unfold` in `nn.functional`.
 
-    >>> import retrograd as rg
     >>> unfold(rg.ones(1, 3, 4, 4), 2).shape
     retrograd.Size([1, 12, 9])
     """
@@ -119,7 +118,6 @@ def fold(
     `(N, C * KH * KW, places)` to `(N, C, *output_size)`, also without a batch. Raises RuntimeError
     where sizes do not fit. Source: PyTorch's `fold`.
 
-    >>> import retrograd as rg
     >>> fold(rg.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])

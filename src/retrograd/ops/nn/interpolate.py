@@ -41,7 +41,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     Raises RuntimeError where r^2 does not divide the channels. Source: PyTorch's `pixel_shuffle`;
     Shi et al., 2016.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.pixel_shuffle(rg.tensor([[[1.0]], [[2.0]], [[3.0]], [[4.0]]]), 2)
     tensor([[[1., 2.],
              [3., 4.]]])
@@ -67,7 +66,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Raises RuntimeError where `downscale_factor` is not positive or does not divide the sizes.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.pixel_unshuffle(rg.ones(1, 4, 4), 2).shape
     retrograd.Size([4, 2, 2])
     """
@@ -102,7 +100,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     Raises RuntimeError where the groups do not divide the channels. Source: PyTorch's
     `channel_shuffle`; Zhang et al., 2018.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.channel_shuffle(rg.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
@@ -141,7 +138,6 @@ def interpolate(
     than one input pixel. Raises ValueError and NotImplementedError for arguments that do not fit,
     RuntimeError for an empty input or output ("area" allows both). Source: PyTorch's `interpolate`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.interpolate(rg.tensor([[[0.0, 4.0]]]), scale_factor=2, mode="linear")
     tensor([[[0., 1., 3., 4.]]])
     """
@@ -187,7 +183,6 @@ def upsample(
 ) -> Tensor:
     """`interpolate` by its older name.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.upsample(rg.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -197,7 +192,6 @@ def upsample(
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` with mode "nearest", by its older name.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.upsample_nearest(rg.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -207,7 +201,6 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` with mode "bilinear" and `align_corners`, by its older name.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.upsample_bilinear(rg.tensor([[[[0.0, 4.0]]]]), size=(1, 3))
     tensor([[[[0., 2., 4.]]]])
     """

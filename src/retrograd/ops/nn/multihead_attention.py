@@ -72,7 +72,6 @@ def multi_head_attention_forward(
     for other sizes that do not, as PyTorch. Source: PyTorch's function of this name; Vaswani et
     al., 2017.
 
-    >>> import retrograd as rg
     >>> x, w = rg.ones(2, 1, 4), rg.ones(12, 4) / 4
     >>> out, weights = rg.nn.functional.multi_head_attention_forward(
     ...     x, x, x, 4, 2, w, None, None, None, False, 0.0, rg.eye(4), None

@@ -130,7 +130,6 @@ def batch_norm(
     value per channel when training, RuntimeError for missing statistics or other sizes. Source:
     PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
     tensor([[-1.],
@@ -202,7 +201,6 @@ def instance_norm(
     towards the averages over the batch. Raises ValueError for one value per channel, RuntimeError
     where the running statistics to be used are missing. Source: PyTorch's `instance_norm`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.instance_norm(rg.tensor([[[1.0, 3.0], [5.0, 5.0]]]), eps=0.0625)
     tensor([[[-0.9701,  0.9701],
              [ 0.0000,  0.0000]]])
@@ -279,7 +277,6 @@ def layer_norm(
     Complex input: `normalization_records`, rule 3. Raises RuntimeError for other shapes. Source:
     PyTorch's `layer_norm`; Ba, Kiros and Hinton, 2016.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.layer_norm(rg.tensor([[1.0, 3.0]]), (2,), eps=0.0)
     tensor([[-1.,  1.]])
     """
@@ -301,7 +298,6 @@ def rms_norm(
     whatever that of `weight`. Raises RuntimeError for other shapes. Source: PyTorch's `rms_norm`;
     Zhang and Sennrich, 2019.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.rms_norm(rg.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
     """
@@ -336,7 +332,6 @@ def group_norm(
     the groups do not divide the channels, ValueError for one value per group. Source: PyTorch's
     `group_norm`; Wu and He, 2018.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.group_norm(rg.tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
@@ -378,7 +373,6 @@ def local_response_norm(
     `input` has shape (N, C, ...); channels beyond the ends count as zero. Raises ValueError for
     fewer than three dimensions. Source: PyTorch's `local_response_norm`; Krizhevsky et al., 2012.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.local_response_norm(rg.ones(1, 1, 2), 1, alpha=1.0, beta=1.0)
     tensor([[[0.5000, 0.5000]]])
     """
@@ -406,7 +400,6 @@ def normalize(
 
     Source: PyTorch's `normalize`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """

@@ -236,7 +236,6 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
     taken, whole. Raises RuntimeError for other ranks and windows that do not fit. Source: PyTorch's
     `max_pool1d`; Trabelsi et al., ICLR 2018.
 
-    >>> import retrograd as rg
     >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 2.0]]), 2)
     tensor([[3., 2.]])
     >>> rg.max_pool1d(rg.tensor([[1.0, -3j, 2.0, 2j]]), 2)
@@ -247,7 +246,6 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
     Everything else is as for `max_pool1d`; indices are flat, `row * W + column`. Source: PyTorch's
     `max_pool2d`.
 
-    >>> import retrograd as rg
     >>> rg.max_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2, return_indices=True)
     (tensor([[[4.]]]), tensor([[[3]]]))
     """,
@@ -255,7 +253,6 @@ max_pool1d, max_pool2d, max_pool3d = for_dims(
 
     Everything else is as for `max_pool1d`; indices are flat. Source: PyTorch's `max_pool3d`.
 
-    >>> import retrograd as rg
     >>> rg.max_pool3d(rg.ones(1, 1, 2, 2, 2), 2).shape
     retrograd.Size([1, 1, 1, 1, 1])
     """,
@@ -301,7 +298,6 @@ def avg_pool1d(
     Returns `(N, C, places)`. Raises RuntimeError for other ranks and windows that do not fit.
     Source: PyTorch's `avg_pool1d`.
 
-    >>> import retrograd as rg
     >>> rg.avg_pool1d(rg.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     tensor([[2., 3.]])
     """
@@ -336,7 +332,6 @@ avg_pool2d, avg_pool3d = for_dims(
     `divisor_override` divides each sum instead of the number of elements; everything else is as for
     `avg_pool1d`. Source: PyTorch's `avg_pool2d`.
 
-    >>> import retrograd as rg
     >>> avg_pool2d(rg.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2)
     tensor([[[2.5000]]])
     """,
@@ -344,7 +339,6 @@ avg_pool2d, avg_pool3d = for_dims(
 
     Source: PyTorch's `avg_pool3d`.
 
-    >>> import retrograd as rg
     >>> avg_pool3d(rg.ones(1, 1, 2, 2, 2), 2)
     tensor([[[[[1.]]]]])
     """,
@@ -386,7 +380,6 @@ lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
 
     The gradient where a sum is 0 is NaN, as the root has none there. Source: PyTorch's `lp_pool1d`.
 
-    >>> import retrograd as rg
     >>> lp_pool1d(rg.tensor([[3.0, 4.0]]), 2.0, 2)
     tensor([[5.]])
     """,
@@ -394,7 +387,6 @@ lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
 
     Source: PyTorch's `lp_pool2d`.
 
-    >>> import retrograd as rg
     >>> lp_pool2d(rg.tensor([[[3.0, 4.0]]]), 2.0, (1, 2))
     tensor([[[5.]]])
     """,
@@ -402,7 +394,6 @@ lp_pool1d, lp_pool2d, lp_pool3d = for_dims(
 
     Source: PyTorch's `lp_pool3d`.
 
-    >>> import retrograd as rg
     >>> lp_pool3d(rg.tensor([[[[3.0, 4.0]]]]), 2.0, (1, 1, 2))
     tensor([[[[5.]]]])
     """,

@@ -152,7 +152,6 @@ def rnn_tanh_cell(
     input: (N, I) or (I); hx: (N, H) or (H); w_ih: (H, I); w_hh: (H, H); floating or complex.
     Source: PyTorch's `rnn_tanh_cell`; Elman, 1990.
 
-    >>> import retrograd as rg
     >>> rg.rnn_tanh_cell(rg.ones(1), rg.zeros(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([0.7616])
     """
@@ -169,7 +168,6 @@ def rnn_relu_cell(
 ) -> Tensor:
     """`rnn_tanh_cell` with relu for tanh.
 
-    >>> import retrograd as rg
     >>> rg.rnn_relu_cell(rg.ones(1), rg.ones(1), rg.ones(1, 1), rg.ones(1, 1))
     tensor([2.])
     """
@@ -190,7 +188,6 @@ def lstm_cell(
     input, forget, cell and output gate in this order; floating or complex. Source: PyTorch's
     `lstm_cell`; Hochreiter and Schmidhuber, 1997.
 
-    >>> import retrograd as rg
     >>> state = (rg.zeros(1), rg.ones(1))
     >>> rg.lstm_cell(rg.ones(1), state, rg.zeros(4, 1), rg.zeros(4, 1))
     (tensor([0.2311]), tensor([0.5000]))
@@ -211,7 +208,6 @@ def gru_cell(
     input: (N, I); hx: (N, H); w_ih: (3 H, I); w_hh: (3 H, H), with the rows of the reset, update
     and new gate in this order; floating or complex. Source: PyTorch's `gru_cell`; Cho et al., 2014.
 
-    >>> import retrograd as rg
     >>> rg.gru_cell(rg.ones(1), rg.ones(1), rg.zeros(3, 1), rg.zeros(3, 1))
     tensor([0.5000])
     """

@@ -168,7 +168,6 @@ def lstm(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor, T
     `lstm(data, batch_sizes, hx, ...)` without `batch_first`. Raises TypeError for missing
     arguments. Source: PyTorch's `lstm`.
 
-    >>> import retrograd as rg
     >>> layer = rg.nn.LSTM(2, 3)
     >>> x, zeros, weights = rg.ones(4, 1, 2), rg.zeros(1, 1, 3), list(layer.parameters())
     >>> out, h, c = rg.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, False)
@@ -183,7 +182,6 @@ def gru(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor]:
 
     Arguments as for `lstm`, with hx one tensor.
 
-    >>> import retrograd as rg
     >>> weights = list(rg.nn.GRU(2, 3).parameters())
     >>> x, h = rg.ones(4, 1, 2), rg.zeros(1, 1, 3)
     >>> rg.gru(x, h, weights, True, 1, 0.0, False, False, False)[0].shape
@@ -195,7 +193,6 @@ def gru(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor]:
 def rnn_tanh(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor]:
     """Recurrent layers with tanh, as `nn.RNN` runs them: (output, h); arguments as for `gru`.
 
-    >>> import retrograd as rg
     >>> weights = list(rg.nn.RNN(2, 3).parameters())
     >>> x, h = rg.ones(4, 1, 2), rg.zeros(1, 1, 3)
     >>> rg.rnn_tanh(x, h, weights, True, 1, 0.0, False, False, False)[0].shape
@@ -207,7 +204,6 @@ def rnn_tanh(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tenso
 def rnn_relu(input: Tensor, *given: Any, **settings: Any) -> tuple[Tensor, Tensor]:
     """Recurrent layers with relu, as `nn.RNN` runs them: (output, h); arguments as for `gru`.
 
-    >>> import retrograd as rg
     >>> weights = list(rg.nn.RNN(2, 3, nonlinearity="relu").parameters())
     >>> x, h = rg.ones(4, 1, 2), rg.zeros(1, 1, 3)
     >>> rg.rnn_relu(x, h, weights, True, 1, 0.0, False, False, False)[0].shape

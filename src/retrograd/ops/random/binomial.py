@@ -25,7 +25,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     The two broadcast. Of a probability below 0 or above 1, none or all do; NaN gives NaN. Raises
     ValueError for integer and complex tensors. Source: PyTorch's `binomial`.
 
-    >>> import retrograd as rg
     >>> rg.binomial(rg.tensor([3.0, 4.0]), rg.tensor([1.0, 0.0]))
     tensor([3., 0.])
     """

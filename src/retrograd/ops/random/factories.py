@@ -103,7 +103,6 @@ def rand(
 
     For a complex dtype both parts are drawn so. Raises NotImplementedError for other dtypes.
 
-    >>> import retrograd as rg
     >>> rg.rand(2, 3).shape
     retrograd.Size([2, 3])
     """
@@ -124,7 +123,6 @@ def randn(
 
     For a complex dtype each part has variance 1/2.
 
-    >>> import retrograd as rg
     >>> rg.randn((5, 5), requires_grad=True).requires_grad
     True
     """
@@ -176,7 +174,6 @@ def randint(
     Raises RuntimeError for an empty range or one that the dtype cannot hold, TypeError for no or
     more than two bounds and a `size` that is no sequence.
 
-    >>> import retrograd as rg
     >>> rg.randint(3, 4, (2,))
     tensor([3, 3])
     """
@@ -214,7 +211,6 @@ def randperm(
 
     Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
 
-    >>> import retrograd as rg
     >>> sorted(rg.randperm(4).tolist())
     [0, 1, 2, 3]
     """
@@ -261,7 +257,6 @@ def rand_like(
 ) -> Tensor:
     """`rand` with the shape and, unless one is given, the dtype of `input`.
 
-    >>> import retrograd as rg
     >>> x = rg.rand_like(rg.zeros(2, 3))
     >>> x.shape, bool(((x >= 0) & (x < 1)).all())
     (retrograd.Size([2, 3]), True)
@@ -282,7 +277,6 @@ def randn_like(
 ) -> Tensor:
     """`randn` with the shape and, unless one is given, the dtype of `input`.
 
-    >>> import retrograd as rg
     >>> x = rg.randn_like(rg.zeros(2, 3, dtype=rg.float64))
     >>> x.shape, x.dtype
     (retrograd.Size([2, 3]), retrograd.float64)
@@ -305,7 +299,6 @@ def randint_like(
 ) -> Tensor:
     """`randint([low,] high)` with the shape and, unless one is given, the dtype of `input`.
 
-    >>> import retrograd as rg
     >>> x = rg.randint_like(rg.zeros(2, 3), 5, 8)
     >>> x.shape, bool(((x >= 5) & (x < 8)).all())
     (retrograd.Size([2, 3]), True)
@@ -344,7 +337,6 @@ def normal(
     Raises RuntimeError for negative `std`, TypeError where neither is a tensor and `size` is
     missing. The derivatives are 0.
 
-    >>> import retrograd as rg
     >>> rg.normal(rg.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
@@ -391,7 +383,6 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     Raises RuntimeError for a probability that is not between 0 and 1, NotImplementedError for
     integer and complex tensors. The derivative is 0.
 
-    >>> import retrograd as rg
     >>> rg.bernoulli(rg.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
@@ -425,7 +416,6 @@ def multinomial(
     The generator gives a uniform number for each sample, which is looked up in the sums of the
     weights; without `replacement`, an exponential one for each weight, in the order of the weights.
 
-    >>> import retrograd as rg
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 1)
     tensor([1])
     """
@@ -464,7 +454,6 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
     Raises RuntimeError for a negative rate, NotImplementedError for integer and complex tensors.
 
-    >>> import retrograd as rg
     >>> rg.poisson(rg.tensor([0.0]))
     tensor([0.])
     """

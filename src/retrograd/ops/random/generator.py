@@ -45,7 +45,6 @@ class Generator:
 
     Raises AssertionError for a device that is absent. Source: PyTorch's `Generator`.
 
-    >>> import retrograd as rg
     >>> g = rg.Generator().manual_seed(0)
     >>> first = rg.rand(3, generator=g)
     >>> bool((rg.rand(3, generator=g.manual_seed(0)) == first).all())
@@ -240,7 +239,6 @@ def chosen(generator: Any, name: str) -> Generator:
 def manual_seed(seed: Any) -> Generator:
     """Start the default stream of `seed`, and return the default generator.
 
-    >>> import retrograd as rg
     >>> _ = rg.manual_seed(0)
     >>> rg.initial_seed()
     0
@@ -251,7 +249,6 @@ def manual_seed(seed: Any) -> Generator:
 def seed() -> int:
     """Start a default stream that nobody can foresee; return its seed.
 
-    >>> import retrograd as rg
     >>> rg.seed() == rg.initial_seed()
     True
     """
@@ -261,7 +258,6 @@ def seed() -> int:
 def initial_seed() -> int:
     """The seed of the default stream.
 
-    >>> import retrograd as rg
     >>> _ = rg.manual_seed(7)
     >>> rg.initial_seed()
     7
@@ -272,7 +268,6 @@ def initial_seed() -> int:
 def get_rng_state() -> Tensor:
     """The place in the default stream, as a 1-D uint8 tensor.
 
-    >>> import retrograd as rg
     >>> state = rg.get_rng_state()
     >>> state.dtype, state.dim()
     (retrograd.uint8, 1)
@@ -283,7 +278,6 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Go to a place in the default stream that `get_rng_state` gave; errors as `set_state`.
 
-    >>> import retrograd as rg
     >>> state = rg.get_rng_state(); x = rg.rand(2)
     >>> rg.set_rng_state(state); bool((rg.rand(2) == x).all())
     True
@@ -297,7 +291,6 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
 
     `devices` is accepted for PyTorch's programs and changes nothing.
 
-    >>> import retrograd as rg
     >>> with rg.random.fork_rng():
     ...     _ = rg.manual_seed(1)
     """

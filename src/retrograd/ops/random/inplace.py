@@ -65,7 +65,6 @@ def uniform_(
 
     Raises RuntimeError for an empty range, NotImplementedError for integer tensors.
 
-    >>> import retrograd as rg
     >>> x = rg.empty(100).uniform_(2, 3); bool((x >= 2).all() and (x < 3).all())
     True
     """
@@ -95,7 +94,6 @@ def normal_(
 
     Raises RuntimeError for negative `std`, NotImplementedError for integer tensors.
 
-    >>> import retrograd as rg
     >>> rg.empty(2).normal_(1.0, 0.0)
     tensor([1., 1.])
     """
@@ -115,7 +113,6 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 
     Raises RuntimeError for a probability that is not between 0 and 1.
 
-    >>> import retrograd as rg
     >>> rg.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
@@ -141,7 +138,6 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 
     Raises RuntimeError unless `lambd` is positive and the dtype real floating.
 
-    >>> import retrograd as rg
     >>> bool((rg.empty(9).exponential_() > 0).all())
     True
     """
@@ -229,7 +225,6 @@ def random_(
     first that has no successor in it. Raises RuntimeError for an empty range, NotImplementedError
     for complex tensors.
 
-    >>> import retrograd as rg
     >>> rg.empty(2).random_(3, 4)
     tensor([3., 3.])
     """

@@ -59,7 +59,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     Raises IndexError where there are no elements, RuntimeError for complex input. Source:
     PyTorch's `argmax`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.argmax(x), rg.argmax(x, dim=0)
     (tensor(1), tensor([1, 0]))
@@ -71,7 +70,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first smallest element, in C order or along `dim`; like `argmax`.
 
-    >>> import retrograd as rg
     >>> rg.argmin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
     tensor([0, 1])
     """

@@ -33,7 +33,6 @@ def cov(
     and the division is by 0. Raises RuntimeError for more dimensions, booleans, and weights that do
     not fit. Source: PyTorch's `cov`.
 
-    >>> import retrograd as rg
     >>> rg.cov(rg.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -100,7 +99,6 @@ def corrcoef(input: Tensor) -> Tensor:
     without variation. The derivative where a coefficient was cut is 0. Raises RuntimeError for more
     than two dimensions. Source: PyTorch's `corrcoef`.
 
-    >>> import retrograd as rg
     >>> rg.corrcoef(rg.tensor([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])

@@ -275,7 +275,6 @@ def max(
     is the one named. Raises RuntimeError or IndexError where there are no elements, RuntimeError
     for complex input. Source: PyTorch's `max`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.max(x), rg.max(x, 0).indices
     (tensor(5.), tensor([1, 0]))
@@ -291,7 +290,6 @@ def min(
 
     Like `max`. Source: PyTorch's `min`.
 
-    >>> import retrograd as rg
     >>> rg.min(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
     tensor([1., 2.])
     """
@@ -312,7 +310,6 @@ def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
     Raises as `max`. Source: PyTorch's `amax`.
 
-    >>> import retrograd as rg
     >>> rg.amax(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([3., 5.])
     """
@@ -323,7 +320,6 @@ def amax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def amin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest elements over `dim`; like `amax`.
 
-    >>> import retrograd as rg
     >>> rg.amin(rg.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=0)
     tensor([1., 2.])
     """
@@ -336,7 +332,6 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
     Raises RuntimeError where there are no elements. Source: PyTorch's `aminmax`.
 
-    >>> import retrograd as rg
     >>> rg.aminmax(rg.tensor([3.0, 1.0])).max
     tensor(3.)
     """
@@ -358,7 +353,6 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     along `dim` the one named gets it. Raises IndexError for an empty `dim`. Source: PyTorch's
     `median`.
 
-    >>> import retrograd as rg
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
@@ -371,7 +365,6 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of the elements that are not NaN.
 
-    >>> import retrograd as rg
     >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
@@ -386,7 +379,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
     The index is that of its last occurrence, which gets the cotangent. Source: PyTorch's `mode`.
 
-    >>> import retrograd as rg
     >>> rg.mode(rg.tensor([3, 1, 3, 1, 1]))
     retrograd.return_types.mode(
     values=tensor(1),

@@ -23,7 +23,6 @@ def gradient(
     vectors with their positions. Raises RuntimeError where those do not fit or a dimension is
     shorter than `edge_order` + 1. Source: PyTorch's `gradient`.
 
-    >>> import retrograd as rg
     >>> rg.gradient(rg.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """

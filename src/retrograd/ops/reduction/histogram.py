@@ -37,7 +37,6 @@ def searchsorted(
     first. int64 or int32. Raises RuntimeError where the shapes do not match. Source: PyTorch's
     `searchsorted`.
 
-    >>> import retrograd as rg
     >>> rg.searchsorted(rg.tensor([1, 3, 5]), rg.tensor([3, 6]))
     tensor([1, 3])
     """
@@ -89,7 +88,6 @@ def bucketize(
     A value on a boundary belongs to the bin below, or with `right` above. Raises RuntimeError for
     boundaries that are not 1-D. Source: PyTorch's `bucketize`.
 
-    >>> import retrograd as rg
     >>> rg.bucketize(rg.tensor([0.5, 2.0, 9.0]), rg.tensor([1.0, 2.0]))
     tensor([0, 1, 2])
     """
@@ -106,7 +104,6 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     out. Raises RuntimeError for a bad range, NotImplementedError for integers. Source: PyTorch's
     `histc`.
 
-    >>> import retrograd as rg
     >>> rg.histc(rg.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
     """
@@ -138,7 +135,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     int64 counts; sums in float64, or float32 for float32 weights. Raises RuntimeError for negative
     or non-integer input or another shape. Source: PyTorch's `bincount`.
 
-    >>> import retrograd as rg
     >>> rg.bincount(rg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
@@ -170,7 +166,6 @@ def histogram(
     the dtype is float32 or float64, RuntimeError for bins, ranges and weights that do not fit.
     Source: PyTorch's `histogram`.
 
-    >>> import retrograd as rg
     >>> rg.histogram(rg.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
     """
@@ -201,7 +196,6 @@ def histogramdd(
     All else as for `histogram`. Raises RuntimeError for fewer than two dimensions, another shape of
     `weight` or another number of `bins`. Source: PyTorch's `histogramdd`.
 
-    >>> import retrograd as rg
     >>> rg.histogramdd(rg.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2).hist
     tensor([[0., 1.],
             [1., 1.]])

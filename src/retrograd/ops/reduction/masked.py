@@ -80,7 +80,6 @@ def sum(
 ) -> Tensor:
     """Sum of the elements kept. Source: PyTorch's `masked.sum`.
 
-    >>> import retrograd as rg
     >>> rg.masked.sum(rg.tensor([1.0, 2.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(5.)
     """
@@ -94,7 +93,6 @@ def prod(
 ) -> Tensor:
     """Product of the elements kept, over several dimensions too. Source: `masked.prod`.
 
-    >>> import retrograd as rg
     >>> rg.masked.prod(rg.tensor([3.0, 0.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(12.)
     """
@@ -109,7 +107,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> T
 
     Source: PyTorch's `masked.cumsum`.
 
-    >>> import retrograd as rg
     >>> rg.masked.cumsum(rg.tensor([1.0, 2.0, 4.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([1., 1., 5.])
     """
@@ -119,7 +116,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> T
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """Products up to each element along `dim`, of those kept; like `cumsum`.
 
-    >>> import retrograd as rg
     >>> rg.masked.cumprod(rg.tensor([3.0, 0.0, 4.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
     """
@@ -131,7 +127,6 @@ def amax(
 ) -> Tensor:
     """Largest of the elements kept; equal ones share the cotangent. Source: `masked.amax`.
 
-    >>> import retrograd as rg
     >>> rg.masked.amax(rg.tensor([3.0, 5.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(4.)
     """
@@ -145,7 +140,6 @@ def amin(
 ) -> Tensor:
     """Smallest of the elements kept; like `amax`. Source: PyTorch's `masked.amin`.
 
-    >>> import retrograd as rg
     >>> rg.masked.amin(rg.tensor([3.0, 1.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(3.)
     """
@@ -159,7 +153,6 @@ def argmax(
 
     `dtype=retrograd.int64` makes it an index. Source: PyTorch's `masked.argmax`.
 
-    >>> import retrograd as rg
     >>> rg.masked.argmax(rg.tensor([3, 5, 4]), mask=rg.tensor([True, False, True]))
     tensor(2)
     """
@@ -174,7 +167,6 @@ def argmin(
 
     `dtype=retrograd.int64` makes it an index. Source: PyTorch's `masked.argmin`.
 
-    >>> import retrograd as rg
     >>> rg.masked.argmin(rg.tensor([3, 1, 4]), mask=rg.tensor([True, False, True]))
     tensor(0)
     """
@@ -195,7 +187,6 @@ def mean(
 
     Raises ValueError for integers unless `dtype` converts them. Source: PyTorch's `masked.mean`.
 
-    >>> import retrograd as rg
     >>> rg.masked.mean(rg.tensor([1.0, 2.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(2.5000)
     """
@@ -217,7 +208,6 @@ def median(
     NaN elements are dropped too. Raises ValueError where an integer tensor has no element to
     choose. Source: PyTorch's `masked.median`.
 
-    >>> import retrograd as rg
     >>> rg.masked.median(rg.tensor([1.0, 9.0, 4.0]), 0, mask=rg.tensor([True, False, True]))
     tensor(1.)
     """
@@ -242,7 +232,6 @@ def logsumexp(
 
     Source: PyTorch's `masked.logsumexp`.
 
-    >>> import retrograd as rg
     >>> rg.masked.logsumexp(rg.tensor([0.0, 9.0, 0.0]), mask=rg.tensor([True, False, True]))
     tensor(0.6931)
     """
@@ -260,7 +249,6 @@ def logaddexp(
 ) -> Tensor:
     """log(exp(input) + exp(other)), each where its mask keeps it. Source: `masked.logaddexp`.
 
-    >>> import retrograd as rg
     >>> x, y = rg.tensor([0.0, 1.0]), rg.tensor([0.0, 2.0])
     >>> rg.masked.logaddexp(x, y, input_mask=rg.tensor([True, False]))
     tensor([0.6931, 2.0000])
@@ -280,7 +268,6 @@ def norm(
 ) -> Tensor:
     """Vector norm of the elements kept; `ord` as for `linalg.vector_norm`. Source: `masked.norm`.
 
-    >>> import retrograd as rg
     >>> rg.masked.norm(rg.tensor([3.0, 9.0, 4.0]), mask=rg.tensor([True, False, True]))
     tensor(5.)
     """
@@ -304,7 +291,6 @@ def var(
     `correction` is 1 by default; the older `unbiased=False` means 0. Integers give float32. NaN
     without degrees of freedom. Raises TypeError where both are given. Source: `masked.var`.
 
-    >>> import retrograd as rg
     >>> rg.masked.var(rg.tensor([1.0, 9.0, 3.0]), mask=rg.tensor([True, False, True]))
     tensor(2.)
     """
@@ -335,7 +321,6 @@ def std(
 
     Source: PyTorch's `masked.std`.
 
-    >>> import retrograd as rg
     >>> rg.masked.std(rg.tensor([1.0, 9.0, 3.0]), mask=rg.tensor([True, False, True]))
     tensor(1.4142)
     """
@@ -348,7 +333,6 @@ def std(
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """`softmax` along `dim` over the elements kept, and 0 for the others. Source: `masked.softmax`.
 
-    >>> import retrograd as rg
     >>> rg.masked.softmax(rg.tensor([0.0, 9.0, 0.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -358,7 +342,6 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """The logarithm of `softmax`: -inf for the elements dropped. Source: `masked.log_softmax`.
 
-    >>> import retrograd as rg
     >>> rg.masked.log_softmax(rg.tensor([0.0, 9.0, 0.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
     """
@@ -368,7 +351,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None)
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """`softmax` of the negated input. Source: PyTorch's `masked.softmin`.
 
-    >>> import retrograd as rg
     >>> rg.masked.softmin(rg.tensor([0.0, -9.0, 0.0]), 0, mask=rg.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -388,7 +370,6 @@ def normalize(
 
     What is dropped is 0. Source: PyTorch's `masked.normalize`.
 
-    >>> import retrograd as rg
     >>> rg.masked.normalize(rg.tensor([3.0, 9.0, 4.0]), 2.0, 0, mask=rg.tensor([True, False, True]))
     tensor([0.6000, 0.0000, 0.8000])
     """

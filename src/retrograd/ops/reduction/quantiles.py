@@ -42,7 +42,6 @@ def quantile(
     RuntimeError unless the input is float32 or float64 with at least one element and `q` is in
     range. Source: PyTorch's `quantile`.
 
-    >>> import retrograd as rg
     >>> rg.quantile(rg.tensor([0.0, 10.0, 20.0]), rg.tensor([0.25, 0.5]))
     tensor([ 5., 10.])
     """
@@ -62,7 +61,6 @@ def nanquantile(
 
     Arguments and errors as there. Source: PyTorch's `nanquantile`.
 
-    >>> import retrograd as rg
     >>> rg.nanquantile(rg.tensor([0.0, float("nan"), 20.0]), 0.5)
     tensor(10.)
     """

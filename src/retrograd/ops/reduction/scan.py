@@ -228,7 +228,6 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
     Booleans and integers give int64; `dtype` converts first. Raises IndexError for a dim out of
     range. Source: PyTorch's `cumsum`.
 
-    >>> import retrograd as rg
     >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
@@ -242,7 +241,6 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None) -> Tensor:
 
     Derivatives hold to every order where elements are zero. Source: PyTorch's `cumprod`.
 
-    >>> import retrograd as rg
     >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
@@ -257,7 +255,6 @@ def logcumsumexp(input: Tensor, dim: Any = None) -> Tensor:
     Real, or complex with the principal imaginary part. Raises NotImplementedError for integers.
     Source: PyTorch's `logcumsumexp`.
 
-    >>> import retrograd as rg
     >>> rg.logcumsumexp(rg.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
@@ -305,7 +302,6 @@ def cummax(input: Tensor, dim: Any = None) -> Any:
     Of equal elements the latest is named, and gets the cotangent; NaN counts as largest. Raises
     RuntimeError for complex input. Source: PyTorch's `cummax`.
 
-    >>> import retrograd as rg
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])
     """
@@ -316,7 +312,6 @@ def cummax(input: Tensor, dim: Any = None) -> Any:
 def cummin(input: Tensor, dim: Any = None) -> Any:
     """The smallest element up to each one along `dim`, and where; like `cummax`.
 
-    >>> import retrograd as rg
     >>> rg.cummin(rg.tensor([2.0, 3.0, 1.0]), 0).indices
     tensor([0, 0, 2])
     """
@@ -362,7 +357,6 @@ def diff(
     RuntimeError for a 0-d tensor, a negative `n`, and ends of another shape. Source: PyTorch's
     `diff`.
 
-    >>> import retrograd as rg
     >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
@@ -405,7 +399,6 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 
     `x` has the shape of `y`, or one dimension. Source: PyTorch's `trapezoid`.
 
-    >>> import retrograd as rg
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)
     """
@@ -419,7 +412,6 @@ def cumulative_trapezoid(
 ) -> Tensor:
     """The integrals up to each sample but the first; arguments as for `trapezoid`.
 
-    >>> import retrograd as rg
     >>> rg.cumulative_trapezoid(rg.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """

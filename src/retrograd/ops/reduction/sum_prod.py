@@ -183,7 +183,6 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     dim out of range, RuntimeError for one given twice. NumPy's names `axis` and `keepdims` are
     understood too, here and in other functions along dimensions. Source: PyTorch's `sum`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.sum(x), rg.sum(x, 0), rg.sum(x, dim=(0, 1), keepdim=True)
     (tensor(10.), tensor([4., 6.]), tensor([[10.]]))
@@ -203,7 +202,6 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     Real floating and complex tensors only: RuntimeError for integers unless `dtype` converts them.
     The mean of no elements is NaN. Source: PyTorch's `mean`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> rg.mean(x), rg.mean(x, 1)
     (tensor(2.5000), tensor([1.5000, 3.5000]))
@@ -219,7 +217,6 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
     Source: PyTorch's `nansum`.
 
-    >>> import retrograd as rg
     >>> rg.nansum(rg.tensor([1.0, float("nan")]))
     tensor(1.)
     """
@@ -233,7 +230,6 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
     Raises RuntimeError for integers. Source: PyTorch's `nanmean`.
 
-    >>> import retrograd as rg
     >>> rg.nanmean(rg.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
@@ -295,7 +291,6 @@ def prod(
     elements is 1. Derivatives hold to every order however many factors are zero: the share of a
     factor is the product of the others, never `out / input`. Source: PyTorch's `prod`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([0.0, 2.0, 3.0], requires_grad=True)
     >>> rg.prod(x).backward(); x.grad
     tensor([6., 0., 0.])
@@ -341,7 +336,6 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
     Booleans, for uint8 input uint8; False for no elements. Source: PyTorch's `any`.
 
-    >>> import retrograd as rg
     >>> rg.any(rg.tensor([[0, 1], [0, 0]]), dim=1)
     tensor([ True, False])
     """
@@ -354,7 +348,6 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
     True for no elements. Source: PyTorch's `all`.
 
-    >>> import retrograd as rg
     >>> rg.all(rg.tensor([[0, 1], [2, 3]]), dim=1)
     tensor([False,  True])
     """
@@ -372,7 +365,6 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
     Source: PyTorch's `count_nonzero`.
 
-    >>> import retrograd as rg
     >>> rg.count_nonzero(rg.tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """

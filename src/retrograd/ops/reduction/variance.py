@@ -145,7 +145,6 @@ def var(
     `correction` is 1 by default; the older `unbiased=False` means 0. Real for complex input. NaN or
     infinite where `n <= correction`. Raises RuntimeError for integers. Source: PyTorch's `var`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([1.0, 2.0, 3.0])
     >>> rg.var(x), rg.var(x, correction=0)
     (tensor(1.), tensor(0.6667))
@@ -169,7 +168,6 @@ def std(
 
     Where it is 0 its derivative is taken as 0. Source: PyTorch's `std`.
 
-    >>> import retrograd as rg
     >>> rg.std(rg.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
@@ -190,7 +188,6 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """The pair (`var`, `mean`) with the same arguments.
 
-    >>> import retrograd as rg
     >>> rg.var_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
@@ -212,7 +209,6 @@ def std_mean(
 ) -> tuple[Tensor, Tensor]:
     """The pair (`std`, `mean`) with the same arguments.
 
-    >>> import retrograd as rg
     >>> rg.std_mean(rg.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """

@@ -117,7 +117,6 @@ def vector_norm(
     tensors, for a `dtype` that would narrow, and for an empty tensor where the norm needs an
     element; TypeError for an `ord` that is no number. Source: PyTorch's `linalg.vector_norm`.
 
-    >>> import retrograd as rg
     >>> x = rg.tensor([3.0, 4.0])
     >>> rg.norm(x), rg.norm(x, 1)
     (tensor(5.), tensor(7.))
@@ -177,7 +176,6 @@ def norm(
     RuntimeError for another string: matrix norms have functions of their own. Source: PyTorch's
     `norm`.
 
-    >>> import retrograd as rg
     >>> rg.norm(rg.tensor([[3.0, 4.0], [0.0, 0.0]]), dim=1)
     tensor([5., 0.])
     """
@@ -215,7 +213,6 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
     Raises TypeError where `other` is no tensor. Source: PyTorch's `dist`.
 
-    >>> import retrograd as rg
     >>> rg.dist(rg.tensor([1.0, 2.0]), rg.tensor([4.0, 6.0]))
     tensor(5.)
     """
@@ -233,7 +230,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     Raises RuntimeError unless `p` is positive, `maxnorm` is not negative, and there are at least
     two dimensions. Source: PyTorch's `renorm`.
 
-    >>> import retrograd as rg
     >>> rg.renorm(rg.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])

@@ -283,7 +283,6 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
     Raises IndexError for a 0-d tensor and for an index out of bounds. Source: PyTorch's `select`.
 
-    >>> import retrograd as rg
     >>> rg.select(rg.tensor([[1, 2], [3, 4]]), 1, -1)
     tensor([2, 4])
     """
@@ -297,7 +296,6 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
     Raises RuntimeError or IndexError where they exceed the dimension. Source: PyTorch's `narrow`.
 
-    >>> import retrograd as rg
     >>> rg.narrow(rg.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
@@ -325,7 +323,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     `offset` counts upwards to the right. Raises RuntimeError where the dimensions are the same.
     Source: PyTorch's `diagonal`.
 
-    >>> import retrograd as rg
     >>> rg.diagonal(rg.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -343,7 +340,6 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     Shape `(..., L, ...)` becomes `(..., (L - size) // step + 1, ..., size)`. Raises RuntimeError
     where a window does not fit or `step` is not positive. Source: PyTorch's `Tensor.unfold`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1, 2, 3, 4]).unfold(0, 2, 1)
     tensor([[1, 2],
             [2, 3],
@@ -371,7 +367,6 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     contiguous; raises RuntimeError if it is not, or where the view exceeds it. PyTorch counts from
     the start of the storage instead. Source: PyTorch's `as_strided`.
 
-    >>> import retrograd as rg
     >>> rg.as_strided(rg.tensor([1, 2, 3, 4]), (2, 2), (1, 2))
     tensor([[1, 3],
             [2, 4]])
@@ -399,7 +394,6 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     Raises RuntimeError while views of it are alive: they could not be followed. Source: PyTorch's
     `Tensor.as_strided_`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1, 2, 3]).as_strided_((2, 2), (1, 1))
     tensor([[1, 2],
             [2, 3]])

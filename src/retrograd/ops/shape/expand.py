@@ -77,7 +77,6 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
     The result must not be written in place, since its elements share memory. Raises RuntimeError
     where a dimension of another size would have to change. Source: PyTorch's `Tensor.expand`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -125,7 +124,6 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view with the shape `size`, to which the tensor broadcasts. Source: `broadcast_to`.
 
-    >>> import retrograd as rg
     >>> rg.broadcast_to(rg.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -138,7 +136,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
     Source: PyTorch's `broadcast_tensors`.
 
-    >>> import retrograd as rg
     >>> a, b = rg.broadcast_tensors(rg.ones(3, 1), rg.ones(2))
     >>> a.shape, b.shape
     (retrograd.Size([3, 2]), retrograd.Size([3, 2]))
@@ -158,7 +155,6 @@ def broadcast_shapes(*shapes: Any) -> Size:
     Raises RuntimeError where they do not, ValueError for a negative size. Source: PyTorch's
     `broadcast_shapes`.
 
-    >>> import retrograd as rg
     >>> rg.broadcast_shapes((2,), (3, 1))
     retrograd.Size([3, 2])
     """
@@ -174,7 +170,6 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
     `dim` is an integer or a tuple; dimensions of other sizes stay. Source: PyTorch's `squeeze`.
 
-    >>> import retrograd as rg
     >>> rg.squeeze(rg.ones(1, 3, 1)).shape, rg.squeeze(rg.ones(1, 3, 1), 0).shape
     (retrograd.Size([3]), retrograd.Size([3, 1]))
     """
@@ -200,7 +195,6 @@ def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
 
     Raises IndexError where there is no such place. Source: PyTorch's `unsqueeze`.
 
-    >>> import retrograd as rg
     >>> rg.unsqueeze(rg.ones(3), -1).shape
     retrograd.Size([3, 1])
     """
@@ -217,7 +211,6 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 def atleast_1d(*tensors: Any) -> Any:
     """The tensor, or a tuple of all tensors, with 0-d ones as `(1,)`. Source: `atleast_1d`.
 
-    >>> import retrograd as rg
     >>> rg.atleast_1d(rg.tensor(2.0))
     tensor([2.])
     """
@@ -229,7 +222,6 @@ def atleast_2d(*tensors: Any) -> Any:
 
     Source: PyTorch's `atleast_2d`.
 
-    >>> import retrograd as rg
     >>> rg.atleast_2d(rg.ones(3)).shape
     retrograd.Size([1, 3])
     """
@@ -241,7 +233,6 @@ def atleast_3d(*tensors: Any) -> Any:
 
     `(M, N)` becomes `(M, N, 1)`. Source: PyTorch's `atleast_3d`.
 
-    >>> import retrograd as rg
     >>> rg.atleast_3d(rg.ones(3)).shape
     retrograd.Size([1, 3, 1])
     """

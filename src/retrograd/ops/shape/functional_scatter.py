@@ -38,7 +38,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     Raises IndexError for an index out of bounds, RuntimeError for a `src` of another shape. Source:
     PyTorch's `select_scatter`.
 
-    >>> import retrograd as rg
     >>> rg.select_scatter(rg.zeros(2, 2), rg.ones(2), 0, 1)
     tensor([[0., 0.],
             [1., 1.]])
@@ -61,7 +60,6 @@ def slice_scatter(
     Raises RuntimeError for a step that is not positive and for a `src` of another shape. Source:
     PyTorch's `slice_scatter`.
 
-    >>> import retrograd as rg
     >>> rg.slice_scatter(rg.zeros(4), rg.ones(2), 0, 1, 4, 2)
     tensor([0., 1., 0., 1.])
     """
@@ -81,7 +79,6 @@ def diagonal_scatter(
     Raises RuntimeError where the dimensions are the same and for a `src` of another shape. Source:
     PyTorch's `diagonal_scatter`.
 
-    >>> import retrograd as rg
     >>> rg.diagonal_scatter(rg.zeros(2, 2), rg.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -103,7 +100,6 @@ def as_strided_scatter(
     `as_strided`, and RuntimeError for a `src` of another shape. Source: PyTorch's
     `as_strided_scatter`.
 
-    >>> import retrograd as rg
     >>> rg.as_strided_scatter(rg.zeros(2, 2), rg.ones(2), (2,), (3,))
     tensor([[1., 0.],
             [0., 1.]])

@@ -131,7 +131,6 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     Dtypes promote. A tensor of shape `(0,)` is skipped, as in PyTorch. Raises RuntimeError for no
     tensors, 0-d ones, and shapes that do not fit. Source: PyTorch's `cat`.
 
-    >>> import retrograd as rg
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
@@ -172,7 +171,6 @@ def _check_fit(shape: tuple[int, ...], expected: tuple[int, ...], dim: int, posi
 def concat(tensors: Any, dim: int = 0) -> Tensor:
     """`cat` under another name. Source: PyTorch's `concat`.
 
-    >>> import retrograd as rg
     >>> rg.concat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
@@ -183,7 +181,6 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
 def concatenate(tensors: Any, dim: int = 0) -> Tensor:
     """`cat` under NumPy's name. Source: PyTorch's `concatenate`.
 
-    >>> import retrograd as rg
     >>> rg.concatenate([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
@@ -196,7 +193,6 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
     Raises RuntimeError for no tensors and for shapes that differ. Source: PyTorch's `stack`.
 
-    >>> import retrograd as rg
     >>> rg.stack([rg.tensor([1, 2]), rg.tensor([3, 4])], dim=1)
     tensor([[1, 3],
             [2, 4]])
@@ -217,7 +213,6 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 def hstack(tensors: Any) -> Tensor:
     """Side by side: joined along dimension 1, or 0 for vectors. Source: PyTorch's `hstack`.
 
-    >>> import retrograd as rg
     >>> rg.hstack([rg.tensor([1]), rg.tensor([2, 3])])
     tensor([1, 2, 3])
     """
@@ -229,7 +224,6 @@ def hstack(tensors: Any) -> Tensor:
 def vstack(tensors: Any) -> Tensor:
     """One above the other: joined along dimension 0, vectors as rows. Source: `vstack`.
 
-    >>> import retrograd as rg
     >>> rg.vstack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -241,7 +235,6 @@ def vstack(tensors: Any) -> Tensor:
 def row_stack(tensors: Any) -> Tensor:
     """`vstack` under another name. Source: PyTorch's `row_stack`.
 
-    >>> import retrograd as rg
     >>> rg.row_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -253,7 +246,6 @@ def row_stack(tensors: Any) -> Tensor:
 def dstack(tensors: Any) -> Tensor:
     """One behind the other: joined along dimension 2. Source: PyTorch's `dstack`.
 
-    >>> import retrograd as rg
     >>> rg.dstack([rg.tensor([1, 2]), rg.tensor([3, 4])]).shape
     retrograd.Size([1, 2, 2])
     """
@@ -264,7 +256,6 @@ def dstack(tensors: Any) -> Tensor:
 def column_stack(tensors: Any) -> Tensor:
     """Side by side, with vectors as columns. Source: PyTorch's `column_stack`.
 
-    >>> import retrograd as rg
     >>> rg.column_stack([rg.tensor([1, 2]), rg.tensor([3, 4])])
     tensor([[1, 3],
             [2, 4]])
@@ -306,7 +297,6 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 
     Raises RuntimeError for fewer numbers than dimensions. Source: PyTorch's `Tensor.repeat`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -326,7 +316,6 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     """`repeat`, with missing numbers taken as 1 in front. Source: PyTorch's `tile`.
 
-    >>> import retrograd as rg
     >>> rg.tile(rg.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
@@ -344,7 +333,6 @@ def repeat_interleave(
     of the result's indices occurs `input[i]` times. Raises RuntimeError for negative `repeats`, and
     unless there is one or one per entry. Source: PyTorch's `repeat_interleave`.
 
-    >>> import retrograd as rg
     >>> rg.repeat_interleave(rg.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
@@ -376,7 +364,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     `indexing` "xy" exchanges the first two axes. Raises RuntimeError without tensors, for one of
     two or more dimensions, and for another `indexing`. Source: PyTorch's `meshgrid`.
 
-    >>> import retrograd as rg
     >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
             [2, 2]])
@@ -407,7 +394,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
     Raises RuntimeError for a tensor that is not 1-D. Source: PyTorch's `cartesian_prod`.
 
-    >>> import retrograd as rg
     >>> rg.cartesian_prod(rg.tensor([1, 2]), rg.tensor([3, 4])).shape
     retrograd.Size([4, 2])
     """
@@ -424,7 +410,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     `with_replacement`, an entry may be chosen several times. Raises RuntimeError unless the tensor
     is 1-d and `r` not negative. Source: PyTorch's `combinations`.
 
-    >>> import retrograd as rg
     >>> rg.combinations(rg.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],
@@ -447,7 +432,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
     Vectors count as rows, 0-d tensors as `(1, 1)`. Raises RuntimeError for more than two
     dimensions, TypeError for what is no tensor. Source: PyTorch's `block_diag`.
 
-    >>> import retrograd as rg
     >>> rg.block_diag(rg.tensor([[1, 2]]), rg.tensor(3))
     tensor([[1, 2, 0],
             [0, 0, 3]])

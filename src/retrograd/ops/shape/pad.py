@@ -71,7 +71,6 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     Negative widths cut. Raises RuntimeError where a dimension would become negative. Source:
     PyTorch's `constant_pad_nd`.
 
-    >>> import retrograd as rg
     >>> rg.constant_pad_nd(rg.tensor([1, 2]), (1, 2))
     tensor([0, 1, 2, 0, 0])
     """
@@ -96,7 +95,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     numbers of dimensions, ValueError for a `value` in another mode than "constant". Source:
     PyTorch's `nn.functional.pad`.
 
-    >>> import retrograd as rg
     >>> rg.nn.functional.pad(rg.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
     """

@@ -86,7 +86,6 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     Raises RuntimeError where their number differs from the tensor's or one is repeated. Source:
     PyTorch's `permute`.
 
-    >>> import retrograd as rg
     >>> rg.permute(rg.ones(2, 3, 4), (2, 0, 1)).shape
     retrograd.Size([4, 2, 3])
     """
@@ -109,7 +108,6 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with dimensions `dim0` and `dim1` exchanged. Source: PyTorch's `transpose`.
 
-    >>> import retrograd as rg
     >>> rg.transpose(rg.ones(2, 3, 4), 0, -1).shape
     retrograd.Size([4, 3, 2])
     """
@@ -121,7 +119,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` under NumPy's name. Source: PyTorch's `swapaxes`.
 
-    >>> import retrograd as rg
     >>> rg.swapaxes(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
     tensor([[1, 4],
             [2, 5],
@@ -134,7 +131,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` under another name. Source: PyTorch's `swapdims`.
 
-    >>> import retrograd as rg
     >>> rg.swapdims(rg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
     tensor([[1, 4],
             [2, 5],
@@ -149,7 +145,6 @@ def t(input: Tensor) -> Tensor:
 
     Raises RuntimeError for more dimensions. Source: PyTorch's `t`.
 
-    >>> import retrograd as rg
     >>> rg.t(rg.ones(2, 3)).shape
     retrograd.Size([3, 2])
     """
@@ -182,7 +177,6 @@ def adjoint(input: Tensor) -> Tensor:
 
     Raises RuntimeError below two dimensions. Source: PyTorch's `adjoint`.
 
-    >>> import retrograd as rg
     >>> rg.adjoint(rg.tensor([[1.0, 2.0]])).shape
     retrograd.Size([2, 1])
     """
@@ -209,7 +203,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     Both are integers or tuples of the same length; raises RuntimeError otherwise. Source:
     PyTorch's `movedim`.
 
-    >>> import retrograd as rg
     >>> rg.movedim(rg.ones(2, 3, 4), 0, -1).shape
     retrograd.Size([3, 4, 2])
     """
@@ -233,7 +226,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """`movedim` under NumPy's name. Source: PyTorch's `moveaxis`.
 
-    >>> import retrograd as rg
     >>> rg.moveaxis(rg.zeros(2, 3, 4), 0, -1).shape
     retrograd.Size([3, 4, 2])
     """

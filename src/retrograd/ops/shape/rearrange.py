@@ -96,7 +96,6 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
     Source: PyTorch's `flip`.
 
-    >>> import retrograd as rg
     >>> rg.flip(rg.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
@@ -111,7 +110,6 @@ def fliplr(input: Tensor) -> Tensor:
 
     Raises RuntimeError for fewer than two dimensions. Source: PyTorch's `fliplr`.
 
-    >>> import retrograd as rg
     >>> rg.fliplr(rg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
             [4, 3]])
@@ -127,7 +125,6 @@ def flipud(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a 0-d tensor. Source: PyTorch's `flipud`.
 
-    >>> import retrograd as rg
     >>> rg.flipud(rg.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
             [1, 2]])
@@ -144,7 +141,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     Without `dims` the tensor is flattened for it. Raises RuntimeError where their numbers differ.
     Source: PyTorch's `roll`.
 
-    >>> import retrograd as rg
     >>> rg.roll(rg.tensor([1, 2, 3, 4]), 1)
     tensor([4, 1, 2, 3])
     """
@@ -169,7 +165,6 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
     Raises RuntimeError unless `dims` are two different dimensions. Source: PyTorch's `rot90`.
 
-    >>> import retrograd as rg
     >>> rg.rot90(rg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
             [1, 3]])
@@ -202,7 +197,6 @@ def _check_matrix(input: Tensor, name: str) -> None:
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices `(..., M, N)` with zeros above the given diagonal. Source: PyTorch's `tril`.
 
-    >>> import retrograd as rg
     >>> rg.tril(rg.tensor([[1, 2], [3, 4]]))
     tensor([[1, 0],
             [3, 4]])
@@ -215,7 +209,6 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices `(..., M, N)` with zeros below the given diagonal. Source: PyTorch's `triu`.
 
-    >>> import retrograd as rg
     >>> rg.triu(rg.tensor([[1, 2], [3, 4]]))
     tensor([[1, 2],
             [0, 4]])
@@ -231,7 +224,6 @@ def tril_indices(
 
     Source: PyTorch's `tril_indices`.
 
-    >>> import retrograd as rg
     >>> rg.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -247,7 +239,6 @@ def triu_indices(
 
     Source: PyTorch's `triu_indices`.
 
-    >>> import retrograd as rg
     >>> rg.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
@@ -263,7 +254,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     `dim1` and `dim2` are where the rows and columns lie in the result. Raises RuntimeError where
     they are the same, IndexError for a 0-d tensor. Source: PyTorch's `diag_embed`.
 
-    >>> import retrograd as rg
     >>> rg.diag_embed(rg.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -288,7 +278,6 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
     Raises RuntimeError for other numbers of dimensions. Source: PyTorch's `diag`.
 
-    >>> import retrograd as rg
     >>> rg.diag(rg.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -305,7 +294,6 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of `input` on a diagonal. Source: PyTorch's `diagflat`.
 
-    >>> import retrograd as rg
     >>> rg.diagflat(rg.tensor([[1], [2]]))
     tensor([[1, 0],
             [0, 2]])

@@ -78,7 +78,6 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     A view where the memory layout allows, else a copy. Raises RuntimeError where the number of
     elements differs. Source: PyTorch's `reshape`.
 
-    >>> import retrograd as rg
     >>> rg.reshape(rg.tensor([1, 2, 3, 4]), (2, -1))
     tensor([[1, 2],
             [3, 4]])
@@ -96,7 +95,6 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
     can be divided accordingly; it has no derivative. Raises RuntimeError where only a copy could
     have that shape. Source: PyTorch's `Tensor.view`.
 
-    >>> import retrograd as rg
     >>> rg.tensor([1, 2, 3, 4]).view(2, 2).shape, rg.tensor([1.0]).view(rg.int32)
     (retrograd.Size([2, 2]), tensor([1065353216], dtype=retrograd.int32))
     """
@@ -157,7 +155,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     A 0-d tensor becomes 1-d. Raises RuntimeError where `start_dim` comes after `end_dim`. Source:
     PyTorch's `flatten`.
 
-    >>> import retrograd as rg
     >>> rg.flatten(rg.ones(2, 3, 4), 1).shape
     retrograd.Size([2, 12])
     """
@@ -180,7 +177,6 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     Raises RuntimeError where the sizes do not multiply to the dimension's, TypeError where they are
     no tuple. Source: PyTorch's `unflatten`.
 
-    >>> import retrograd as rg
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
     retrograd.Size([3, 2, 2])
     """
@@ -210,7 +206,6 @@ def ravel(input: Tensor) -> Tensor:
 
     Source: PyTorch's `ravel`.
 
-    >>> import retrograd as rg
     >>> rg.ravel(rg.ones(2, 3)).shape
     retrograd.Size([6])
     """
@@ -224,7 +219,6 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     With `memory_format`, the same for that order: `channels_last` for four dimensions. Raises
     RuntimeError for other dimensions and for `preserve_format`. Source: `Tensor.contiguous`.
 
-    >>> import retrograd as rg
     >>> rg.zeros(1, 2, 3, 4).contiguous(memory_format=rg.channels_last).stride()
     (24, 1, 8, 2)
     """
@@ -244,7 +238,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     Its elements lie in memory as those of the tensor, or in the order of `memory_format`. Source:
     PyTorch's `clone`.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> rg.clone(x).sum().backward(); x.grad
     tensor([1., 1.])
@@ -261,7 +254,6 @@ def detach(input: Tensor) -> Tensor:
     A saved value that is written through a detached alias raises in the backward pass. Source:
     PyTorch's `detach`.
 
-    >>> import retrograd as rg
     >>> rg.detach(rg.ones(2, requires_grad=True)).requires_grad
     False
     """

@@ -80,7 +80,6 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     The views must not be written in place where a gradient is wanted. Raises RuntimeError for a
     0-d tensor, a size that is not positive, and sizes that do not add up. Source: `split`.
 
-    >>> import retrograd as rg
     >>> rg.split(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
@@ -119,7 +118,6 @@ def equal_sizes(size: int, each: int) -> tuple[int, ...]:
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` with a list of sizes. Source: PyTorch's `split_with_sizes`.
 
-    >>> import retrograd as rg
     >>> rg.split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
     """
@@ -132,7 +130,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
     Raises RuntimeError for a 0-d tensor and where `chunks` is not positive. Source: `chunk`.
 
-    >>> import retrograd as rg
     >>> [part.shape[0] for part in rg.chunk(rg.ones(5), 3)]
     [2, 2, 1]
     """
@@ -162,7 +159,6 @@ def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> t
     Each is a view of its own, so unlike in PyTorch such a write is no risk: gradients are right.
     Source: PyTorch's `unsafe_split`.
 
-    >>> import retrograd as rg
     >>> rg.unsafe_split(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
@@ -173,7 +169,6 @@ def unsafe_split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> t
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`unsafe_split` with a list of sizes. Source: PyTorch's `unsafe_split_with_sizes`.
 
-    >>> import retrograd as rg
     >>> rg.unsafe_split_with_sizes(rg.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3]))
     """
@@ -184,7 +179,6 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` into views that may be written in place, as `unsafe_split`. Source: `unsafe_chunk`.
 
-    >>> import retrograd as rg
     >>> rg.unsafe_chunk(rg.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3]))
     """
@@ -199,7 +193,6 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     RuntimeError for a 0-d tensor and where the number is not positive. Source: PyTorch's
     `tensor_split`.
 
-    >>> import retrograd as rg
     >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), 3)]
     [2, 2, 1]
     >>> [part.shape[0] for part in rg.tensor_split(rg.ones(5), (1, 4))]
@@ -245,7 +238,6 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     The views must not be written in place where a gradient is wanted. Raises IndexError for a 0-d
     tensor. Source: `unbind`.
 
-    >>> import retrograd as rg
     >>> rg.unbind(rg.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -260,7 +252,6 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the columns: dimension 1, or 0 of a vector. Source: `hsplit`.
 
-    >>> import retrograd as rg
     >>> rg.hsplit(rg.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
             [3]]), tensor([[2],
@@ -273,7 +264,6 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the rows, dimension 0. Source: PyTorch's `vsplit`.
 
-    >>> import retrograd as rg
     >>> rg.vsplit(rg.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
@@ -284,7 +274,6 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2. Source: PyTorch's `dsplit`.
 
-    >>> import retrograd as rg
     >>> [part.shape for part in rg.dsplit(rg.zeros(1, 2, 4), [1])]
     [retrograd.Size([1, 2, 1]), retrograd.Size([1, 2, 3])]
     """

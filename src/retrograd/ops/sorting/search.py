@@ -25,7 +25,6 @@ def isin(
     One of the two may be a number. `assume_unique` changes nothing. Raises TypeError for two
     numbers, RuntimeError for complex tensors. Source: PyTorch's `isin`.
 
-    >>> import retrograd as rg
     >>> rg.isin(rg.tensor([1, 2, 3]), rg.tensor([3, 1]))
     tensor([ True, False,  True])
     """
@@ -51,7 +50,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
     Raises RuntimeError for a negative size. Source: PyTorch's `nonzero_static`.
 
-    >>> import retrograd as rg
     >>> rg.nonzero_static(rg.tensor([0, 5, 7]), size=3)
     tensor([[ 1],
             [ 2],
@@ -71,7 +69,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     Places count modulo the number of elements. Raises TypeError for indices that are no integers,
     ValueError for negative sizes. Source: PyTorch's `unravel_index`.
 
-    >>> import retrograd as rg
     >>> rg.unravel_index(rg.tensor([5, 1]), (2, 3))
     (tensor([1, 0]), tensor([2, 1]))
     """

@@ -135,7 +135,6 @@ def sort(
     Always stable, whatever `stable` says; NaN counts as largest. Raises RuntimeError for complex
     input. Source: PyTorch's `sort`.
 
-    >>> import retrograd as rg
     >>> rg.sort(rg.tensor([3.0, 1.0, 2.0]), descending=True)
     retrograd.return_types.sort(
     values=tensor([3., 2., 1.]),
@@ -148,7 +147,6 @@ def sort(
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices of `sort`. Source: PyTorch's `argsort`.
 
-    >>> import retrograd as rg
     >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
@@ -159,7 +157,6 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 def msort(input: Tensor) -> Tensor:
     """The values of `sort` along the first dimension. Source: PyTorch's `msort`.
 
-    >>> import retrograd as rg
     >>> rg.msort(rg.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
@@ -173,7 +170,6 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     In order if `sorted`. Raises RuntimeError for `k` out of range or complex input. Source:
     PyTorch's `topk`.
 
-    >>> import retrograd as rg
     >>> rg.topk(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
@@ -192,7 +188,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
     Raises RuntimeError for `k` out of range or complex input. Source: PyTorch's `kthvalue`.
 
-    >>> import retrograd as rg
     >>> rg.kthvalue(rg.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
@@ -213,7 +208,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
     With `as_tuple`, one index tensor per dimension, fit for indexing. Source: PyTorch's `nonzero`.
 
-    >>> import retrograd as rg
     >>> rg.nonzero(rg.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
             [1, 0]])
@@ -228,7 +222,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 def argwhere(input: Tensor) -> Tensor:
     """`nonzero` under NumPy's name.
 
-    >>> import retrograd as rg
     >>> rg.argwhere(rg.tensor([0.0, 5.0]))
     tensor([[1]])
     """
@@ -267,7 +260,6 @@ def unique(
     results do not require grad: a set has no derivative. Raises RuntimeError for slices without
     elements, IndexError for a dim of a 0-d tensor. Source: PyTorch's `unique`.
 
-    >>> import retrograd as rg
     >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
     (tensor([1, 3]), tensor([2, 1]))
     """
@@ -289,7 +281,6 @@ def unique_consecutive(
 
     Source: PyTorch's `unique_consecutive`.
 
-    >>> import retrograd as rg
     >>> rg.unique_consecutive(rg.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """

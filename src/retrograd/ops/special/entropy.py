@@ -74,7 +74,6 @@ def xlogy(input: Any, other: Any) -> Tensor:
     is not positive the derivative in `input` is 0; the derivative in `other` is input / other
     everywhere. Source: PyTorch's `xlogy`.
 
-    >>> import retrograd as rg
     >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
@@ -87,7 +86,6 @@ def xlog1py(input: Any, other: Any) -> Tensor:
 
     Source: PyTorch's `special.xlog1py`.
 
-    >>> import retrograd as rg
     >>> rg.special.xlog1py(rg.tensor([0.0, 2.0]), rg.tensor([-1.0, 3.0]))
     tensor([0.0000, 2.7726])
     """
@@ -141,7 +139,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     values and derivatives are infinite at 0 and 1, and NaN outside [0, 1]. Source: PyTorch's
     `logit`.
 
-    >>> import retrograd as rg
     >>> rg.logit(rg.tensor([0.5, 0.25, 1.0]), eps=0.1)
     tensor([ 0.0000, -1.0986,  2.1972])
     """

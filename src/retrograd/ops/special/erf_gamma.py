@@ -142,7 +142,6 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
     Raises RuntimeError for a negative `n`. Source: PyTorch's `polygamma`.
 
-    >>> import retrograd as rg
     >>> rg.polygamma(1, rg.tensor([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """

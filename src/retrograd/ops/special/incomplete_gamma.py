@@ -87,7 +87,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     Meant for inputs above (p - 1) / 2. Raises RuntimeError for p < 1. Source: PyTorch's `mvlgamma`,
     `special.multigammaln`.
 
-    >>> import retrograd as rg
     >>> rg.mvlgamma(rg.tensor([1.0, 2.0]), 2)
     tensor([1.1447, 0.4516])
     """
@@ -119,7 +118,6 @@ def zeta(input: Any, other: Any) -> Tensor:
     One of the two may be a number. Real. The gradient goes to `other`; asking for the one of
     `input` raises NotImplementedError. Needs SciPy. Source: PyTorch's `special.zeta`.
 
-    >>> import retrograd as rg
     >>> rg.special.zeta(rg.tensor([2.0]), 1.0)
     tensor([1.6449])
     """

@@ -40,7 +40,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     not write to its argument. Returns a handle whose `remove()` takes the hook off. Raises
     RuntimeError where no gradient is wanted.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda g: g * 10)
     >>> x.sum().backward(); x.grad
@@ -59,7 +58,6 @@ def register_post_accumulate_grad_hook(
 
     Raises RuntimeError for a tensor that is no leaf, or where no gradient is wanted.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda t: print(t.grad))
     >>> x.sum().backward()
@@ -82,7 +80,6 @@ def retain_grad(self: Tensor) -> None:
     The gradient is the one that the last tensor hook returned. Raises RuntimeError where no
     gradient is wanted.
 
-    >>> import retrograd as rg
     >>> x = rg.ones(2, requires_grad=True)
     >>> y = x * 3
     >>> y.retain_grad(); y.sum().backward(); y.grad

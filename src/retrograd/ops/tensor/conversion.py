@@ -45,7 +45,6 @@ def to(
     takes the real part. Raises TypeError for what is neither dtype, device nor tensor. Source:
     PyTorch's `Tensor.to`.
 
-    >>> import retrograd as rg
     >>> rg.ones(2).to(rg.complex128).dtype
     retrograd.complex128
     """
@@ -86,7 +85,6 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The tensor with another dtype, or, without one, the name of its type.
 
-    >>> import retrograd as rg
     >>> rg.ones(1).type(), rg.ones(1).type("retrograd.LongTensor")
     ('retrograd.FloatTensor', tensor([1]))
     """
@@ -106,7 +104,6 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """Whether promotion rules let values of dtype `from_` be stored as dtype `to`.
 
-    >>> import retrograd as rg
     >>> rg.can_cast(rg.float64, rg.float32), rg.can_cast(rg.float32, rg.int64)
     (True, False)
     """
@@ -118,7 +115,6 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
 def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
     """The dtype that arithmetic between two tensors or numbers gives.
 
-    >>> import retrograd as rg
     >>> rg.result_type(rg.tensor([1, 2]), 1.0)
     retrograd.float32
     """

@@ -83,7 +83,6 @@ def to_capsule(
     and, unless `max_version` is at least (1, 0), for memory that must not be written. Source:
     PyTorch's `Tensor.__dlpack__`.
 
-    >>> import numpy as np, retrograd as rg
     >>> x = rg.zeros(2)
     >>> np.from_dlpack(x)[0] = 1.0  # the same memory
     >>> x
@@ -126,7 +125,6 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     has imported yet. Raises TypeError for anything else, BufferError where the memory cannot be
     had (on another device, or with a gradient attached). Source: PyTorch's `from_dlpack`.
 
-    >>> import numpy as np, retrograd as rg
     >>> a = np.zeros(2)
     >>> x = rg.from_dlpack(a)
     >>> a[0] = 1.0

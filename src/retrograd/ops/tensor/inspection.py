@@ -50,7 +50,6 @@ NO_NUMPY_FORWARD = (
 class layout:  # noqa: N801 (PyTorch's name)
     """How a tensor lies in memory; `strided` is the only one.
 
-    >>> import retrograd as rg
     >>> rg.ones(2).layout
     retrograd.strided
     """
@@ -99,7 +98,6 @@ def dim(self: Tensor) -> int:
 def numel(input: Tensor) -> int:
     """The number of elements.
 
-    >>> import retrograd as rg
     >>> rg.numel(rg.ones(2, 3))
     6
     """
@@ -161,7 +159,6 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
     The order is row-major, or that of `memory_format`; RuntimeError for `preserve_format`.
 
-    >>> import retrograd as rg
     >>> rg.ones(2, 3).t().is_contiguous()
     False
     """
@@ -194,7 +191,6 @@ def check_tensor(value: Any, name: str) -> Tensor:
 def is_tensor(obj: Any) -> bool:
     """Whether `obj` is a tensor.
 
-    >>> import retrograd as rg
     >>> rg.is_tensor(rg.ones(1)), rg.is_tensor([1.0])
     (True, False)
     """
@@ -204,7 +200,6 @@ def is_tensor(obj: Any) -> bool:
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a real floating one.
 
-    >>> import retrograd as rg
     >>> rg.is_floating_point(rg.ones(1)), rg.is_floating_point(rg.tensor(1))
     (True, False)
     """
@@ -214,7 +209,6 @@ def is_floating_point(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex.
 
-    >>> import retrograd as rg
     >>> rg.is_complex(rg.tensor(1j))
     True
     """
@@ -224,7 +218,6 @@ def is_complex(input: Tensor) -> bool:
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers.
 
-    >>> import retrograd as rg
     >>> rg.is_signed(rg.tensor([1])), rg.is_signed(rg.tensor([1], dtype=rg.uint8))
     (True, False)
     """
@@ -234,7 +227,6 @@ def is_signed(input: Tensor) -> bool:
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode.
 
-    >>> import retrograd as rg
     >>> with rg.inference_mode():
     ...     x = rg.zeros(2)
     >>> rg.is_inference(x), rg.is_inference(rg.zeros(2))
@@ -246,7 +238,6 @@ def is_inference(input: Tensor) -> bool:
 def is_nonzero(input: Tensor) -> bool:
     """Whether the single element is not zero; RuntimeError for any other number of elements.
 
-    >>> import retrograd as rg
     >>> rg.is_nonzero(rg.tensor([0.5]))
     True
     """
@@ -257,7 +248,6 @@ def is_nonzero(input: Tensor) -> bool:
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both shapes are equal.
 
-    >>> import retrograd as rg
     >>> rg.is_same_size(rg.zeros(2, 3), rg.ones(2, 3))
     True
     """
@@ -267,7 +257,6 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def get_device(input: Tensor) -> int:
     """The number of the device: -1, which stands for the cpu.
 
-    >>> import retrograd as rg
     >>> rg.get_device(rg.zeros(2))
     -1
     """
@@ -295,7 +284,6 @@ def _never(self: Tensor) -> bool:
 def item(self: Tensor) -> Any:
     """The single element as a Python number; RuntimeError for any other number of elements.
 
-    >>> import retrograd as rg
     >>> rg.tensor([2.5]).item()
     2.5
     """
@@ -319,7 +307,6 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     recorded; so too for one that has a tangent in a forward derivative in progress. Writing to the
     array is not noticed by the version check of saved values.
 
-    >>> import retrograd as rg
     >>> x = rg.zeros(2); x.numpy()[0] = 5.0; x
     tensor([5., 0.])
     """

@@ -115,7 +115,6 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
 
     Raises TypeError for what is no subclass of Tensor. Source: PyTorch's `Tensor.as_subclass`.
 
-    >>> import retrograd as rg
     >>> class Mine(rg.Tensor):
     ...     pass
     >>> type(rg.ones(2).as_subclass(Mine)).__name__

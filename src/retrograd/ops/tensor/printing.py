@@ -45,7 +45,6 @@ def set_printoptions(
     lets the values decide. Raises ValueError for another profile. Source: PyTorch's
     `set_printoptions`.
 
-    >>> import retrograd as rg
     >>> rg.set_printoptions(precision=2); print(rg.tensor([1.23456]))
     tensor([1.23])
     >>> rg.set_printoptions(profile="default")
@@ -67,7 +66,6 @@ def set_printoptions(
 def get_printoptions() -> dict[str, Any]:
     """The present print options, as keyword arguments for `set_printoptions`.
 
-    >>> import retrograd as rg
     >>> rg.get_printoptions()["precision"]
     4
     """
@@ -78,7 +76,6 @@ def get_printoptions() -> dict[str, Any]:
 def printoptions(**chosen: Any) -> Iterator[None]:
     """Print options for the length of a `with` block; arguments as for `set_printoptions`.
 
-    >>> import retrograd as rg
     >>> with rg.printoptions(precision=1):
     ...     print(rg.tensor([0.25]))
     tensor([0.2])

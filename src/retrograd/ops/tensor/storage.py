@@ -18,7 +18,6 @@ class Storage:
 
     It has a length, can be indexed, and tells its address.
 
-    >>> import retrograd as rg
     >>> x = rg.arange(5)
     >>> len(x[:2].storage()), x[1:].storage()[0], x[1:].untyped_storage().nbytes()
     (5, 0, 40)
@@ -63,7 +62,6 @@ class Storage:
 def is_storage(obj: Any) -> bool:
     """Whether `obj` is a tensor's storage, not a tensor.
 
-    >>> import retrograd as rg
     >>> rg.is_storage(rg.zeros(2)), rg.is_storage(rg.zeros(2).storage())
     (False, True)
     """

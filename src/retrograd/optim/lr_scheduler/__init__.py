@@ -49,7 +49,6 @@ class LambdaLR(LRScheduler):
 
     Raises ValueError for another number of functions.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** epoch)
     >>> optimizer.step(); schedule.step(); schedule.get_last_lr()
@@ -95,7 +94,6 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LambdaLR):
     """The rate times `lr_lambda(epoch)` every epoch; one function, or one for each group.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
     >>> optimizer.step(); schedule.step(); schedule.get_last_lr()
@@ -188,7 +186,6 @@ class LinearLR(LRScheduler):
 
     Raises ValueError for a `start_factor` outside (0, 1] and an `end_factor` outside [0, 1].
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.LinearLR(optimizer, 0.5, total_iters=2)
     >>> rates = schedule.get_last_lr()
@@ -275,7 +272,6 @@ class CosineAnnealingLR(LRScheduler):
 
     Source: Loshchilov and Hutter, ICLR 2017; the recursive form of PyTorch's `CosineAnnealingLR`.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> optimizer.step(); schedule.step(); schedule.get_last_lr()

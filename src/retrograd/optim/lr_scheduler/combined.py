@@ -65,7 +65,6 @@ class ChainedScheduler(Combined):
     Raises ValueError for no schedule, for schedules of several optimizers, and for
     `ReduceLROnPlateau`. Source: PyTorch's `ChainedScheduler`.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> parts = [rg.optim.lr_scheduler.ExponentialLR(optimizer, g) for g in (0.5, 0.25)]
     >>> schedule = rg.optim.lr_scheduler.ChainedScheduler(parts)
@@ -90,7 +89,6 @@ class SequentialLR(Combined):
     Raises ValueError unless there is one milestone less than schedules, and as `ChainedScheduler`.
     Source: PyTorch's `SequentialLR`.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> warmup = rg.optim.lr_scheduler.ConstantLR(optimizer, 0.5, total_iters=2)
     >>> decay = rg.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)

@@ -53,7 +53,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     or not. Raises ValueError for lengths that are no positive integers. Source: PyTorch's
     `CosineAnnealingWarmRestarts`; Loshchilov and Hutter, ICLR 2017.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> rates = schedule.get_last_lr()
@@ -125,7 +124,6 @@ class CyclicLR(LRScheduler):
     momentum.
     Source: PyTorch's `CyclicLR`; Smith, WACV 2017.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> schedule = rg.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=2)
     >>> rates = schedule.get_last_lr()
@@ -221,7 +219,6 @@ class OneCycleLR(LRScheduler):
     `steps_per_epoch`. Raises ValueError for settings out of range, and beyond the last step.
     Source: PyTorch's `OneCycleLR`; Smith and Topin, 2018.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> schedule = rg.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=4, pct_start=0.5)
     >>> rates = schedule.get_last_lr()

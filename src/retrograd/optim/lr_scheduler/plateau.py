@@ -18,7 +18,6 @@ class ReduceLROnPlateau(LRScheduler):
     ("abs"); cooldown: epochs to wait after a cut; min_lr: a bound, or one per group; a cut of less
     than `eps` is left out. Raises ValueError for a factor of 1 or more, or an unknown mode.
 
-    >>> import retrograd as rg
     >>> optimizer = rg.optim.SGD([rg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = rg.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
     >>> schedule.step(2.0); schedule.step(2.0); schedule.get_last_lr()

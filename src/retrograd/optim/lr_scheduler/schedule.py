@@ -58,7 +58,6 @@ class LRScheduler:
     Making one sets the rates of epoch 0 (or continues after `last_epoch`); `step` advances by one.
     Raises TypeError for what is no optimizer, KeyError when continuing without "initial_lr".
 
-    >>> import retrograd as rg
     >>> class Halving(rg.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [base / 2**self.last_epoch for base in self.base_lrs]
