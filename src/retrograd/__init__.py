@@ -1,21 +1,11 @@
 """Retrograd: PyTorch's autograd, rebuilt in Python on NumPy."""
 
-import gc
 from typing import TYPE_CHECKING
 
 from math import e, inf, nan, pi
 
-# What an import makes stays, so that to collect meanwhile, dozens of times, is for nothing.
-_collects = gc.isenabled()
-gc.disable()
-try:
-    from . import autograd
-    from .ops import *
-finally:
-    if _collects:
-        gc.enable()
-    del gc, _collects
-
+from . import autograd
+from .ops import *
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
