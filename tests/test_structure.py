@@ -143,8 +143,7 @@ OVER_MEMORY = {
     ("frombuffer", "serialization.py"): "a whole block of a file, which the array keeps",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
-    ("__array_interface__", "compiler/kernels.py"): "kernels write what they were given",
-    ("ctypes", "compiler/kernels.py"): "as far as their operands go",
+    ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",
     ("ctypes", "compiler/rows.py"): "as far as shapes and strides say, for which a kernel is made",
     ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }

@@ -20,6 +20,21 @@ typedef struct {
     _Atomic bool wrong;
 } Places;
 
+/* Copy some bytes; of the commonest widths, at once. */
+static inline void
+copy(char *to, const char *from, int64_t width)
+{
+    if (width == 4) {
+        memcpy(to, from, 4);
+    }
+    else if (width == 8) {
+        memcpy(to, from, 8);
+    }
+    else {
+        memcpy(to, from, (size_t)width);
+    }
+}
+
 /* Copy entries: `values` is (rows, size, width bytes), `out` (rows, count, width bytes). */
 static void
 copy_entries(void *context, int64_t begin, int64_t end)
@@ -33,17 +48,8 @@ copy_entries(void *context, int64_t begin, int64_t end)
             atomic_store(&job->wrong, true);
             return;
         }
-        const char *from = job->values + (u / job->count * job->size + place) * width;
-        char *to = job->out + u * width;
-        if (width == 4) {
-            memcpy(to, from, 4);
-        }
-        else if (width == 8) {
-            memcpy(to, from, 8);
-        }
-        else {
-            memcpy(to, from, (size_t)width);
-        }
+        copy(job->out + u * width, job->values + (u / job->count * job->size + place) * width,
+             width);
     }
 }
 
@@ -61,15 +67,7 @@ copy_elements(void *context, int64_t begin, int64_t end)
                 atomic_store(&job->wrong, true);
                 return;
             }
-            if (width == 4) {
-                memcpy(job->out + u * 4, from + place * 4, 4);
-            }
-            else if (width == 8) {
-                memcpy(job->out + u * 8, from + place * 8, 8);
-            }
-            else {
-                memcpy(job->out + u * width, from + place * width, (size_t)width);
-            }
+            copy(job->out + u * width, from + place * width, width);
         }
     }
 }
@@ -133,6 +131,14 @@ is_flat(PyArrayObject *array, PyArrayObject *like)
            PyArray_EquivTypes(PyArray_DESCR(array), PyArray_DESCR(like));
 }
 
+/* The arguments (out, values, indices), borrowed; false with an error where they are no arrays. */
+static bool
+read_places(PyObject *args, PyArrayObject **out, PyArrayObject **values, PyArrayObject **indices)
+{
+    return PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, out, &PyArray_Type, values,
+                            &PyArray_Type, indices);
+}
+
 static PyObject *
 done(const Places *job)
 {
@@ -144,8 +150,7 @@ static PyObject *
 take(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &out, &PyArray_Type, &values,
-                          &PyArray_Type, &indices)) {
+    if (!read_places(args, &out, &values, &indices)) {
         return NULL;
     }
     if (!is_flat(out, values) || !is_flat(values, values) || !is_indices(indices) ||
@@ -172,8 +177,7 @@ static PyObject *
 gather(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &out, &PyArray_Type, &values,
-                          &PyArray_Type, &indices)) {
+    if (!read_places(args, &out, &values, &indices)) {
         return NULL;
     }
     if (!is_flat(out, values) || !is_flat(values, values) || !is_indices(indices) ||
@@ -199,8 +203,7 @@ static PyObject *
 scatter_add(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &out, &PyArray_Type, &values,
-                          &PyArray_Type, &indices)) {
+    if (!read_places(args, &out, &values, &indices)) {
         return NULL;
     }
     int type = PyArray_TYPE(out);
@@ -225,8 +228,7 @@ static PyObject *
 add_rows(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &out, &PyArray_Type, &values,
-                          &PyArray_Type, &indices)) {
+    if (!read_places(args, &out, &values, &indices)) {
         return NULL;
     }
     int type = PyArray_TYPE(out);

@@ -26,9 +26,7 @@
 #include "pool.c"
 
 enum { MOST_OPERANDS = 16, MOST_OUTPUTS = 4, MOST_ARGUMENTS = 24 };
-enum { MOST_KERNELS = 1024 }; /* that a door remembers */
-enum { SHORTEST = 32 };       /* elements of a row; shorter ones are left to NumPy */
-enum { MOST_WHOLE = 256 };    /* `door.MOST` */
+enum { SHORTEST = 32 }; /* elements of a row; shorter ones are left to NumPy */
 
 typedef void (*Code)(char **pointers, int64_t n);
 
@@ -65,9 +63,11 @@ typedef struct {
     npy_intp strides[NPY_MAXDIMS][MOST_OPERANDS + MOST_OUTPUTS];
 } Layout;
 
-static npy_intp large = 4096; /* `setting.least` */
-static PyObject *new_kernel;  /* `door.new_kernel` */
-static PyObject *watcher;     /* is told of every call of a door, if there is one */
+static npy_intp large = 4096;   /* `setting.least` */
+static long most_whole;         /* `door.MOST` */
+static Py_ssize_t most_kernels; /* `door.MOST_KERNELS` */
+static PyObject *new_kernel;    /* `door.new_kernel` */
+static PyObject *watcher;       /* is told of every call of a door, if there is one */
 static PyTypeObject KernelType, DoorType;
 
 /* Run a stretch of elements, which may begin and end within rows. */
@@ -465,11 +465,11 @@ kernel_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *operands;
     if (!PyArg_ParseTuple(args, "O", &operands) ||
-        (operands = PySequence_Fast(operands, "a kernel takes a sequence of operands")) == NULL) {
+        (operands = PySequence_Tuple(operands)) == NULL) { /* which nobody else can change */
         return NULL;
     }
-    PyObject *found = run_kernel((Kernel *)self, PySequence_Fast_ITEMS(operands),
-                                 PySequence_Fast_GET_SIZE(operands));
+    PyObject *found = run_kernel((Kernel *)self, ((PyTupleObject *)operands)->ob_item,
+                                 PyTuple_GET_SIZE(operands));
     Py_DECREF(operands);
     return found == NULL && !PyErr_Occurred() ? Py_NewRef(Py_None) : found;
 }
@@ -503,7 +503,7 @@ is_one_of_few(PyObject *x)
     if (PyLong_CheckExact(x)) {
         int beyond;
         long number = PyLong_AsLongAndOverflow(x, &beyond);
-        return !beyond && number >= -MOST_WHOLE && number <= MOST_WHOLE;
+        return !beyond && number >= -most_whole && number <= most_whole;
     }
     return PyBool_Check(x) || PyUnicode_CheckExact(x);
 }
@@ -577,18 +577,19 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
     if (self->kernels == NULL && (self->kernels = PyDict_New()) == NULL) {
         return NULL;
     }
-    if (PyDict_GET_SIZE(self->kernels) >= MOST_KERNELS) {
-        PyDict_Clear(self->kernels); /* a parameter that takes ever new values */
+    if (PyDict_GET_SIZE(self->kernels) >= most_kernels) {
+        PyDict_Clear(self->kernels);
     }
     key = key_of(args, count, kwnames);
     found = key == NULL ? NULL : PyDict_GetItemWithError(self->kernels, key);
     if (found == NULL && key != NULL && !PyErr_Occurred()) {
         operands = tuple_of(args, count);
         names = kwnames == NULL ? PyTuple_New(0) : Py_NewRef(kwnames);
-        made =
-            operands == NULL || names == NULL
-                ? NULL
-                : PyObject_CallFunctionObjArgs(new_kernel, self->function, names, operands, NULL);
+        PyObject *make = Py_NewRef(new_kernel);
+        made = operands == NULL || names == NULL
+                   ? NULL
+                   : PyObject_CallFunctionObjArgs(make, self->function, names, operands, NULL);
+        Py_DECREF(make);
         if (made != NULL && PyDict_SetItem(self->kernels, key, made) == 0) {
             found = made; /* the dictionary holds it */
         }
@@ -639,12 +640,13 @@ has_large(PyObject *const *args, Py_ssize_t count)
 static int
 tell(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames, bool by_kernel)
 {
-    PyObject *operands = tuple_of(args, count), *told = NULL;
+    PyObject *operands = tuple_of(args, count), *told = NULL, *who = Py_NewRef(watcher);
     if (operands != NULL) {
         PyObject *names = kwnames == NULL ? Py_None : kwnames;
-        told = PyObject_CallFunctionObjArgs(watcher, self, operands, names,
+        told = PyObject_CallFunctionObjArgs(who, self, operands, names,
                                             by_kernel ? Py_True : Py_False, NULL);
     }
+    Py_DECREF(who);
     Py_XDECREF(operands);
     Py_XDECREF(told);
     return told == NULL ? -1 : 0;
@@ -739,17 +741,20 @@ static PyTypeObject DoorType = {
     .tp_members = door_members,
 };
 
-/* `set_door(least, new_kernel, watcher)`: the size of large arrays, what makes kernels, and who is
-   told of calls, or None. */
+/* `set_door(least, most, kernels, new_kernel, watcher)`: the size of large arrays, the largest whole
+   number and the number of kernels of a door, what makes kernels, and who is told of calls, or None. */
 static PyObject *
 set_door(PyObject *module, PyObject *args)
 {
-    Py_ssize_t size;
+    Py_ssize_t size, kernels;
+    long most;
     PyObject *make, *watch;
-    if (!PyArg_ParseTuple(args, "nOO", &size, &make, &watch)) {
+    if (!PyArg_ParseTuple(args, "nlnOO", &size, &most, &kernels, &make, &watch)) {
         return NULL;
     }
     large = size;
+    most_whole = most;
+    most_kernels = kernels;
     Py_XSETREF(new_kernel, Py_NewRef(make));
     Py_XSETREF(watcher, watch == Py_None ? NULL : Py_NewRef(watch));
     Py_RETURN_NONE;

@@ -184,3 +184,14 @@ def test_a_large_tensor_goes_through_a_kernel():
     x.softmax(1).sum().backward()
     assert OPS["softmax"].forward.kernels
     np.testing.assert_allclose(x.grad.numpy(), np.zeros((40, 60)), atol=1e-9)
+
+
+def test_a_kernel_leaves_arrays_of_another_byte_order_or_alignment_to_numpy():
+    def total(x):
+        return np.add.reduce(x, axis=1)
+
+    kernels, x = Rows(total), drawn((5, 37), "f")
+    assert kernels((x,)) is not None
+    apart = np.frombuffer(b"\0" + x.tobytes(), "f", offset=1).reshape(x.shape)
+    assert kernels((x.astype(x.dtype.newbyteorder()),)) is None
+    assert kernels((apart,)) is None

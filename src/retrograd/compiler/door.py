@@ -34,6 +34,7 @@ __all__ = ["AVAILABLE", "change", "opened", "setting"]
 AVAILABLE = os.environ.get("RETROGRAD_COMPILE") != "0" and find_spec("llvmlite") is not None
 
 MOST = 256  # of whole numbers for which there are kernels
+MOST_KERNELS = 1024  # that a door remembers: a parameter may take ever new values
 ndarray = np.ndarray
 FEW = {bool, str, type(None), ModuleType}  # what parameters and namespaces are
 
@@ -55,7 +56,7 @@ def change(**values: Any) -> dict[str, Any]:
     for name, value in values.items():
         setattr(setting, name, value)
     if loops is not None:
-        loops.set_door(setting.least, new_kernel, setting.watcher)
+        loops.set_door(setting.least, MOST, MOST_KERNELS, new_kernel, setting.watcher)
     return before
 
 
@@ -104,10 +105,12 @@ def by_kernel(function: Any, kernels: dict[Any, Any], args: Any, params: dict[st
     try:
         key = (*map(known_of, operands), tuple(params))
         if key not in kernels:
+            if len(kernels) >= MOST_KERNELS:
+                kernels.clear()
             kernels[key] = new_kernel(function, tuple(params), operands)
     except TypeError:  # a parameter that is one of many
         return None
-    kernel = kernels[key]
+    kernel = kernels.get(key)
     return None if kernel is None else kernel(operands)
 
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy._core._multiarray_umath import __cpu_features__
 
+from ..kernels import memory
 from ..kernels.native import loops
-from . import cache, machine
 from .door import setting
 from .emission import code, unknown
-from .recorder import FLOAT, Operand, record
+from .machine import address
+from .recorder import FLOAT, Operand, positional, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .program import Program
     from .recorder import Recording
 
-__all__ = ["Kernel", "abstracted", "address", "found", "kernel"]
+__all__ = ["Kernel", "abstracted", "found", "kernel"]
 
 LONGEST, MOST = 256, 16  # calls and inputs of a program: LLVM takes long for more
 GRAIN, HARD_GRAIN = 1 << 14, 1 << 13  # elements of what a thread takes at once: some 5 us
@@ -62,16 +63,6 @@ POINTER = ctypes.c_void_p
 FUNCTION = ctypes.CFUNCTYPE(None, ctypes.POINTER(POINTER), ctypes.c_int64)
 
 
-def address(program: Program, numbers: int) -> int:
-    """Where the code of a program is; bit i of `numbers` says that input i is one number."""
-    name = "k" + cache.digest(str(program), str(numbers), machine.HOST)
-    built = cache.read(name)
-    if built is None:
-        built = machine.built(code(program, numbers, name))
-        cache.write(name, built)
-    return machine.loaded(built, name)
-
-
 class Kernel:
     """A recording's program, ready to run on a function's operands: NOTE [Kernels] in `kernel.c`.
 
@@ -90,7 +81,7 @@ class Kernel:
     def code(self, numbers: int) -> int:
         """The address of the code for inputs of which these are numbers; 0 if LLVM fails."""
         try:
-            return address(self.program, numbers)
+            return address(code, self.program, numbers)
         except Exception as error:
             warnings.warn(FAILED.format(error=error, program=self.program), RuntimeWarning, 2)
             return 0
@@ -132,7 +123,7 @@ class Kernel:
             if not code:
                 return None
             self.functions[numbers] = FUNCTION(code)
-        pointers = [array.__array_interface__["data"][0] for array in (*arrays, *outputs)]
+        pointers = [memory.address(array) for array in (*arrays, *outputs)]
         self.functions[numbers]((POINTER * len(pointers))(*pointers), outputs[0].size)
         return outputs[0]
 
@@ -170,15 +161,10 @@ def abstracted(
     function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any]
 ) -> tuple[Callable[..., Any], list[Any], list[Any]]:
     """A function of operands alone; and these as `record` takes them, with numbers and without."""
-    count = len(operands) - len(names)
-
-    def positional(*given: Any) -> Any:
-        return function(*given[:count], **dict(zip(names, given[count:], strict=True)))
-
     known = [
         Operand(x.dtype.char, x.ndim > 0) if isinstance(x, np.ndarray) else x for x in operands
     ]
-    return positional, known, [FLOAT if x.__class__ is float else x for x in known]
+    return positional(function, names), known, [FLOAT if x.__class__ is float else x for x in known]
 
 
 def made(recording: Recording) -> Any:

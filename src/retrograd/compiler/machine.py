@@ -6,14 +6,19 @@ llvmlite.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache as memoized
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from ..locks import new_lock
+from . import cache
 
-__all__ = ["HOST", "built", "loaded"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["address", "built", "loaded"]
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -53,3 +58,14 @@ def loaded(built: bytes, name: str) -> int:
         ENGINE.add_object_file(llvm.ObjectFileRef.from_data(built))
         ENGINE.finalize_object()
         return int(ENGINE.get_function_address(name))
+
+
+@memoized
+def address(code: Callable[..., str], program: Any, *variant: Any) -> int:
+    """Where `code(program, *variant, name)` is as a function of that name; built once on a host."""
+    name = "k" + cache.digest(code.__name__, str(program), *map(str, variant), HOST)
+    found = cache.read(name)
+    if found is None:
+        found = built(code(program, *variant, name))
+        cache.write(name, found)
+    return loaded(found, name)

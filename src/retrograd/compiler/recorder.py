@@ -26,7 +26,7 @@ from .program import Call, Program, simplified
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["FLOAT", "Abstract", "Operand", "Recording", "Refused", "record"]
+__all__ = ["FLOAT", "Abstract", "Operand", "Recording", "Refused", "positional", "record"]
 
 SHAPE = (1 << 60,)
 NUMBERS = (bool, int, float, complex)
@@ -322,6 +322,16 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.result_type: common,
 }
+
+
+def positional(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The function with operands alone, the last of which it takes under `names`."""
+
+    def call(*given: Any) -> Any:
+        count = len(given) - len(names)
+        return function(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    return call
 
 
 def record(

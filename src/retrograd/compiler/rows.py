@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import cache as memoized
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import memory
 from ..kernels.native import loops
-from . import cache, machine
 from .door import setting
+from .machine import address
 from .program import Program, simplified
-from .recorder import Abstract, Refused, Trace, kind_of, operand, written
+from .recorder import Abstract, Refused, Trace, kind_of, operand, positional, written
 from .row_emission import Places, Variant, known_rows, row_code
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ class RowKernel:
         self.table[len(strides) :] = [n for n, _ in dims] + [length] + [
             along[i] for i in range(len(strides)) for _, along in dims
         ]  # fmt: skip
-        self.address = address(program, rows, variant)
+        self.address = address(row_code, program, rows, variant)
         self.function = CHUNK(self.address)
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
@@ -321,23 +321,12 @@ class RowKernel:
         ]
         table = self.table.copy()
         held = [*[arrays[i] for i, _ in recording.inputs], *outputs]
-        table[: len(held)] = [array.ctypes.data for array in held]
+        table[: len(held)] = [memory.address(array) for array in held]
         if pooled is None:
             self.function(table.ctypes.data, 0, self.rows)
         else:
             pooled(self.function, table.ctypes.data, self.rows, self.grain)
         return outputs[0] if recording.single else tuple(outputs)
-
-
-@memoized
-def address(program: Program, rows: tuple[bool, ...], variant: Variant) -> int:
-    """Where the code of a program is, which serves arrays of many shapes."""
-    name = "r" + cache.digest(str(program), f"{rows} {variant}", machine.HOST)
-    built = cache.read(name)
-    if built is None:
-        built = machine.built(row_code(program, rows, variant, name))
-        cache.write(name, built)
-    return machine.loaded(built, name)
 
 
 class Rows:
@@ -352,6 +341,8 @@ class Rows:
         arrays, key = [], []
         for x in flat(operands):
             if x.__class__ is np.ndarray:
+                if not (x.flags.aligned and x.dtype.isnative):
+                    return None
                 arrays.append(x)
                 key += [x.shape, x.strides]
             elif x.__class__ is float:
@@ -368,7 +359,7 @@ class Rows:
 
     def made(self, operands: Sequence[Any], arrays: Sequence[Any]) -> RowKernel | None:
         """The kernel for operands like these; None where the recorder or the compiler stop."""
-        if not all(x.flags.aligned and x.dtype.isnative and x.size for x in arrays):
+        if not all(x.size for x in arrays):
             return None
         try:
             recording = record(self.function, operands)
@@ -381,9 +372,4 @@ class Rows:
 
 def kernel(function: Callable[..., Any], names: Sequence[str]) -> Rows:
     """The kernels of a function, the last of whose operands have names."""
-
-    def positional(*given: Any) -> Any:
-        count = len(given) - len(names)
-        return function(*given[:count], **dict(zip(names, given[count:], strict=True)))
-
-    return Rows(positional)
+    return Rows(positional(function, names))
