@@ -259,11 +259,12 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
     if holds_complex(input):
         return by_parts(_random_leak, input, lower, upper)
-    below = input._array <= 0
-    if not numpys(below):
+    array = input._array
+    if not numpys(array):
         return _prelu(input, rand_like(input) * (upper - lower) + lower)
+    below = array <= 0  # the others take no number
     drawn = default_generator.uniform((int(below.sum()),), np.dtype(np.float64))
-    slopes = np.ones_like(input._array)
+    slopes = np.ones_like(array)
     slopes[below] = drawn * (upper - lower) + lower
     return _prelu(input, new_tensor(slopes))
 

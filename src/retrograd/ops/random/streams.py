@@ -57,7 +57,8 @@ class Twister:
         self.seed = seed
         self.bits = np.random.MT19937(0)
         legacy = np.random.RandomState(seed & 0xFFFFFFFF)  # which seeds as PyTorch does
-        self.bits.state = legacy.get_state(legacy=False)
+        state: Any = legacy.get_state(legacy=False)
+        self.bits.state = state
         self.numpys = np.random.Generator(self.bits)
         self.kept: float | None = None
 
@@ -266,7 +267,8 @@ class Pcg64:
             start += size
         made = cls(values.pop("seed"))
         inner = {name: values.pop(name) for name in ("state", "inc")}
-        made.bits.state = {"bit_generator": "PCG64", "state": inner, **values}
+        state: Any = {"bit_generator": "PCG64", "state": inner, **values}
+        made.bits.state = state
         return made
 
 
