@@ -139,7 +139,7 @@ OVER_MEMORY = {
     ("stride_tricks", "kernels/memory.py"): "`sliding_window_view` checks the bounds",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
-    ("frombuffer", "ops/random/generator.py"): "bytes made there, copied",
+    ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",
     ("frombuffer", "serialization.py"): "a whole block of a file, which the array keeps",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
