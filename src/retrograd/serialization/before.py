@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.placement import device
-from ..engine.tensor import Size, Tensor, new_tensor, set_requires_grad
+from ..engine.tensor import Size, Tensor
 from ..kernels.memory import strided
 from .archive import Allowance
 from .rebuilding import Rebuilding, numpy_dtype
@@ -69,10 +69,7 @@ class Before(Rebuilding):
         kind = Tensor if name in PLAIN else tensor_class(name) or self.known(f"torch{name[9:]}")
         if kind is None:
             raise failed(f"the file holds a tensor of class {name}. Import its module first.")
-        made = new_tensor(array, kind)
-        set_requires_grad(made, requires_grad)
-        self.restore(made, stored)
-        return made
+        return self.dressed(kind, array, requires_grad, stored)
 
 
 def blocks(source: Source) -> tuple[bytes, list[Any]]:

@@ -6,6 +6,8 @@ An array of Python objects would be a pickle: it is refused, before anything is 
 from __future__ import annotations
 
 import io
+import re
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["load_file", "save_file"]
 
 BAD = "the array {name!r} cannot be read: {why}. The file was cut or altered, or holds no numbers"
-HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-LONGEST = 1 << 16  # bytes of a header
+BEGINS = struct.Struct("<6sBB")
+LENGTHS = {1: struct.Struct("<H"), 2: struct.Struct("<L"), 3: struct.Struct("<L")}
+FIELDS = tuple(
+    re.compile(rf"""['"]{name}['"]\s*:\s*{value}""")
+    for name, value in {
+        "descr": r"""['"]([<>|=]?[a-z]\d+)['"]""",
+        "fortran_order": "(True|False)",
+        "shape": r"\(([\dL, ]*)\)",
+    }.items()
+)
 
 
 def save_file(tensors: Mapping[str, Tensor], file: Any) -> None:
@@ -79,15 +86,33 @@ def load_file(file: Any, mmap: bool = False) -> dict[str, Tensor]:
 
 def array_of(content: Any, name: str) -> Any:
     """The array in a record, on its memory."""
-    file = io.BytesIO(content[:LONGEST].tobytes())
     try:
-        version = np.lib.format.read_magic(file)
-        shape, columns, dtype = HEADERS[version](file)
+        magic, version, _ = BEGINS.unpack_from(content)
+        length = LENGTHS[version]
+        begin = BEGINS.size + length.size
+        end = begin + length.unpack_from(content, BEGINS.size)[0]
+        if magic != b"\x93NUMPY" or end > content.size:
+            raise ValueError("it does not begin as one")
+        code, columns, shape = fields_of(content[begin:end].tobytes().decode("latin-1"))
+        dtype = np.dtype(code)
         target = dtypes.of_numpy(dtype).numpy
-        numbers = content[file.tell() :]
+        numbers = content[end:]
         if numbers.size and address(numbers) % ALIGNMENT:
             numbers = numbers.copy()
         array = numbers.view(dtype).reshape(shape, order="F" if columns else "C")
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, EOFError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, struct.error) as error:
         raise RuntimeError(BAD.format(name=name, why=error)) from None
     return array.astype(target, copy=False)
+
+
+def fields_of(header: str) -> tuple[str, bool, list[int]]:
+    """The dtype's code, whether columns come first, and the shape, by a header."""
+    found = [field.search(header) for field in FIELDS]
+    if None in found:
+        raise ValueError(f"its header is {header[:200].strip()}")
+    code, columns, shape = (field[1] for field in found if field)
+    return (
+        code,
+        columns == "True",
+        [int(size.strip(" L")) for size in shape.split(",") if size.strip()],
+    )

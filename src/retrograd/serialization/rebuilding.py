@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, modes
+from ..engine.overriding import OFF
 from ..engine.tensor import Size, Tensor, device, new_tensor, set_requires_grad
 from ..kernels.memory import address, strided
 from ..locks import load
@@ -68,6 +69,11 @@ DTYPES = {*STORAGES.values(), "uint16", "uint32", "uint64"}
 UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
 ALIGNMENT = 16  # of the largest element
+
+
+def unsupported(name: str) -> Exception:
+    """The error for a name that is not allowed."""
+    return failed(UNSUPPORTED.format(name=name, short=name.rpartition(".")[2]))
 
 
 class Kind(NamedTuple):
@@ -147,7 +153,7 @@ class Rebuilding(Lookup):
         if found is None:
             found = self.allowed.get(safe.name_here(full)) or safe.tensor_class(full)
         if found is None:
-            raise failed(UNSUPPORTED.format(name=full, short=name))
+            raise unsupported(full)
         return found
 
     def known(self, full: str) -> Any:
@@ -282,10 +288,15 @@ class Rebuilding(Lookup):
             raise failed(f"it makes a tensor by {function!r}, which makes none")
         if kind is Tensor and state.__class__ is dict and state.pop("_is_buffer", None):
             kind = parameters().Buffer
-        if made.__class__ is not kind:
-            plain = made
-            made = new_tensor(plain._array, kind)
-            set_requires_grad(made, plain.requires_grad)
+        return self.dressed(kind, made._array, made.requires_grad, state)
+
+    def dressed(self, kind: Any, array: Any, requires_grad: Any, state: Any) -> Tensor:
+        """A leaf of a class, with attributes."""
+        if kind.__setattr__ is not Tensor.__setattr__ and not self.makes(kind):
+            raise unsupported(f"{kind.__module__}.{kind.__qualname__}")
+        made = new_tensor(array, kind)
+        with modes.Changed(overriding=OFF):  # its __torch_function__ sees nothing of this
+            set_requires_grad(made, requires_grad is True)
         self.restore(made, state)
         return made
 
@@ -294,8 +305,7 @@ class Rebuilding(Lookup):
         kind = type(made)
         if getattr(kind, "__setstate__", None) is not getattr(Tensor, "__setstate__", None):
             if not self.makes(kind):
-                name = f"{kind.__module__}.{kind.__qualname__}.__setstate__"
-                raise failed(UNSUPPORTED.format(name=name, short=kind.__qualname__))
+                raise unsupported(f"{kind.__module__}.{kind.__qualname__}")
             kind.__setstate__(made, state)
             return
         for part in state if state.__class__ is tuple else (state,):

@@ -37,7 +37,11 @@ PARTS = 256  # of a key, those within its parts counted
 
 
 class Stop(Exception):  # noqa: N818 (it ends a pickle, and is no error)
-    """The end of a pickle."""
+    """The end of a pickle, with what it holds."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
 
 
 def failed(why: str) -> pickle.UnpicklingError:
@@ -108,8 +112,8 @@ class Unpickler:
         try:
             while True:
                 steps[read(1)](self)
-        except Stop:
-            return self.stack[-1]
+        except Stop as end:
+            return end.value
         except KeyError as error:
             raise failed(f"the pickle is broken, or of protocol 0 or 1: {error!r}") from None
         except BROKEN as error:
@@ -247,7 +251,7 @@ BROKEN += (struct.error, RecursionError)
 
 
 def _stop(self: Unpickler) -> None:
-    raise Stop
+    raise Stop(self.stack[-1])
 
 
 def _fixed(layout: str) -> Callable[[Unpickler], None]:
