@@ -9,6 +9,8 @@ NOTE [Rows]
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
 4. Sums are as good as in twice the precision: of float32 in float64, of float64 in pairs.
+5. A sum across the rows is made in the last pass: for each element of a row, in memory of float64.
+   Each piece that a thread does at once has its own, which the caller adds up, in order.
 """
 
 from __future__ import annotations
@@ -28,10 +30,20 @@ if TYPE_CHECKING:
 
     from .program import Call, Program
 
-__all__ = ["REDUCTIONS", "Variant", "known_rows", "row_code"]
+__all__ = [
+    "ACROSS",
+    "LANES",
+    "Places",
+    "Variant",
+    "along_rows",
+    "known_rows",
+    "parts_of",
+    "row_code",
+]
 
 BIT, LONG, INT = ir.IntType(1), ir.IntType(64), ir.IntType(32)
 LANES = {4: 16, 8: 8}
+ACROSS = "sum across"
 REDUCTIONS = {"sum": 0.0, "max": -math.inf, "min": math.inf}
 WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
 
@@ -62,10 +74,14 @@ class Places(NamedTuple):
         """Of a dimension: those of rows, then those of runs, then the elements of a run."""
         return self.operands + d
 
+    @property
+    def grain(self) -> int:
+        """Of the rows of a piece; the bytes of its sums across rows are next."""
+        return self.operands + self.variant.kept + self.variant.outer + 1
+
     def stride(self, i: int, d: int) -> int:
         """Of the bytes by which an operand goes on along a dimension."""
-        dims = self.variant.kept + self.variant.outer
-        return self.operands + dims + 1 + i * dims + d
+        return self.grain + 2 + i * (self.variant.kept + self.variant.outer) + d
 
     @property
     def count(self) -> int:
@@ -77,7 +93,8 @@ def along_rows(program: Program, rows: Sequence[bool]) -> list[bool]:
     """For each value, whether it is one number per row; `rows` says so of the inputs."""
     kinds = list(rows)
     for call in program.calls:
-        kinds.append(call.function in REDUCTIONS or all(kinds[i] for i in call.operands))
+        row = call.function != ACROSS and all(kinds[i] for i in call.operands)
+        kinds.append(row or call.function in REDUCTIONS)
     return kinds
 
 
@@ -94,6 +111,7 @@ def known_rows(program: Program) -> bool:
     """Whether there is code for each of a program's calls."""
     return {*program.inputs} <= {*"fd"} and all(
         call.function in REDUCTIONS
+        or call.function == ACROSS
         or call.function in STRUCTURE
         or (
             call.function not in WITHOUT_VECTORS
@@ -103,6 +121,14 @@ def known_rows(program: Program) -> bool:
     )
 
 
+def parts_of(program: Program, value: int) -> int:
+    """How many numbers of float64 hold an element of a sum across rows; 0 for any other value."""
+    number = value - len(program.inputs)
+    if number < 0 or program.calls[number].function != ACROSS:
+        return 0
+    return 1 + (program.calls[number].dtype == "d")
+
+
 class Writer:
     """Writes the code of one program's rows; `memo` and `splats` are of the place written at."""
 
@@ -110,7 +136,11 @@ class Writer:
         self.program, self.variant = program, variant
         self.inputs = len(program.inputs)
         self.kinds, self.depths = along_rows(program, rows), depths(program)
-        outputs = [program.dtype(value) for value in program.outputs]
+        self.parts = [parts_of(program, value) for value in program.outputs]
+        outputs = [
+            np.dtype(np.float64) if parts else program.dtype(value)
+            for value, parts in zip(program.outputs, self.parts, strict=True)
+        ]
         self.dtypes = [*map(np.dtype, program.inputs), *outputs]
         self.lanes = LANES[max(program.dtype(i).itemsize for i in range(self.inputs))]
         self.places = Places(len(self.dtypes), variant)
@@ -153,10 +183,26 @@ class Writer:
             [self.number(self.places.stride(i, d)) for d in range(dims)] for i in range(operands)
         ]
         body = self.b.block
+        self.start_sums()
         self.loop(self.function.args[1], self.function.args[2], self.row)
         self.b.ret_void()
         self.entry.branch(body)
         return str(self.module)
+
+    def start_sums(self) -> None:
+        """Zeros for the sums across rows of this piece, to which their pointers are moved."""
+        grain, self.room = (self.number(self.places.grain + i) for i in range(2))
+        piece = self.b.sdiv(self.function.args[1], grain)
+        zeros = ir.Constant(ir.VectorType(ir.DoubleType(), self.lanes), [0.0] * self.lanes)
+        for i, parts in enumerate(self.parts, self.inputs):
+            if not parts:
+                continue
+            size = self.b.mul(self.room, LONG(parts))
+            first = self.base[i] = self.moved(self.base[i], self.b.mul(piece, size))
+            self.loop(
+                LONG(0), size, lambda at: self.b.store(zeros, self.moved(first, at), align=8),
+                8 * self.lanes,
+            )  # fmt: skip
 
     def moved(self, pointer: Any, offset: Any) -> Any:
         return self.b.gep(pointer, [offset], source_etype=ir.IntType(8))
@@ -295,9 +341,15 @@ class Writer:
         """Write the outputs that are as long as a row."""
         value = self.vectors(at, offset, mask)
         for i in whole:
+            pointer = at[self.inputs + i]
+            if self.parts[i]:
+                call = self.program.calls[self.program.outputs[i] - self.inputs]
+                first = self.b.gep(pointer, [offset], source_etype=ir.DoubleType())
+                places = [first, self.moved(first, self.room)][: self.parts[i]]
+                self.joined(call, places, value(call.operands[0]), mask)
+                continue
             found = value(self.program.outputs[i])
             dtype = found.dtype
-            pointer = at[self.inputs + i]
             place = self.b.gep(pointer, [offset], source_etype=ir_type(dtype))
             if mask is None:
                 self.b.store(found.ir, place, align=dtype.itemsize)
@@ -322,25 +374,23 @@ class Writer:
             value = self.vectors(at, offset, mask)
             for number in numbers:
                 call = self.program.calls[number - self.inputs]
-                x = value(call.operands[0])
-                if mask is not None:
-                    inside = Value(self.b, mask, BOOL)
-                    x = select(inside, x, REDUCTIONS[call.function])
-                self.joined(call, held[number], x)
+                self.joined(call, held[number], value(call.operands[0]), mask)
 
         self.runs(add)
         for number in numbers:
             call = self.program.calls[number - self.inputs]
             self.scalars[number] = self.total(call, held[number])
 
-    def joined(self, call: Call, places: list[Any], x: Value) -> None:
+    def joined(self, call: Call, places: list[Any], x: Value, mask: Any) -> None:
         """Add a vector to what is held at `places`."""
-        wide = np.dtype(np.float64) if call.function == "sum" else x.dtype
+        if mask is not None:
+            x = select(Value(self.b, mask, BOOL), x, REDUCTIONS.get(call.function, 0.0))
+        wide = x.dtype if call.function in ("max", "min") else np.dtype(np.float64)
         kind = ir_type(wide, self.lanes)
-        held = [Value(self.b, self.b.load(place, typ=kind), wide) for place in places]
+        held = [Value(self.b, self.b.load(place, align=8, typ=kind), wide) for place in places]
         made = JOINS[call.function](convert(x, wide), *held)
         for place, value in zip(places, made, strict=True):
-            self.b.store(value.ir, place)
+            self.b.store(value.ir, place, align=8)
 
     def total(self, call: Call, places: list[Any]) -> Value:
         """What all lanes give together, two by two."""
@@ -391,7 +441,12 @@ def smaller(x: Value, held: Value) -> tuple[Value]:
     return (select((x < held) | isnan(x), x, held),)
 
 
-JOINS: dict[str, Callable[..., Any]] = {"sum": added, "max": larger, "min": smaller}
+JOINS: dict[str, Callable[..., Any]] = {
+    "sum": added,
+    ACROSS: added,
+    "max": larger,
+    "min": smaller,
+}
 
 
 def row_code(program: Program, rows: Sequence[bool], variant: Variant, name: str) -> str:
