@@ -161,6 +161,30 @@ def test_a_sum_across_rows_beside_one_along_them():
     compared(both, drawn((300, 37), "f"))
 
 
+@pytest.mark.parametrize("char", "fd")
+def test_rows_are_divided_by_numbers_of_any_size(char):
+    limits = np.finfo(char)
+    sizes = [limits.smallest_subnormal, limits.tiny, limits.max, np.inf, 0.0, -0.0, np.nan, 3.0]
+    x = drawn((8, 37), char)
+    x[:, :8] = np.array([1.0, 0.0, -np.inf, np.nan, limits.tiny, limits.max, -1e-3, 1e3], char)
+    found = Rows(lambda x, y: x / y)((x, np.array(sizes, char)[:, None]))
+    with Quiet():
+        expected = x / np.array(sizes, char)[:, None]
+    normal = np.abs(expected) >= limits.tiny
+    np.testing.assert_allclose(found[normal], expected[normal], rtol=2 * limits.eps)
+    np.testing.assert_allclose(
+        found[~normal], expected[~normal], rtol=0, atol=2 * limits.smallest_subnormal
+    )
+
+
+def test_what_is_written_early_is_read_again_in_slices_and_rests_of_rows():
+    def twice(x):
+        share = np.exp(x)
+        return share / np.add.reduce(share, axis=(1, 2), keepdims=True), share * 2
+
+    compared(twice, drawn((5, 7, 43), "f")[:, ::2, :37])
+
+
 def test_a_sum_across_rows_of_a_slice():
     compared(
         lambda x: plain("sum_dim")(x, dim=(0,), keepdim=False), drawn((90, 6, 50), "f")[:, :5, :40]
@@ -258,3 +282,26 @@ def test_a_kernel_leaves_arrays_of_another_byte_order_or_alignment_to_numpy():
     apart = np.frombuffer(b"\0" + x.tobytes(), "f", offset=1).reshape(x.shape)
     assert kernels((x.astype(x.dtype.newbyteorder()),)) is None
     assert kernels((apart,)) is None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("classes", [40, 700])
+def test_a_cross_entropy_goes_through_kernels(classes, order):
+    x = np.asarray(drawn((90, classes), "f"), order=order)
+    target = np.arange(90) % classes
+    wide = np.exp(x.astype(np.float64))
+    share = wide / wide.sum(1, keepdims=True)
+    logits = rg.tensor(x, requires_grad=True)
+    loss = rg.nn.functional.cross_entropy(logits, rg.tensor(target))
+    loss.backward()
+    picked = np.arange(90), target
+    np.testing.assert_allclose(loss.item(), -np.log(share[picked]).mean(), rtol=1e-6)
+    share[picked] -= 1
+    np.testing.assert_allclose(logits.grad.numpy(), share / 90, atol=1e-8)
+
+
+def test_explain_shows_a_kernel_of_rows_and_why_there_is_none():
+    x = rg.ones(40, 60)
+    text = str(rg.compiler.explain(lambda: (x.softmax(1), x.softmax(0))))
+    assert "kernel: 5 calls of NumPy" in text
+    assert "NumPy: " in text

@@ -23,7 +23,7 @@ import numpy as np
 
 from .program import Program, live, simplified
 from .recorder import Abstract, Refused, Trace, kind_of, operand, written
-from .row_emission import ACROSS, LANES
+from .row_plan import ACROSS, LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,21 +16,14 @@ from ..kernels.native import loops
 from .door import setting
 from .machine import address
 from .recorder import Refused, positional
-from .row_emission import (
-    LANES,
-    Places,
-    Variant,
-    along_rows,
-    known_rows,
-    parts_of,
-    row_code,
-)
+from .row_emission import row_code
+from .row_plan import LANES, Places, Variant, along_rows, known_rows, parts_of
 from .row_recorder import Recording, columnwise, flat, record, sums_across
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Rows", "kernel"]
+__all__ = ["Rows", "found", "kernel"]
 
 PIECE = 1 << 15  # elements of what a thread takes at once
 PIECES = 16  # at most, where there are sums across rows: each piece has sums of its own
@@ -181,6 +174,20 @@ class Rows:
             return RowKernel(recording, arrays)
         except Exception:
             return None
+
+
+def found(
+    function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any]
+) -> tuple[str, Any, int]:
+    """Why a function has no kernel for such operands, or ""; its program; the bytes it writes."""
+    try:
+        recording = record(positional(function, names), operands)
+    except Exception as error:
+        return str(error), None, 0
+    whole = recording.whole
+    sizes = [math.prod(shape) for shape in recording.made]
+    written = sum(n * whole.dtype(i).itemsize for n, i in zip(sizes, whole.outputs, strict=True))
+    return "" if known_rows(whole) else "there is no code for some of it", whole, written
 
 
 def kernel(function: Callable[..., Any], names: Sequence[str]) -> Rows:
