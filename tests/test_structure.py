@@ -23,6 +23,7 @@ LAYERS = [
     ["autograd", "fft", "linalg", "masked", "quasirandom", "random"],
     ["return_types", "signal", "special", "types"],
     [
+        "__config__",
         "accelerator",
         "backends",
         "cuda",

@@ -28,6 +28,7 @@ _Number = _int | _float | _complex | _number[_Any]
 from . import autograd as autograd
 from . import interop as interop
 from . import _C as _C
+from . import __config__ as __config__
 from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends

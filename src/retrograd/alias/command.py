@@ -1,8 +1,11 @@
 """The command `retrograd`: runs a program of PyTorch's with this package, or says what it lacks.
 
+`doctor` says what the installation computes with, and fails where a part of it is broken.
+
 retrograd run script.py [args]
 retrograd run -m package [args]
 retrograd check script.py folder ...
+retrograd doctor
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import runpy
 import sys
 from pathlib import Path
 
+from ..__config__ import parts, show
 from .check import check
 from .finder import install
 
@@ -20,6 +24,7 @@ __all__ = ["main"]
 USAGE = """usage: retrograd run script.py [args]    run a program; its torch is Retrograd
        retrograd run -m package [args]  the same for a module or package
        retrograd check path [path ...]  list what programs use of torch that is missing here
+       retrograd doctor                 say what computes here, and what is missing or broken
 """
 
 
@@ -41,10 +46,22 @@ def main(arguments: list[str] | None = None) -> int:
             missing = list(check(map(Path, [first, *rest])))
             sys.stdout.writelines(f"{line}\n" for line in missing)
             return int(bool(missing))
+        case ["doctor"]:
+            return doctor()
         case _:
             sys.stderr.write(USAGE)
             return 2
     return 0
+
+
+def doctor() -> int:
+    """Print the parts of the installation and what to do about some; 1 where one is broken."""
+    found = parts()
+    sys.stdout.write(show() + "\n")
+    for part in found:
+        if part.advice:
+            sys.stdout.write(f"\n{part.name}: {part.state}\n    {part.advice}\n")
+    return int(any(part.broken for part in found))
 
 
 def start(program: str, arguments: list[str], folder: str) -> None:
