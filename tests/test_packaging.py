@@ -101,7 +101,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel, source):
     expected = {
         str(path.relative_to(source / "src"))
         for path in package.rglob("*")
-        if path.suffix in (".py", ".pyi") or path.name == "py.typed"
+        if path.suffix in (".py", ".pyi", ".html") or path.name == "py.typed"
     }
     assert {name for name in names if not name.startswith(info)} == expected
     assert f"{info}/licenses/LICENSE" in names
@@ -128,7 +128,7 @@ def test_a_build_that_fails_says_so_and_gives_a_wheel_for_every_machine(tmp_path
     code = "from retrograd.alias.command import main; print('status', main(['doctor']))"
     report = run(installed(made, tmp_path / "site"), code)
     assert "loops in C     its build failed\n" in report
-    assert "loops.c', '-o'" in report
+    assert "Error: " in report
     assert report.endswith("status 1\n")
 
 

@@ -35,7 +35,7 @@ LAYERS = [
         "wirtinger",
     ],
     ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
-    ["interop"],
+    ["interop", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],
 ]

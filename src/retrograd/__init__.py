@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         jit,
     )
     from . import linalg, masked, mps, nn, optim, overrides, quasirandom, signal, special
-    from . import utils, wirtinger
+    from . import utils, viz, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -91,6 +91,7 @@ LATER = (
         "testing",
         "types",
         "utils",
+        "viz",
         "wirtinger",
     ),
 )

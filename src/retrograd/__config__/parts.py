@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import sys
+import textwrap
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -84,7 +85,7 @@ def parallel_info() -> str:
 
 def blas() -> str:
     """The library by which NumPy multiplies matrices, as NumPy's build says."""
-    built = np.show_config(mode="dicts") or {}  # type: ignore[func-returns-value]
+    built = np.show_config(mode="dicts") or {}
     found = built.get("Build Dependencies", {}).get("blas", {})
     return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
 
@@ -101,7 +102,8 @@ def extension(name: str, module: str, used: object) -> Part:
         return Part(name, "built, and not used: see the warning at the import", BUILD, True)
     note = Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".failed")
     if note.exists():
-        return Part(name, "its build failed", f"{note.read_text().strip()}\n    {BUILD}", True)
+        why = textwrap.shorten(note.read_text(), 120)
+        return Part(name, "its build failed", f"{why}\n    {BUILD}", True)
     return Part(name, "not built: this is the pure package", BUILD)
 
 
