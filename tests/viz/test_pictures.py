@@ -108,6 +108,24 @@ def test_a_tensor_of_three_dimensions_is_refused():
         rg.viz.colored(rg.zeros(1, 2, 3))
 
 
+def test_an_image_is_shown_as_it_is_and_another_is_stretched():
+    def first_pixel(x):
+        address = re.search(r'href="(data:[^"]*)"', rg.viz.image(x).svg)[1]
+        png = base64.b64decode(address.partition(",")[2])
+        (length,) = struct.unpack(">I", png[33:37])
+        return list(zlib.decompress(png[41 : 41 + length])[1:4])
+
+    assert first_pixel(rg.tensor([[0.5, 1.0]])) == [128, 128, 128]
+    assert first_pixel(rg.tensor([[-1.0, 3.0]])) == [0, 0, 0]
+    assert first_pixel(rg.tensor([[[10]], [[20]], [[30]]])) == [10, 20, 30]
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3, 4), (0, 3), (1, 1, 3, 3)])
+def test_what_is_no_image_is_refused(shape):
+    with pytest.raises(ValueError, match="takes a real tensor of shape"):
+        rg.viz.image(rg.zeros(shape))
+
+
 # -- curves ----------------------------------------------------------------------------------------
 
 

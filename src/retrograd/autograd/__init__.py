@@ -1,6 +1,6 @@
 """`torch.autograd`'s shape over the engine."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..engine.overriding import public
 from ..locks import load as _load
@@ -51,7 +51,8 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-backward, grad = map(public, (backward, grad))  # calls that tensors may take over
+if not TYPE_CHECKING:  # their types stay
+    backward, grad = map(public, (backward, grad))  # calls that tensors may take over
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Complex numbers as colours: the hue is the phase, the lightness the modulus."""
+"""Tensors as pictures: images, and complex numbers by colours for phases and moduli."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from ..engine.tensor import Tensor
 from .picture import Picture, document, inlined
 
-__all__ = ["WHEEL", "colored", "domain_colors", "image", "key"]
+__all__ = ["WHEEL", "colored", "domain_colors", "image", "key", "pixels"]
 
 WHEEL = 64  # pixels of the key
+SHOWN = ((), (1,), (3,))  # what stands before the height and width of an image
 
 
 def domain_colors(z: np.ndarray[Any, Any], scale: float = 1.0) -> np.ndarray[Any, Any]:
@@ -42,7 +43,7 @@ def key() -> np.ndarray[Any, Any]:
     return colors
 
 
-def image(address: str, x: float, y: float, width: float, height: float) -> str:
+def pixels(address: str, x: float, y: float, width: float, height: float) -> str:
     """A picture within an SVG, its pixels as squares."""
     size = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
     style = 'style="image-rendering:pixelated" preserveAspectRatio="none"'
@@ -75,9 +76,41 @@ def colored(input: Tensor, scale: float | None = None) -> Picture:
     name = f"{input.dtype.name} {'×'.join(map(str, input.shape))}"
     text = f"{name}, coloured by phase; full colour at modulus {scale:.3g}"
     parts = [
-        image(inlined(domain_colors(values, scale)), 12, 12, width, height),
-        image(inlined(key()), width + 28, 12, WHEEL, WHEEL),
+        pixels(inlined(domain_colors(values, scale)), 12, 12, width, height),
+        pixels(inlined(key()), width + 28, 12, WHEEL, WHEEL),
         f'<text x="12" y="{max(height, WHEEL) + 32:g}">{text}</text>',
     ]
     wide = max(width + WHEEL + 40, 6.6 * len(text) + 24)
     return Picture(name, text, document(wide, max(height, WHEEL) + 44, parts))
+
+
+def image(input: Tensor) -> Picture:
+    """A real tensor as a picture: (H, W) or (1, H, W) in grey, (3, H, W) in red, green and blue.
+
+    Floats from 0 to 1, and integers from 0 to 255, are shown as they are; others are stretched from
+    the least to the largest. Raises ValueError for other shapes, for complex numbers, which
+    `colored` shows, and for a tensor without elements.
+
+    >>> print(rg.viz.image(rg.rand(3, 4, 5)))
+    float32 3×4×5, from 0 to 1
+    """
+    values = input.detach().numpy()
+    shape = values.shape
+    if input.is_complex() or not values.size or len(shape) not in (2, 3) or shape[:-2] not in SHOWN:
+        raise ValueError(
+            "image() takes a real tensor of shape (H, W), (1, H, W) or (3, H, W), not "
+            f"{input.dtype.name} of shape {tuple(shape)}: for example rg.viz.image(batch[0])"
+        )
+    values = np.nan_to_num(values.astype(np.float64).reshape(-1, *shape[-2:]).transpose(1, 2, 0))
+    low, high = 0.0, 1.0 if input.is_floating_point() else 255.0
+    if values.min() < low or values.max() > high:
+        low, high = float(values.min()), float(values.max())
+    colors = np.broadcast_to((values - low) / (high - low or 1.0) * 255 + 0.5, (*shape[-2:], 3))
+    text = f"{input.dtype.name} {'×'.join(map(str, shape))}, from {low:.3g} to {high:.3g}"
+    cell = max(1.0, min(24.0, 480 / max(shape[-2:])))
+    height, width = (count * cell for count in shape[-2:])
+    parts = [
+        pixels(inlined(colors.astype(np.uint8)), 12, 12, width, height),
+        f'<text x="12" y="{height + 32:g}">{text}</text>',
+    ]
+    return Picture(text, text, document(max(width, 6.6 * len(text)) + 24, height + 44, parts))

@@ -11,7 +11,7 @@ from ..autograd.grad_mode import enable_grad
 from ..engine.tensor import Tensor
 from ..ops.creation.from_data import tensor
 from .axes import COLORS, Axes
-from .color import WHEEL, domain_colors, image, key
+from .color import WHEEL, domain_colors, key, pixels
 from .picture import Picture, document, inlined
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def region(function: Any, low: complex, high: complex, names: list[str]) -> Pict
     parts = []
     for place, each in enumerate(values_of(function, z, len(names) - 1)):
         x = 12 + place * (PANEL + 16)
-        parts.append(image(inlined(domain_colors(each)), x, 30, PANEL, PANEL))
+        parts.append(pixels(inlined(domain_colors(each)), x, 30, PANEL, PANEL))
         parts.append(f'<text x="{x}" y="20">{names[place]}</text>')
     text = f"{', '.join(names)} over {low:g} to {high:g}, coloured by phase and modulus"
     parts.append(f'<text class="dim" x="12" y="{PANEL + 50}">{text}</text>')
     right = 12 + len(names) * (PANEL + 16)
-    parts.append(image(inlined(key()), right, 30, WHEEL, WHEEL))
+    parts.append(pixels(inlined(key()), right, 30, WHEEL, WHEEL))
     width = max(right + WHEEL + 12, 6.6 * len(text) + 24)
     return Picture(
         "a complex function and its derivatives", text, document(width, PANEL + 62, parts)
