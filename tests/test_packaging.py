@@ -29,7 +29,8 @@ def checkout(place):
     """A copy of what is or will be under version control, or of all that an sdist brought."""
     listed = subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
-        shutil.copytree(ROOT, place, ignore=shutil.ignore_patterns("*.so", "*.egg-info", "build"))
+        left_out = shutil.ignore_patterns("*.so", "*.egg-info", "build", "__pycache__")
+        shutil.copytree(ROOT, place, ignore=left_out, dirs_exist_ok=True)
         return place
     for name in filter(lambda name: (ROOT / name).exists(), listed.stdout.splitlines()):
         (place / name).parent.mkdir(parents=True, exist_ok=True)

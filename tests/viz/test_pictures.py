@@ -57,7 +57,7 @@ def test_flow_notes_a_norm_for_each_parameter_and_step():
     for scale in (3.0, 4.0):
         net.zero_grad()
         net(rg.tensor([[scale, 0.0]])).sum().backward()
-        seen.note()
+        seen.keep()
     assert seen.norms == {"weight": [3.0, 4.0]}
     assert "over 2 steps, from 3 (dark) to 4 (bright)" in seen.picture().svg
 
@@ -73,10 +73,10 @@ def test_a_parameter_without_gradient_is_not_a_number():
     net = nn.ModuleList([nn.Linear(1, 1), nn.Linear(1, 1)])
     seen = rg.viz.Flow(net)
     net[0](rg.ones(1, 1)).sum().backward()
-    seen.note()
+    seen.keep()
     assert math.isnan(seen.norms["1.weight"][0])
     with pytest.raises(RuntimeError, match="no parameter has a gradient"):
-        rg.viz.Flow(nn.Linear(1, 1)).note()
+        rg.viz.Flow(nn.Linear(1, 1)).keep()
 
 
 # -- complex numbers -------------------------------------------------------------------------------

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "flow"]
 
 NO_GRADIENT = (
-    "no parameter has a gradient: call note() after loss.backward() and before zero_grad()"
+    "no parameter has a gradient: call keep() after loss.backward() and before zero_grad()"
 )
 
 
 class Flow:
-    """The norms of the gradients of a model's parameters, one more with each `note()`.
+    """The norms of the gradients of a model's parameters, one more with each `keep()`.
 
     `norms` has a list for each parameter, by its name; NaN stands for a step in which it had no
     gradient. `picture()` shows them: a row for each parameter, a column for each step.
@@ -32,7 +32,7 @@ class Flow:
     >>> net = rg.nn.Linear(2, 1)
     >>> seen = rg.viz.Flow(net)
     >>> net(rg.ones(1, 2)).sum().backward()
-    >>> seen.note()
+    >>> seen.keep()
     >>> {name: round(norms[0], 3) for name, norms in seen.norms.items()}
     {'weight': 1.414, 'bias': 1.0}
     """
@@ -41,7 +41,7 @@ class Flow:
         self.model = model
         self.norms: dict[str, list[float]] = {name: [] for name, _ in model.named_parameters()}
 
-    def note(self) -> None:
+    def keep(self) -> None:
         """Keep the norms of the gradients that the parameters have now.
 
         Raises RuntimeError where none has one.
@@ -129,7 +129,7 @@ def flow(
     for _ in range(steps):
         model.zero_grad()
         loss().backward()
-        seen.note()
+        seen.keep()
         if optimizer is not None:
             optimizer.step()
     return seen.picture()

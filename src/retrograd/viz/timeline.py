@@ -42,7 +42,7 @@ class Timeline(Watcher):
         self.known: dict[int, Any] = {}
         self.moments: list[tuple[str, bool, dict[str, int]]] = []
 
-    def note(self, arrays: Sequence[Any], module: str) -> None:
+    def add(self, arrays: Sequence[Any], module: str) -> None:
         """Count the memory of arrays that is new."""
         for each in arrays:
             owner = owner_of(each)
@@ -68,7 +68,7 @@ class Timeline(Watcher):
         """Count the results of an op; what its inputs lie in was there before."""
         given = {id(owner_of(each._array)) for each in inputs if isinstance(each, Tensor)}
         new = [each._array for each in outputs if id(owner_of(each._array)) not in given]
-        self.note(new, self.seen.modules.path)
+        self.add(new, self.seen.modules.path)
         self.moment(op.name, False)
 
     def differentiate(self, node: Node, g: Any, proceed: Any) -> Any:
@@ -78,7 +78,7 @@ class Timeline(Watcher):
         arrays = arrays_in(contributions)
         if node.op is LEAF and (leaf := node.saved.tensor()) is not None and leaf.grad is not None:
             arrays.append(leaf.grad._array)
-        self.note(arrays, facts.module if facts else "")
+        self.add(arrays, facts.module if facts else "")
         self.moment(node.name(), True)
         return contributions
 
