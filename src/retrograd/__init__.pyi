@@ -28,6 +28,7 @@ _Number = _int | _float | _complex | _number[_Any]
 from . import autograd as autograd
 from . import interop as interop
 from . import _C as _C
+from . import __config__ as __config__
 from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends
@@ -53,6 +54,7 @@ from . import tape as tape
 from . import testing as testing
 from . import types as types
 from . import utils as utils
+from . import viz as viz
 from . import wirtinger as wirtinger
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled

@@ -53,7 +53,8 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-backward, grad = map(public, (backward, grad))  # calls that tensors may take over
+if not TYPE_CHECKING:  # their types stay
+    backward, grad = map(public, (backward, grad))  # calls that tensors may take over
 
 
 def __getattr__(name: str) -> Any:
