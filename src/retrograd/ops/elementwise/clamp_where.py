@@ -43,7 +43,11 @@ __all__ = [
     "where",
 ]
 
-NO_ORDER = "Complex numbers have no order: compare abs(), or real and imag"
+NO_ORDER = (
+    "Complex numbers have no order: compare abs(), or real and imag, or say what is meant, as "
+    'by="modulus"'
+)
+BOUNDS = 'Say what a complex number is bounded in: by="parts" or by="modulus"'
 NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
     "where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}. Write "
@@ -220,7 +224,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
     if tensors and any(isinstance(t, Tensor) and holds_complex(t) for t in (input, min, max)):
-        raise unsupported("clamp", np.result_type(input._array, np.complex64), NO_ORDER)
+        raise unsupported("clamp", np.result_type(input._array, np.complex64), BOUNDS)
     if holds_complex(input):
         return by_parts(clamp, input, min, max)
     dtype = input._array.dtype

@@ -28,7 +28,7 @@ from ..core.pointwise import (
     unary,
     unsupported,
 )
-from .rounding import sign_array
+from .rounding import sign_array, sign_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,21 +258,12 @@ def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tens
 # -- absolute value and angle ------------------------------------------------------------------
 
 
-def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
-    """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
-    if not holds_complex(input):
-        return xp.zeros_like(g)
-    radius = xp.abs(input)
-    across = g - out * xp.real(g * xp.conj(out))
-    return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
-
-
 sgn = unary(
     "sgn",
     sign_array,
     "x / |x|, and 0 at 0: the sign of a real element, the direction of a complex one.",
     ("[3 + 4j, 0j]", "[0.6000+0.8000j, 0.0000+0.0000j]"),
-    input=_sgn_input,
+    input=sign_input,
     domain=(0.5, 2.0),
 )
 
