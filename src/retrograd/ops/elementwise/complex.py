@@ -250,9 +250,23 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(real, imag)
 
 
-def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
-    """A complex tensor with `function` applied to its real and to its imaginary part."""
-    return complex(function(real(input), *args), function(imag(input), *args))
+def each_part(
+    function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[Any, Any]:
+    """What a function gives for the real and for the imaginary parts of its complex arguments."""
+
+    def of(part: Callable[..., Tensor]) -> Any:
+        def take(value: Any) -> Any:
+            return part(value) if isinstance(value, Tensor) and holds_complex(value) else value
+
+        return function(*map(take, args), **{name: take(value) for name, value in named.items()})
+
+    return of(real), of(imag)
+
+
+def by_parts(function: Callable[..., Tensor], *args: Any) -> Tensor:
+    """A complex tensor with `function` applied to the real and to the imaginary parts."""
+    return complex(*each_part(function, args, {}))
 
 
 # -- absolute value and angle ------------------------------------------------------------------

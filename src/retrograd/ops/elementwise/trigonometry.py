@@ -219,7 +219,7 @@ def _atan2_arrays(y: Any, x: Any) -> Any:
 
 def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
     """other / (input^2 + other^2), in two divisions that neither overflow nor give 0 / 0."""
-    if holds_complex(input):
+    if holds_complex(input) or holds_complex(other):
         i = input * 1j
         return g * xp.conj(other / (other + i) / (other - i))
     radius = xp.hypot(input, other)

@@ -403,9 +403,9 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) for targets 1 and -1, reduced.
+    """log(1 + exp(-target * input)) for targets 1 and -1, reduced; holomorphic.
 
-    Source: PyTorch's `soft_margin_loss`.
+    Source: PyTorch's `soft_margin_loss`, which is real only.
 
     >>> rg.nn.functional.soft_margin_loss(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
@@ -413,5 +413,7 @@ def soft_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("soft_margin_loss", input=input, target=target)
     product = -target * input
+    if holds_complex(product):
+        return reduced(-recorded.log_sigmoid(-product), reduction)
     zeros = new_tensor(np.zeros_like(product._array))
     return reduced(_bce_with_logits(product, zeros), reduction)

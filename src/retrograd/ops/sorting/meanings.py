@@ -23,6 +23,7 @@ from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.arguments import ORDERED
+from ..elementwise.complex import each_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,14 +85,7 @@ def in_order(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
 
 def apart(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A function of real and of imaginary parts: rule 2."""
-
-    def of(part: Any) -> Any:
-        def take(value: Any) -> Any:
-            return part(value) if is_complex(value) else value
-
-        return function(*map(take, args), **{name: take(value) for name, value in named.items()})
-
-    real, imag = of(recorded.real), of(recorded.imag)
+    real, imag = each_part(function, args, named)
     if not any(is_complex(value) for value in (*args, *named.values())):
         return real
     for t in (real,) if isinstance(real, Tensor) else real:
