@@ -33,6 +33,7 @@ class Definition(Protocol):
     _name: str
     _node_type: type[Node]
     _backward_cls: type[BackwardCFunction]
+    generate_vmap_rule: bool
 
     def _derivative(self) -> Callable[..., Any]: ...
     def _kind(self, outputs: int) -> Any: ...
@@ -40,7 +41,7 @@ class Definition(Protocol):
     def jvp(self, *grad_inputs: Any) -> Any:
         """The Function's own."""
 
-    def vmap(self, info: Any, *args: Any) -> Any:
+    def vmap(self, info: Any, *args: Any, **kwargs: Any) -> Any:
         """The Function's own."""
 
 
@@ -51,6 +52,7 @@ class FunctionCtx:
     """
 
     materialize_grads: bool = True
+    _materialize_non_diff_grads: bool = True  # also for outputs without a derivative
     to_save: tuple[Tensor | None, ...] = ()
     saved_for_forward: tuple[Tensor | None, ...] = ()
     dirty_tensors: tuple[Tensor, ...] = ()

@@ -26,6 +26,7 @@ from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.op import refuse_inference
+from ..engine.overriding import is_asked
 from ..engine.record import attach
 from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, wrote
 from ..engine.views import add_view
@@ -75,6 +76,7 @@ class FunctionNode(Node):
     __slots__ = ()
 
     state: dict[str, Any]
+    differentiable: list[bool]  # by output
     shown: Callable[[], FunctionCtx | None]  # a weak reference to the context, if anybody holds one
     histories: tuple[Any, ...]  # by place in `saved`: the value's node, or the output's number
 
@@ -114,8 +116,10 @@ class FunctionKind(Kind):
         parts = (g,) if self.grad_outputs == 1 else g
         ctx = FunctionNode._face(node)
         grads = [
-            cotangent(part, layout, ctx.materialize_grads)
-            for part, layout in zip(parts, node.layout, strict=True)
+            cotangent(
+                part, layout, ctx.materialize_grads and (differs or ctx._materialize_non_diff_grads)
+            )
+            for part, layout, differs in zip(parts, node.layout, node.differentiable, strict=True)
         ]
         derivative = self.function._derivative()
         depth = modes.state.depth
@@ -223,6 +227,7 @@ def record(
         if ctx._metadata is not None:
             node.__dict__["_metadata"] = ctx._metadata
         node.positions = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
+        node.differentiable = differentiable
         node.layout = tuple(
             [(t._array.shape, t._array.dtype) if isinstance(t, Tensor) else None for t in outputs]
         )
@@ -304,7 +309,11 @@ def with_history(
     if history is None:
         if tensor._node is not None:
             return alias(tensor, None)
-        return as_view(tensor, None, origin) if given and not dirty else tensor
+        if given and not dirty:
+            return as_view(tensor, None, origin)
+        if tensor._view_of is not None and not dirty:
+            tensor._view_of.origin = origin
+        return tensor
     if given and dirty:
         rebase(tensor, history)
         return tensor
@@ -319,7 +328,14 @@ def with_history(
 
 
 def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
-    """A view of all of `tensor`, with another history."""
+    """A view of all of `tensor`, with another history; that of a subclass is made by its class."""
+    if is_asked(type(tensor)):
+        with modes.Changed(grad=False):
+            view = tensor.view_as(tensor)
+        view._node = history
+        if view._view_of is not None:
+            view._view_of.origin = origin
+        return view
     view = alias(tensor, history)
     if tensor._inference:
         view._inference = True

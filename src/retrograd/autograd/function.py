@@ -87,7 +87,7 @@ class Function(FunctionCtx):
     _node_type: ClassVar[type[Node]]
     _backward_cls: ClassVar[type[BackwardCFunction]]
     _kinds: ClassVar[dict[int, FunctionKind]]
-    generate_vmap_rule = False
+    generate_vmap_rule: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -147,13 +147,13 @@ class Function(FunctionCtx):
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)
         levels = modes.state.levels
-        if modes.special and is_batched(args):
-            return on_batches(cls, args)
+        if modes.special and is_batched((args, kwargs)):
+            return on_batches(cls, args, kwargs)
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
-        before = modes.change(grad=False, levels=())
+        before = modes.change(grad=False, levels=(), paused=levels)
         try:
             if with_setup:
                 output = cls.forward(*args, **kwargs)

@@ -170,13 +170,16 @@ class BatchLevel:
 class Batch(Interpreted):
     """The array of a tensor that stands for one example of many: NOTE [Batches].
 
-    `shared` says that `value` has no batch axis: all examples have the same.
+    `shared` says that `value` has no batch axis: all examples have the same. `dim` is where that
+    axis lay in what the batched call was given; it comes first in `value`.
     """
 
-    __slots__ = ("dtype", "level", "ndim", "shape", "shared", "value")
+    __slots__ = ("dim", "dtype", "level", "ndim", "shape", "shared", "value")
 
-    def __init__(self, value: Tensor, level: BatchLevel, shared: bool = False) -> None:
-        self.value, self.level, self.shared = value, level, shared
+    def __init__(
+        self, value: Tensor, level: BatchLevel, shared: bool = False, dim: int = 0
+    ) -> None:
+        self.value, self.level, self.shared, self.dim = value, level, shared, dim
         self.shape: tuple[int, ...] = value._array.shape[not shared :]
         self.ndim = len(self.shape)
         self.dtype = value._array.dtype
@@ -187,6 +190,14 @@ class Batch(Interpreted):
     def size(self) -> int:
         """The number of elements of one example."""
         return math.prod(self.shape)
+
+    def given(self) -> Tensor:
+        """All examples, as the batched call was given them: with the batch axis at `dim`."""
+        if not self.dim:
+            return self.value
+        order = list(range(1, self.ndim + 1))
+        order.insert(self.dim, 0)
+        return recorded.permute(self.value, dims=tuple(order))
 
     def copy(self) -> Batch:
         """The batch itself: it is never written, only replaced."""
@@ -301,9 +312,9 @@ def is_batch(value: Any) -> bool:
     return isinstance(value, Tensor) and isinstance(value._array, Batch)
 
 
-def batched(value: Tensor, level: BatchLevel) -> Tensor:
-    """A tensor that stands for each example along the first axis of `value`."""
-    return new_tensor(Batch(value, level))
+def batched(value: Tensor, level: BatchLevel, dim: int = 0) -> Tensor:
+    """A tensor that stands for each example along the first axis of `value`; `dim`: see `Batch`."""
+    return new_tensor(Batch(value, level, dim=dim))
 
 
 def split(tensor: Any, level: BatchLevel) -> Tensor:
