@@ -131,6 +131,10 @@ def gradcheck(
         if not outputs:
             check_constant(func, arguments, wanted, settings)
             return True
+        compare = compare_projections if fast_mode else compare_jacobians
+        if check_backward_ad:
+            for number, output in enumerate(outputs):
+                compare(func, arguments, wanted, number, output, settings, check_grad_dtypes)
         if check_forward_ad:
             check_tangents(func, arguments, settings, fast_mode, check_grad_dtypes)
             if check_undefined_grad:
@@ -139,10 +143,8 @@ def gradcheck(
             check_batched_tangents(func, arguments)
         if not check_backward_ad:
             return True
-        compare = compare_projections if fast_mode else compare_jacobians
-        for number, output in enumerate(outputs):
-            compare(func, arguments, wanted, number, output, settings, check_grad_dtypes)
-            if check_batched_grad:
+        if check_batched_grad:
+            for output in outputs:
                 check_batched(output, wanted)
         check_multiplied(outputs, wanted)
         if check_undefined_grad:
