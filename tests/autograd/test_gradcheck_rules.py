@@ -218,5 +218,5 @@ def test_the_backward_pass_is_checked_before_forward_mode(fast_mode):
         def jvp(ctx, t):
             raise RuntimeError("forward")
 
-    with pytest.raises(RuntimeError, match="^backward"):
+    with pytest.raises(RuntimeError, match=r"^backward"):
         gradcheck(Wrong.apply, (leaf(1),), check_forward_ad=True, fast_mode=fast_mode)

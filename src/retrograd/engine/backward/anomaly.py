@@ -86,7 +86,7 @@ def show(text: str) -> None:
     try:
         warnings.warn(text, UserWarning, stacklevel=3)
     except UserWarning:
-        print(f"UserWarning: {text}", file=sys.stderr)
+        sys.stderr.write(f"UserWarning: {text}\n")
 
 
 def forward_trace(node: Node) -> str:
