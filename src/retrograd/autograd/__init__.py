@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..engine.overriding import public
+from ..engine.saved import SavedTensor
 from ..locks import load as _load
 from . import graph
 from .absorb import absorb_zeros
@@ -27,6 +28,7 @@ from .variable import Variable
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "_force_original_view_tracking",
     "_unsafe_preserve_version_counter",

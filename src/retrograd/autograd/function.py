@@ -242,7 +242,7 @@ class DelayedError(Kind):
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """Raise: this derivative does not exist."""
-        raise RuntimeError(TWICE)
+        raise RuntimeError(*node.params)
 
 
 class DelayedErrorNode(Node):
@@ -251,7 +251,7 @@ class DelayedErrorNode(Node):
     __slots__ = ()
 
 
-DelayedErrorNode.__name__ = "DelayedError"
+DelayedErrorNode.__name__ = "Error"  # as in PyTorch
 DELAYED_ERROR = DelayedError("delayed_error", DelayedErrorNode)
 
 
@@ -274,16 +274,17 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if all(edge is None for edge in edges):
             return outputs
         several = isinstance(outputs, tuple)
-        made = [_delayed(t, edges) for t in (outputs if several else (outputs,))]
+        made = [delayed(t, edges, TWICE) for t in (outputs if several else (outputs,))]
         return tuple(made) if several else made[0]
 
     return wrapper
 
 
-def _delayed(tensor: Any, edges: tuple[Node | None, ...]) -> Any:
+def delayed(tensor: Any, edges: tuple[Node | None, ...], message: str) -> Any:
+    """A tensor whose cotangent raises RuntimeError; anything else as it is."""
     if not isinstance(tensor, Tensor):
         return tensor
-    made = alias(tensor, new_node(DELAYED_ERROR, edges))
-    assert made._node is not None
-    made._node.shape, made._node.dtype = made._array.shape, made._array.dtype
-    return made
+    node = new_node(DELAYED_ERROR, edges)
+    node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
+    node.params = (message,)
+    return alias(tensor, node)

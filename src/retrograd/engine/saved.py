@@ -8,7 +8,8 @@ NOTE [Reading a saved value]
    (NOTE [One clock] in `graph`). A packed one is never checked: it is the hook's business.
 2. `raw` gives arrays, for an ordinary backward pass; `tensors` gives tensors that carry history,
    for `create_graph=True`: an input with the edge it had when saved, an output with the node.
-3. The pack hook is called once, with a detached alias; the unpack hook at every reading.
+3. The pack hook is called once, with the saved tensor if that has no history, else a detached
+   alias; the unpack hook at every reading.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Tensor, new_tensor, twin
+from .tensor import Tensor, cell_of, new_tensor, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,14 +91,18 @@ class Packed:
     __slots__ = ("content", "tangents", "unpack_hook")
 
     def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
-        shown._cell = watched = Cell()
+        if isinstance(bare, Tensor) and bare._node is None:
+            shown, watched = bare, cell_of(bare)
+        else:
+            shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
+            shown._cell = watched = Cell()
+        version = watched.version
         before = modes.change(grad=False, saved_hooks=())
         try:
             self.content = pack_hook(shown)
         finally:
             modes.restore(before)
-        if watched.version:
+        if watched.version != version:
             raise RuntimeError(PACK_WROTE)
         self.tangents = bare._tangents if isinstance(bare, Tensor) else None
         self.unpack_hook = unpack_hook
@@ -128,7 +133,12 @@ class SavedTensor:
 
     __slots__ = ("node", "place")
 
-    def __init__(self, node: Node, place: int) -> None:
+    def __init__(self, node: Node | None = None, place: int = 0) -> None:
+        if node is None:
+            raise RuntimeError(
+                "Trying to create a SavedTensor object from Python is forbidden. They are found at "
+                "nodes: y.grad_fn._raw_saved_result"
+            )
         self.node = node
         self.place = place
 
@@ -190,7 +200,7 @@ def _saved(node: Node, place: int) -> Any:
     held = node.saved
     if held is FREED:
         raise freed_error(node)
-    return tensor_at(node, place, array_at(node, place, held), held)
+    return tensor_at(node, place, held)
 
 
 def _fact(node: Node, place: int) -> Any:
@@ -240,46 +250,41 @@ def raw(node: Any) -> Any:
 def tensors(node: Any) -> list[Any]:
     """The same values as tensors with history: what `create_graph=True` and the user read."""
     held = node.saved  # read once: another thread may free the node meanwhile
-    raw_values = raw(node)
-    values = [tensor_at(node, place, raw_values[place], held) for place in range(len(held))]
-    return [*values, *raw_values[len(held) :]]
+    if held is FREED:
+        raise freed_error(node)
+    return [*[tensor_at(node, place, held) for place in range(len(held))], *node.params]
 
 
-def array_at(node: Any, place: int, held: Any) -> Any:
-    """One saved value as an array, checked and unpacked as in `raw`."""
-    value = held[place]
-    if value is None:
-        return None
-    if value.__class__ is Packed:
-        return value.unpack()._array
-    if isinstance(value, Tensor):
-        cell, array = value._cell, value._array
-    else:
-        cell, array = node._cell if node.cells is None else node.cells[place], value
-    if cell is not None and cell.last > node.seq:
-        raise written_error(node, place, cell, array)
-    return array
-
-
-def tensor_at(node: Any, place: int, array: Any, held: Any) -> Tensor | None:
-    """One of the values that a node held, as a tensor with history, given its array."""
+def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
+    """One of the values that a node held, as a tensor with history, checked as in `raw`."""
     value = held[place]
     if value is None:
         return None
     history = node.op.history(node, place)
-    if isinstance(value, Tensor):
-        outside = node.level is not None and not node.level.holds(value)
-        if value._node is history or outside:
-            return value
-        return twin(value, history)
-    shown = new_tensor(array)
-    shown._node = history
-    shown._tangents = node._tangents and node._tangents.get(place)
+    tangents = node._tangents and node._tangents.get(place)
     if value.__class__ is Packed:
-        shown._tangents = shown._tangents or value.tangents
+        found = value.unpack()
+        tangents = tangents or value.tangents
+        if history is found._node is tangents is None:
+            return found
+        shown = new_tensor(found._array)
+    elif isinstance(value, Tensor):
+        check(node, place, value._cell, value._array)
+        outside = node.level is not None and not node.level.holds(value)
+        return value if value._node is history or outside else twin(value, history)
     else:
-        shown._cell = node._cell if node.cells is None else node.cells[place]
+        cell = node._cell if node.cells is None else node.cells[place]
+        check(node, place, cell, value)
+        shown = new_tensor(value)
+        shown._cell = cell
+    shown._node, shown._tangents = history, tangents
     return shown
+
+
+def check(node: Node, place: int, cell: Cell | None, array: Any) -> None:
+    """Raise if a saved value was written after it was saved."""
+    if cell is not None and cell.last > node.seq:
+        raise written_error(node, place, cell, array)
 
 
 def freed_error(node: Node) -> SecondBackwardError:
