@@ -129,7 +129,14 @@ class PackedValues(tuple[Any, ...]):
 
 
 class SavedTensor:
-    """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks."""
+    """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks.
+
+    Raises RuntimeError where a program makes one itself.
+
+    >>> y = rg.ones(1, requires_grad=True).exp()
+    >>> isinstance(y.grad_fn._raw_saved_result, rg.autograd.SavedTensor)
+    True
+    """
 
     __slots__ = ("node", "place")
 
