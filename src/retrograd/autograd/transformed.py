@@ -193,4 +193,7 @@ def to_front(t: Tensor, dim: int) -> Tensor:
     """`t` with dimension `dim` first."""
     ndim = t._array.ndim
     order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
-    return recorded.permute(t, dims=order)
+    made: Tensor = recorded.permute(t, dims=order)
+    if not order[0] and is_batched((t,)):
+        made._array.dim = t._array.dim
+    return made

@@ -112,6 +112,7 @@ class BatchLevel:
     def __init__(self, size: int, randomness: str) -> None:
         self.size, self.randomness = size, randomness
         self.outer = modes.state.levels
+        self.number = modes.next_number()
         self.depth = len(modes.state.batches)
         self.recorded = False  # whether a tensor in one of its batches has history
         self.left = False  # whether the call is over
