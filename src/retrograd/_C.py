@@ -125,6 +125,9 @@ class _DelayedError:
         return made if self.count > 1 else made[0]
 
 
+Node.register(_DelayedError)  # what it makes is one
+
+
 def _current_graph_task_id() -> int:
     """The number of the backward pass that runs in this thread, or -1."""
     task = modes.state.current_pass

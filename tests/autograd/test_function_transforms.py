@@ -423,3 +423,32 @@ def test_out_dims_in_another_container_than_the_outputs_are_refused():
 
     with pytest.raises(RuntimeError, match="returned an incompatible"):
         rg.vmap(Listed.apply)(rg.ones(2))
+
+
+@pytest.mark.parametrize("given", [3, 3.0], ids=["integer", "marked"])
+def test_a_tangent_for_an_output_without_derivative_raises(given):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            made = y.clone()
+            if y.is_floating_point():
+                ctx.mark_non_differentiable(made)
+            return x.clone(), made
+
+        @staticmethod
+        def jvp(ctx, t, _):
+            return t, t
+
+    with (
+        forward_ad.dual_level(),
+        pytest.raises(RuntimeError, match="should return None at that position"),
+    ):
+        Wrong.apply(forward_ad.make_dual(scalar(2.0), scalar(1.0)), rg.tensor(given))
+
+
+def test_resize_is_a_function_of_old_programs():
+    from retrograd.autograd._functions import Resize  # noqa: PLC0415
+
+    x = rg.arange(4.0, requires_grad=True)
+    (Resize.apply(x, (2, 2)) * rg.tensor([[1.0], [2.0]])).sum().backward()
+    assert x.grad.tolist() == [1, 1, 2, 2]

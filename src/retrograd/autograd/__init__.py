@@ -58,7 +58,7 @@ backward, grad = map(public, (backward, grad))  # calls that tensors may take ov
 
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
-    if name in ("forward_ad", "functional", "profiler", "profiler_util"):
+    if name in ("_functions", "forward_ad", "functional", "profiler", "profiler_util"):
         return _load(f"{__name__}.{name}")
     if name in ("_profiler_enabled", "kineto_available"):
         return getattr(_load(f"{__name__}.profiler"), name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .. import modes
 from ..engine.backward.hooks import NodeHooks, RemovableHandle, hooks_of
 from ..engine.graph import FREED, Node
-from ..engine.saved import SavedTensor, handle, tensors
+from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode
 
@@ -136,7 +136,9 @@ class FunctionCtx:
         node: Any = self._node()
         if node is None:
             return ()
-        return tuple(handle(node, place) for place in range(len(node.histories)))
+        if node.saved is FREED:
+            raise freed_error(node)
+        return tuple(SavedTensor(node, place) for place in range(len(node.histories)))
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from .context import BackwardCFunction, Definition, FunctionCtx
 
-__all__ = ["FunctionKind", "FunctionNode", "record"]
+__all__ = ["FunctionKind", "FunctionNode", "among", "record"]
 
 AS_IS_SAVED = (
     "An input that has been returned as-is as output is being saved for backward. This is not "
@@ -213,7 +213,7 @@ def record(
     check_dirty(cls, ctx, args, outputs, recording)
     if recording and with_setup:
         for tensor in outputs:
-            if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
+            if among(tensor, args) and among(tensor, saved) and not _is_dirty(tensor, ctx):
                 raise RuntimeError(AS_IS_SAVED)
     for tensor in ctx.dirty_tensors:
         wrote(tensor, cls._name)
@@ -243,19 +243,20 @@ def record(
     return tuple(made)
 
 
-def _among(tensor: Any, values: Sequence[Any]) -> bool:
+def among(tensor: Any, values: Sequence[Any]) -> bool:
+    """Whether a tensor is one of several values."""
     return isinstance(tensor, Tensor) and any(value is tensor for value in values)
 
 
 def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:
-    return _among(tensor, ctx.dirty_tensors)
+    return among(tensor, ctx.dirty_tensors)
 
 
 def _wants_history(tensor: Any, ctx: FunctionCtx) -> bool:
     return (
         isinstance(tensor, Tensor)
         and tensor._array.dtype.kind in "fcV"
-        and not _among(tensor, ctx.non_differentiable)
+        and not among(tensor, ctx.non_differentiable)
     )
 
 
@@ -277,9 +278,9 @@ def check_dirty(
     """Raise where the marks of `mark_dirty` break a rule."""
     several = sum(isinstance(t, Tensor) for t in outputs) > 1
     for tensor in ctx.dirty_tensors:
-        if not _among(tensor, outputs):
+        if not among(tensor, outputs):
             raise RuntimeError(DIRTY_NOT_RETURNED.format(name=cls._name))
-        if not _among(tensor, args):
+        if not among(tensor, args):
             warnings.warn(DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
         elif recording:
             if tensor._view_of is not None and several:
@@ -301,7 +302,7 @@ def with_history(
 
     An input that was not written cannot get another history, so a view of it is returned instead.
     """
-    given, dirty = _among(tensor, args), _is_dirty(tensor, ctx)
+    given, dirty = among(tensor, args), _is_dirty(tensor, ctx)
     if tensor._node is not None and tensor._node.inherited and not given:
         if not recording:
             return tensor  # as any view made where nothing is recorded

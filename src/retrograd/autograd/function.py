@@ -16,7 +16,7 @@ from .. import modes
 from ..engine.graph import Kind, Node, new_node
 from ..engine.tensor import Tensor, alias, node_of
 from .context import BackwardCFunction, FunctionCtx
-from .custom import FunctionKind, FunctionNode, record
+from .custom import FunctionKind, FunctionNode, among, record
 from .transformed import is_batched, on_batches, push_tangents
 
 if TYPE_CHECKING:
@@ -164,9 +164,10 @@ class Function(FunctionCtx):
             modes.restore(before)
         several = isinstance(output, tuple)
         outputs = output if several else (output,)
+        marked = [i for i, out in enumerate(outputs) if among(out, ctx.non_differentiable)]
         outputs = record(cls, ctx, args, edges, outputs, with_setup)
         if levels:
-            push_tangents(ctx, args, outputs, levels)
+            push_tangents(ctx, args, outputs, marked, levels)
         ctx.saved_for_forward = ()
         return outputs if several else outputs[0]
 

@@ -52,6 +52,12 @@ KEYWORD_TENSORS = (
 )
 
 
+NO_DERIVATIVE = (
+    "Function's jvp returned a gradient at position {}, but the corresponding forward output is "
+    "not a differentiable Tensor. You should return None at that position instead."
+)
+
+
 class VmapInfo(NamedTuple):
     """What a Function's `vmap` is told of the call: the number of examples, and `randomness`."""
 
@@ -60,10 +66,15 @@ class VmapInfo(NamedTuple):
 
 
 def push_tangents(
-    ctx: BackwardCFunction, args: Sequence[Any], outputs: Sequence[Any], levels: Sequence[Any]
+    ctx: BackwardCFunction,
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    marked: Sequence[int],
+    levels: Sequence[Any],
 ) -> None:
     """Give the outputs of a Function the tangents that its `jvp` returns, level by level.
 
+    Those at the places `marked`, and what is no floating or complex tensor, have none.
     `jvp` gets a tangent for each floating or complex tensor argument: zeros, or None without
     `materialize_grads`, where it has none; None for every other argument.
     """
@@ -83,8 +94,10 @@ def push_tangents(
             finally:
                 ctx.lent = None
         found = found if isinstance(found, tuple) else (found,)
-        for out, t in zip(outputs, checked(found, outputs), strict=True):
-            if not isinstance(out, Tensor):
+        for index, (out, t) in enumerate(zip(outputs, checked(found, outputs), strict=True)):
+            if index in marked or not may_move(out):
+                if t is not None:
+                    raise RuntimeError(NO_DERIVATIVE.format(index))
                 continue
             if t is not None and t._array.shape != out._array.shape:
                 raise RuntimeError(OTHER_SIZE.format(list(out.shape), list(t.shape)))

@@ -77,8 +77,8 @@ HOOKS_AFTER_FREE = (
 )
 
 
-# By op, further names of what its nodes save: names of its record, or functions of a node. Entered
-# by `ops`.
+# By op, further names of what its nodes save: names of its record, functions of a node, or two, for
+# the value and for its handle. Entered by `ops`.
 PYTORCH_NAMES: dict[str, dict[str, Any]] = {}
 
 
@@ -131,6 +131,8 @@ class PackedValues(tuple[Any, ...]):
 class SavedTensor:
     """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks.
 
+    `place` is that in `node.saved`, None for the handle of None.
+
     Raises RuntimeError where a program makes one itself.
 
     >>> y = rg.ones(1, requires_grad=True).exp()
@@ -140,7 +142,7 @@ class SavedTensor:
 
     __slots__ = ("node", "place")
 
-    def __init__(self, node: Node | None = None, place: int = 0) -> None:
+    def __init__(self, node: Node | None = None, place: int | None = None) -> None:
         if node is None:
             raise RuntimeError(
                 "Trying to create a SavedTensor object from Python is forbidden. They are found at "
@@ -161,13 +163,13 @@ class SavedTensor:
         saved = self.node.saved
         if saved is FREED:
             raise RuntimeError(HOOKS_AFTER_FREE)
-        bare = saved[self.place]
+        bare = None if self.place is None else saved[self.place]
         if isinstance(bare, Packed):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
                 "only one pair of hooks is allowed at a time."
             )
-        if bare is None:
+        if self.place is None or bare is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
@@ -184,7 +186,7 @@ def saved_properties(op: Op) -> dict[str, property]:
     for place, name in enumerate(op.saves):
         shown = {op.inputs[0]: "self", "out": "result"}.get(name, name)
         found[f"_saved_{shown}"] = property(partial(_saved, place=place))
-        found[f"_raw_saved_{shown}"] = property(partial(handle, place=place))
+        found[f"_raw_saved_{shown}"] = property(partial(SavedTensor, place=place))
     for place, name in enumerate(op.facts):
         found[f"_saved_{name}"] = property(partial(_fact, place=place))
         if name.endswith("_shape"):
@@ -192,12 +194,14 @@ def saved_properties(op: Op) -> dict[str, property]:
             of = "self" if of == op.inputs[0] else of
             found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
     for name, source in PYTORCH_NAMES.get(op.name, {}).items():
-        if not isinstance(source, str):
+        if isinstance(source, tuple):
+            found[f"_saved_{name}"], found[f"_raw_saved_{name}"] = map(property, source)
+        elif not isinstance(source, str):
             found[f"_saved_{name}"] = property(source)
         elif source in op.saves:
             place = op.saves.index(source)
             found[f"_saved_{name}"] = property(partial(_saved, place=place))
-            found[f"_raw_saved_{name}"] = property(partial(handle, place=place))
+            found[f"_raw_saved_{name}"] = property(partial(SavedTensor, place=place))
         elif source in op.facts:
             found[f"_saved_{name}"] = property(partial(_fact, place=op.facts.index(source)))
     return found
@@ -212,13 +216,6 @@ def _saved(node: Node, place: int) -> Any:
 
 def _fact(node: Node, place: int) -> Any:
     return node.params[place]
-
-
-def handle(node: Node, place: int) -> SavedTensor:
-    """The handle to one saved value, while it is there."""
-    if node.saved is FREED:
-        raise freed_error(node)
-    return SavedTensor(node, place)
 
 
 def raw(node: Any) -> Any:
