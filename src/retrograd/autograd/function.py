@@ -163,13 +163,13 @@ class Function(FunctionCtx):
         finally:
             modes.restore(before)
         several = isinstance(output, tuple)
-        outputs = output if several else (output,)
-        marked = [i for i, out in enumerate(outputs) if among(out, ctx.non_differentiable)]
-        outputs = record(cls, ctx, args, edges, outputs, with_setup)
+        outputs, marks = output if several else (output,), ctx.non_differentiable
+        made = record(cls, ctx, args, edges, outputs, with_setup)
         if levels:
-            push_tangents(ctx, args, outputs, marked, levels)
+            marked = [place for place, out in enumerate(outputs) if among(out, marks)]
+            push_tangents(ctx, args, made, marked, levels)
         ctx.saved_for_forward = ()
-        return outputs if several else outputs[0]
+        return made if several else made[0]
 
     @classmethod
     def _derivative(cls) -> Callable[..., Any]:

@@ -174,7 +174,8 @@ def on_batches(cls: Definition, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     dims = pytree.map_leaves(
         lambda a: a._array.dim if level.holds(a) and not a._array.shared else None, tuple(args)
     )
-    returned = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held, **kwargs)
+    info = VmapInfo(level.size, level.randomness or "error")
+    returned = cls.vmap(info, dims, *held, **kwargs)
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             f"Expected the vmap staticmethod of {cls._name} to have two returns, an output and its "

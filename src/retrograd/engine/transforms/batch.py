@@ -73,6 +73,10 @@ RANDOM = (
     "'different' randomness flags on vmap or perform the randomness operation out of vmap: "
     "vmap(f, randomness='different')"
 )
+RANDOM_WITHIN = (
+    "vmap: We do not yet support calling random operations inside of vmap. Several cotangents or "
+    "tangents go through this code at once, and it draws random numbers: give them one at a time"
+)
 NO_ROOM = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
     "`other` in extra_args that has more elements than `self`. This happened due to `other` being "
@@ -107,9 +111,12 @@ class UnbatchableError(AttributeError, RuntimeError):
 
 
 class BatchLevel:
-    """One batched call in progress, entered as a context."""
+    """One batched call in progress, entered as a context.
 
-    def __init__(self, size: int, randomness: str) -> None:
+    `randomness` is as in `func.vmap`; None where it was not the program that asked for batches.
+    """
+
+    def __init__(self, size: int, randomness: str | None = None) -> None:
         self.size, self.randomness = size, randomness
         self.outer = modes.state.levels
         self.number = modes.next_number()
@@ -151,8 +158,8 @@ class BatchLevel:
 
     def draw(self, source: Any) -> None:
         """Called before the generator `source` is used: refuse, or leave it to each example."""
-        if self.randomness == "error":
-            raise RuntimeError(RANDOM)
+        if self.randomness in (None, "error"):
+            raise RuntimeError(RANDOM if self.randomness else RANDOM_WITHIN)
         if self.randomness == "different" and not self.singly:
             raise UnbatchableError("each example draws its own random numbers", self)
         if self.randomness == "same" and source not in self.starts:
