@@ -42,9 +42,13 @@ read_factor(PyObject *object, int type, Factor *to)
         PyArray_SIZE(array) == 0 || !(dims == 2 || PyArray_IS_C_CONTIGUOUS(array))) {
         return false;
     }
-    npy_intp columns = PyArray_DIM(array, dims - 1);
-    *to = (Factor){PyArray_DATA(array), PyArray_SIZE(array) / columns, columns,
-                   PyArray_STRIDE(array, dims - 2), PyArray_STRIDE(array, dims - 1)};
+    npy_intp columns = PyArray_DIM(array, dims - 1), item = PyArray_ITEMSIZE(array);
+    *to =
+        (Factor){PyArray_DATA(array), PyArray_SIZE(array) / columns, columns, columns * item, item};
+    if (dims == 2) {
+        to->down = PyArray_STRIDE(array, 0);
+        to->right = PyArray_STRIDE(array, 1);
+    }
     return true;
 }
 

@@ -64,6 +64,14 @@ def test_products_of_rows_in_more_dimensions(dtype):
     close(*both(bilinear._matmul_arrays, x, some(dtype, 4, 5)))
 
 
+def test_axes_of_one_element_may_have_any_stride():
+    x, y = some("D", 3, 5, 2)[:, :1].transpose(1, 0, 2).copy().transpose(1, 0, 2), some("D", 2, 4)
+    assert x.flags.c_contiguous
+    assert x.strides[1] != 2 * x.itemsize
+    close(*both(bilinear._matmul_arrays, x, y))
+    close(*both(bilinear._linear_arrays, x, y.T, None))
+
+
 @pytest.mark.parametrize("function", [bilinear._mm_arrays, bilinear._matmul_arrays])
 @pytest.mark.parametrize(("a", "b"), [("f", "d"), ("e", "e"), ("l", "l"), ("?", "?")])
 def test_other_dtypes_go_to_the_function(function, a, b):
