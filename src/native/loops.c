@@ -36,6 +36,7 @@ refuse(const char *name)
     return NULL;
 }
 
+#include "attention.c"
 #include "conv.c"
 #include "gemm.c"
 #include "index.c"
@@ -57,12 +58,19 @@ set_threads(PyObject *module, PyObject *count)
 }
 
 static PyMethodDef functions[] = {
-    {"set_door", set_door, METH_VARARGS, NULL}, {"set_threads", set_threads, METH_O, NULL},
-    {"conv", conv, METH_VARARGS, NULL},         {"use_blas", use_blas, METH_O, NULL},
-    {"gemm", gemm, METH_VARARGS, NULL},         {"recycle", recycle, METH_NOARGS, NULL},
-    {"windows", windows, METH_VARARGS, NULL},   {"take", take, METH_VARARGS, NULL},
-    {"gather", gather, METH_VARARGS, NULL},     {"scatter_add", scatter_add, METH_VARARGS, NULL},
-    {"add_rows", add_rows, METH_VARARGS, NULL}, {NULL},
+    {"set_door", set_door, METH_VARARGS, NULL},
+    {"set_threads", set_threads, METH_O, NULL},
+    {"conv", conv, METH_VARARGS, NULL},
+    {"use_blas", use_blas, METH_O, NULL},
+    {"gemm", gemm, METH_VARARGS, NULL},
+    {"recycle", recycle, METH_NOARGS, NULL},
+    {"windows", windows, METH_VARARGS, NULL},
+    {"take", take, METH_VARARGS, NULL},
+    {"gather", gather, METH_VARARGS, NULL},
+    {"scatter_add", scatter_add, METH_VARARGS, NULL},
+    {"add_rows", add_rows, METH_VARARGS, NULL},
+    {"attention", attention, METH_VARARGS, NULL},
+    {NULL},
 };
 
 static struct PyModuleDef definition = {
