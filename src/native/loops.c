@@ -37,12 +37,14 @@ refuse(const char *name)
 }
 
 #include "attention.c"
+#include "checks.c"
 #include "conv.c"
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
 #include "pool.c"
 #include "recycle.c"
+#include "rows.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -70,6 +72,8 @@ static PyMethodDef functions[] = {
     {"scatter_add", scatter_add, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL},
     {"attention", attention, METH_VARARGS, NULL},
+    {"is_finite", is_finite, METH_O, NULL},
+    {"run_rows", run_rows, METH_VARARGS, NULL},
     {NULL},
 };
 
