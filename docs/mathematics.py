@@ -49,6 +49,8 @@ def written(node: ast.expr) -> tuple[str, int]:
         return (f"{number.imag:g}i" if isinstance(number, complex) else f"{number:g}"), ATOM
     if isinstance(node, ast.Name):
         return name_of(node.id), ATOM
+    if isinstance(node, ast.Attribute) and ast.unparse(node) == "math.pi":
+        return r"\pi", ATOM
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return f"-{held(node.operand, PRODUCT)}", SUM
     if isinstance(node, ast.BinOp):
@@ -72,6 +74,8 @@ def operation(node: ast.BinOp) -> tuple[str, int]:
             return f"{held(left, SUM)}+{held(right, SUM)}", SUM
         case ast.Sub():
             return f"{held(left, SUM)}-{held(right, PRODUCT)}", SUM
+        case ast.Mult() if ast.dump(left) == ast.dump(right):
+            return f"{{{held(left, ATOM)}}}^2", POWER
         case ast.Mult():
             return rf"{held(left, PRODUCT)}\,{held(right, PRODUCT)}", PRODUCT
         case ast.Div():

@@ -26,7 +26,8 @@ def mathematics():
         ("exp", "f"),
         ("sigmoid", r"f\,\left(1-f\right)"),
         ("sin", r"\cos\left(x\right)"),
-        ("tanh", r"1-f\,f"),
+        ("tanh", "1-{f}^2"),
+        ("erf", r"e^{-{x}^2}\,\frac{2}{\sqrt{\pi}}"),
     ],
 )
 def test_a_derivative_is_written_as_mathematics(mathematics, name, expected):
