@@ -242,6 +242,17 @@ def test_every_binary_protocol_of_pickle_comes_back(protocol):
     assert rest[3] is rg.float32
 
 
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_arrays_of_numpy_come_back_in_any_order(protocol):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    arrays = [x, x.T, x.transpose(1, 0, 2), x[:, ::2], x.astype(">f4"), np.array(3 + 1j), x[:0]]
+    file = io.BytesIO()
+    rg.save(arrays, file, pickle_protocol=protocol)
+    for before, after in zip(arrays, rg.load(io.BytesIO(file.getvalue())), strict=True):
+        assert after.dtype == before.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(after, before)
+
+
 def test_module_and_optimizer_go_on_from_a_file(tmp_path):
     def trained(model, optimizer, steps):
         for _ in range(steps):
