@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import collections
+import gc
 import io
 import os
 import pickle
 import sys
 import types
 import uuid
+import weakref
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import serialization
+from retrograd.kernels.memory import root
+
+FILES = Path(__file__).parents[1] / "data" / "files"
 
 
 def round_trip(obj, **settings):
@@ -321,6 +327,20 @@ def test_a_tensor_with_a_tangent_is_not_saved():
         x = rg.autograd.forward_ad.make_dual(rg.ones(1), rg.ones(1))
         with pytest.raises(RuntimeError, match="cannot be saved"):
             rg.save(x, io.BytesIO())
+
+
+@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "before.rg", "x.safetensors"])
+@pytest.mark.parametrize("safely", [True, False])
+def test_what_was_loaded_is_freed_with_the_last_tensor(name, safely):
+    gc.collect()
+    gc.disable()
+    try:
+        back = rg.load(FILES / name, weights_only=safely)
+        memory = weakref.ref(root(next(iter(back.values()))._array))
+        del back
+        assert memory() is None
+    finally:
+        gc.enable()
 
 
 # -- mapping files, and other devices ----------------------------------------------------------

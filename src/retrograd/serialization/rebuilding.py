@@ -151,6 +151,10 @@ class Rebuilding(Lookup):
         }
         self.called = {id(f) for f in (*self.functions.values(), *self.allowed.values())}
 
+    def close(self) -> None:
+        """Let go of everything, which refers to this in a circle and would stay in memory."""
+        self.__dict__.clear()
+
     # -- names ---------------------------------------------------------------------------------
 
     def find(self, module: str, name: str) -> Any:
