@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call
+
 from math import e, inf, nan, pi
 
 from . import autograd
