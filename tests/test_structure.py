@@ -143,3 +143,116 @@ OVER_MEMORY = {
     ("frombuffer", "serialization/archive.py"): "bytes made there, which the array keeps",
     ("frombuffer", "serialization/before.py"): "a whole block of a file, which the array keeps",
     ("frombuffer", "serialization/files.py"): "NumPy checks bounds; the array keeps the map",
+    ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
+    ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
+    ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",
+    ("ctypes", "compiler/rows.py"): "as far as shapes and strides say, for which a kernel is made",
+    ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
+}
+NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}
+LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__"}
+
+
+def over_memory(tree: ast.AST) -> set[str]:
+    """The names in a module by which an array could be laid over memory of another's."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and not getattr(node, "level", 0):
+            words = [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
+            found |= NEVER & {part for word in words for part in word.split(".")}
+        elif isinstance(node, ast.Attribute):
+            of_numpy = isinstance(node.value, ast.Name) and node.value.id == "np"
+            if node.attr in LAYING or (of_numpy and node.attr in ("frombuffer", "from_dlpack")):
+                found.add(node.attr)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "np.ndarray":
+            found.add("ndarray")
+    return found
+
+
+def test_arrays_are_laid_over_memory_only_where_bounds_are_checked():
+    found = {
+        (name, str(path.relative_to(ROOT)))
+        for path in FILES
+        for name in over_memory(ast.parse(path.read_text()))
+    }
+    assert found == set(OVER_MEMORY)
+
+
+# Ops whose result is zero where something is not chosen.
+PREDICATES = {"eq", "ne", "ge", "gt", "le", "lt", "isnan", "isinf", "isfinite", "signbit",
+              "logical_and", "logical_or", "logical_not", "tie_share", "segment_share"}  # fmt: skip
+
+
+def is_mask(node: ast.expr, masks: set[str]) -> bool:
+    """Whether an expression is a mask, or made of one by moving, casting or scaling it."""
+    if isinstance(node, ast.Name):
+        return node.id in masks
+    if isinstance(node, ast.Compare):
+        return not any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Invert) or is_mask(node.operand, masks)
+    if isinstance(node, ast.BinOp):
+        logical = isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        either = is_mask(node.left, masks) or is_mask(node.right, masks)
+        return logical or (isinstance(node.op, (ast.Mult, ast.Div)) and either)
+    if isinstance(node, ast.Subscript):
+        return is_mask(node.value, masks)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        moved = node.func.attr in {"cast", "astype", "unreduce", "reshape", "index", "expand"}
+        return node.func.attr in PREDICATES or (
+            moved and any(is_mask(each, masks) for each in [node.func.value, *node.args])
+        )
+    return False
+
+
+def multiplied_masks(formula: ast.FunctionDef | ast.Lambda) -> list[ast.BinOp]:
+    """The products of a mask and something else in a formula: NOTE [Masks in formulas]."""
+    masks: set[str] = set()
+    for node in ast.walk(formula):
+        if isinstance(node, ast.Assign) and is_mask(node.value, masks):
+            masks |= {name.id for t in node.targets for name in ast.walk(t) if hasattr(name, "id")}
+    return [
+        node
+        for node in ast.walk(formula)
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mult)
+        and (is_mask(node.left, masks) or is_mask(node.right, masks))
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_formula_multiplies_by_a_mask(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node.args.args[:1]:
+            formula = node.args.args[0].arg == "xp"
+            found = [ast.unparse(product) for product in multiplied_masks(node) if formula]
+            assert not found, f"{path.name}:{node.lineno} needs zero_where: {found}"
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "lambda xp, g, x: g * (x > 0)",
+        "lambda xp, g, x: xp.cast(x == x, dtype=float) * g",
+        "lambda xp, g, x, out: g * xp.unreduce((x == out) / 2.0, dim=0)",
+        "lambda xp, g, x, out: g * xp.tie_share(x, out, dim=0, keepdim=True)",
+    ],
+)
+def test_the_rule_about_masks_sees_them(formula):
+    (body,) = ast.parse(formula).body
+    assert multiplied_masks(body.value)
+
+
+TESTS = sorted(Path(__file__).parent.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(Path(__file__).parent)))
+def test_no_test_module_holds_a_generator(path):
+    """Tests that drew from one would depend on their order: the sealed `np.random` is theirs."""
+    for node in ast.parse(path.read_text()).body:
+        value = getattr(node, "value", None)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(value, ast.Call):
+            made = ast.unparse(value.func).rpartition(".")[2]
+            assert made not in {"default_rng", "Generator", "RandomState", "Random"}, (
+                f"{path.name}:{node.lineno} holds a generator: draw from np.random, sealed per test"
+            )

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.door import opened
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.allocation import table
+from ...kernels.allocation import has_special, table
+from ...kernels.memory import in_rows
 from ..core import batching
 from ..core.pointwise import shared
 from ..core.structure import ones
@@ -30,10 +32,7 @@ class Rows:
 
     def fill(self, input: Any, target: Any) -> Rows:
         """Compute all of it, and return it."""
-        self.tops = maximum_of(input, 1, None, None, True, -np.inf)
-        exps = input - self.tops
-        np.exp(exps, exps)
-        self.totals = row_sums(exps)
+        self.tops, self.totals = extents(input)
         starts = np.arange(0, input.size, input.shape[1] or 1)
         self.places = table(target, starts) + target
         return self
@@ -42,9 +41,30 @@ class Rows:
 def row_sums(x: Any) -> Any:
     """Sums along the last axis; short ones by a product with ones, in half the time."""
     count = x.shape[-1]
-    if count < sums.MANY and x.size < sums.LARGE and x.dtype.char in "fd":
+    small = count < sums.MANY and x.size < sums.LARGE and not has_special(x)
+    if small and x.dtype.char in "fd":
         return x.dot(table(x, ones(count, x.dtype.char)))
     return sums.total(x, (x.ndim - 1,))
+
+
+def _extents(x: Any) -> tuple[Any, Any]:
+    """The rows' maxima, as a column, and the sums of exponentials measured from them."""
+    tops = maximum_of(x, 1, None, None, True, -np.inf)
+    exps = x - tops
+    np.exp(exps, exps)
+    return tops, row_sums(exps)
+
+
+def _exponentials(x: Any, tops: Any, factors: Any) -> Any:
+    """Exponentials of rows measured from their maxima, times a factor of each row."""
+    out = x - tops
+    np.exp(out, out)
+    out *= factors
+    return out
+
+
+extents = opened(_extents, "cross_entropy, rows", True)
+exponentials = opened(_exponentials, "cross_entropy, exponentials")
 
 
 def highest(indices: Any) -> Any:
@@ -68,10 +88,9 @@ def _cross_entropy_derivative(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
     rows = rows or Rows().fill(input, target)
-    out = np.subtract(input, rows.tops, order="C")  # rows.places count in that order
-    np.exp(out, out)
     factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]
-    out *= (factor / rows.totals)[:, None]
+    # rows.places count in row-major order
+    out = in_rows(exponentials(input, rows.tops, (factor / rows.totals)[:, None]))
     out.reshape(-1)[rows.places] -= factor
     if share is not None:
         out[share[:, 0] == 0] = 0
