@@ -14,7 +14,7 @@ import io
 import mmap
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,12 +162,8 @@ def fill(file: Any, room: Any) -> None:
 @contextmanager
 def opened(f: Any) -> Iterator[Any]:
     """`f`, a path or a file opened for reading, as a file that can be read anywhere."""
-    if is_path(f):
-        with open(f, "rb") as file:
-            yield file
-    elif not hasattr(f, "read"):
+    if not is_path(f) and not hasattr(f, "read"):
         raise TypeError(f"expected a path or a file opened for reading, got {type(f).__name__}")
-    elif getattr(f, "seekable", lambda: hasattr(f, "seek"))():
-        yield f
-    else:
-        yield io.BytesIO(f.read())
+    with open(f, "rb") if is_path(f) else nullcontext(f) as file:
+        seekable = getattr(file, "seekable", lambda: hasattr(file, "seek"))()
+        yield file if seekable else io.BytesIO(file.read())
