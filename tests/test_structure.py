@@ -23,6 +23,7 @@ LAYERS = [
     ["autograd", "fft", "linalg", "masked", "quasirandom", "random"],
     ["return_types", "signal", "special", "types"],
     [
+        "__config__",
         "accelerator",
         "backends",
         "cuda",
@@ -33,8 +34,8 @@ LAYERS = [
         "testing",
         "wirtinger",
     ],
-    ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "overrides"],
-    ["interop"],
+    ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
+    ["interop", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],
 ]
