@@ -11,7 +11,6 @@ NOTE [Whole files]
 from __future__ import annotations
 
 import io
-import mmap
 import os
 import secrets
 from contextlib import contextmanager, nullcontext
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,6 +126,7 @@ class Mapped(Source):
 
     def __init__(self, file: Any) -> None:
         super().__init__(file)
+        mmap = load("mmap")  # which a browser does not have
         self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if self.size else b""
 
     def memory(self, offset: int, size: int) -> Any:
