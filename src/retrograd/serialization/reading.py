@@ -38,6 +38,8 @@ NO_TAR = (
     "weights_only=False, and save it again."
 )
 
+RENAMED = {"NonDynamicallyQuantizableLinear": "Linear"}  # of attention; else the same
+
 
 class Settings:
     """How a file is to be read."""
@@ -79,6 +81,7 @@ def trusting(module: Any, lookup: Rebuilding) -> type[Any]:
 
 def here(module: str, name: str) -> Any:
     """A class or function of this package that a file calls by PyTorch's name or by its own."""
+    name = RENAMED.get(name, name)
     homes = [name_here(f"{module}.")[:-1] if module != "torch" else "retrograd"]
     if module.startswith("torch.nn.modules."):
         homes.append("retrograd.nn")
