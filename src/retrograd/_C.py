@@ -14,7 +14,7 @@ from . import modes
 from .autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from .autograd.function import FunctionCtx, delayed
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from .autograd.gradcheck import Undefined
+from .autograd.gradcheck.backward_mode import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
 from .engine.graph import AccumulateGrad, shown

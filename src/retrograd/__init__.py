@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call
+
 from math import e, inf, nan, pi
 
 from . import autograd
@@ -55,8 +57,8 @@ from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
     from . import accelerator, amp, backends, compiler, cuda, distributions, fft, func, jit
-    from . import linalg, masked, mps, nn, optim, overrides, quasirandom, signal, special
-    from . import utils, wirtinger
+    from . import linalg, masked, mps, nn, optim, overrides, quasirandom, serialization
+    from . import signal, special, utils, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -74,6 +76,7 @@ LATER = (
     *(
         "compiler",
         "return_types",
+        "serialization",
         "signal",
         "special",
         "tape",

@@ -46,6 +46,7 @@ from . import quasirandom as quasirandom
 from . import random as random
 from . import compiler as compiler
 from . import return_types as return_types
+from . import serialization as serialization
 from . import signal as signal
 from . import special as special
 from . import tape as tape

@@ -13,8 +13,8 @@ import numpy as np
 from ...engine.tensor import Tensor, new_tensor
 from ...engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from .. import forward_ad
+from . import GradcheckError
 from .differences import (
-    GradcheckError,
     Settings,
     difference,
     directions,
