@@ -141,6 +141,7 @@ OVER_MEMORY = {
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/generator.py"): "bytes made there, copied",
     ("frombuffer", "serialization.py"): "a whole block of a file, which the array keeps",
+    ("frombuffer", "ops/tensor/storage.py"): "copied",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

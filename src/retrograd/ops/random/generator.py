@@ -170,7 +170,8 @@ class Generator:
         precision = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
         with self._lock:
             drawn = np.asarray(self.stream.standard_exponential(shape, precision))
-        return np.maximum(drawn, np.finfo(precision).tiny).astype(target)
+        least = np.finfo(np.float16 if target == np.float16 else precision).smallest_subnormal
+        return np.maximum(drawn, least).astype(target)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> Any:
         """Integers from `low` to `high`, exclusive, as int64 (uint64 above its range)."""
