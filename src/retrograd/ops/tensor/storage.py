@@ -46,6 +46,7 @@ NO_DATA = (
     "Expected a size, a sequence of numbers, or wrap_storage=an UntypedStorage"
 )
 
+BYTE = np.dtype(np.uint8)
 KNOWN: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 
 
@@ -542,7 +543,7 @@ def storage_type(self: Tensor) -> StorageType:
     return TYPES.get(f"{dtypes.legacy_name(self.dtype)}Storage") or StorageType(self.dtype)
 
 
-def mapped(filename: Any, shared: bool, nbytes: int) -> Any:
+def mapped(filename: Any, shared: bool, nbytes: int, kind: Any = BYTE) -> Any:
     """The first bytes of a file as an array: written to it if `shared`, kept in memory if not."""
     path = os.fspath(filename)
     if not shared:
@@ -561,8 +562,9 @@ def mapped(filename: Any, shared: bool, nbytes: int) -> Any:
             if file.tell() < nbytes:
                 file.truncate(nbytes)
     if not nbytes:
-        return np.zeros(0, np.uint8)
-    return np.asarray(np.memmap(path, np.uint8, "r+" if shared else "c", shape=(nbytes,)))
+        return np.zeros(0, kind)
+    shape = (nbytes // kind.itemsize,)
+    return np.asarray(np.memmap(path, kind, "r+" if shared else "c", shape=shape))
 
 
 def from_file(
@@ -589,4 +591,4 @@ def from_file(
     """
     check_device(device)
     kind = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "from_file")
-    return finish(mapped(filename, shared, size * kind.itemsize).view(kind), requires_grad)
+    return finish(mapped(filename, shared, size * kind.itemsize, kind), requires_grad)
