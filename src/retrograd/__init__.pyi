@@ -151,6 +151,7 @@ LongStorage: _StorageType
 LongTensor: _type[Tensor]
 ShortStorage: _StorageType
 ShortTensor: _type[Tensor]
+Storage: _StorageType
 from .ops.tensor.storage import TypedStorage as TypedStorage
 from .ops.tensor.storage import UntypedStorage as UntypedStorage
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...

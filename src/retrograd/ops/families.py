@@ -300,7 +300,7 @@ NAMES = {
     "tensor.printing": "get_printoptions printoptions set_printoptions",
     "tensor.storage": (
         "BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
-        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage "
-        "UntypedStorage from_file is_storage"
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage "
+        "TypedStorage UntypedStorage from_file is_storage"
     ),
 }

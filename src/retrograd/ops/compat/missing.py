@@ -49,7 +49,7 @@ REASONS = [
         "there are no processes that work together. Use threads: the engine runs in several",
     ),
     (
-        r"Q\w+Storage|Storage|StorageBase|set_storage",
+        r"Q\w+Storage|StorageBase|set_storage",
         "storages are UntypedStorage, TypedStorage and its types by dtype, such as FloatStorage",
     ),
     (

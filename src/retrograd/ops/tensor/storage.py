@@ -34,7 +34,7 @@ from .pickling import _copied
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["TypedStorage", "UntypedStorage", "from_file", "is_storage"]
+__all__ = ["Storage", "TypedStorage", "UntypedStorage", "from_file", "is_storage"]
 
 NOT_RESIZABLE = (
     "Trying to resize storage that is not resizable: it has room for {room} bytes, {size} were "
@@ -498,6 +498,7 @@ DTYPES = (
 )
 TYPES = {made.__name__: made for made in map(StorageType, map(dtypes.by_name, DTYPES))}
 globals().update(TYPES)
+Storage = TYPES["FloatStorage"]
 __all__ += list(TYPES)
 
 
