@@ -142,7 +142,8 @@ def embedding(
     The row `padding_idx` gets no gradient. With `max_norm`, rows in use of a larger norm (the
     `norm_type`-norm) are first scaled down, in place. With `scale_grad_by_freq` a row's gradient
     is divided by how often it was used. Gradients are dense: `sparse` raises RuntimeError. Raises
-    IndexError for an index that is no row. Source: PyTorch's `embedding`.
+    IndexError for an index that is no row, AssertionError for a `padding_idx` that is none. Source:
+    PyTorch's `embedding`.
 
     >>> rg.nn.functional.embedding(rg.tensor([1, 1]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
