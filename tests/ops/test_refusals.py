@@ -183,9 +183,7 @@ def test_one_element_has_no_variance_and_says_so():
 @pytest.mark.parametrize("dtype", [rg.float32, rg.int32])
 def test_indices_go_into_int64_alone_and_nothing_is_written_else(name, dtype):
     values, indices = rg.zeros(2), rg.zeros(2, dtype=dtype)
-    with pytest.raises(
-        RuntimeError, match="Expected out tensor to have (dtype long int|scalar type Long)"
-    ):
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got"):
         getattr(rg, name)(X, 0, out=(values, indices))
     assert (values == 0).all()
     assert values._version == 0
@@ -206,9 +204,7 @@ def test_integers_go_into_no_tensor_that_requires_grad():
 def test_indices_of_orders_go_into_int64_alone(name):
     more = () if name == "sort" else (1,)
     values = rg.zeros(2)
-    with pytest.raises(
-        RuntimeError, match="Expected out tensor to have (dtype long int|scalar type Long)"
-    ):
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype long int, but got"):
         getattr(rg, name)(X, *more, out=(values, rg.zeros(2)))
     assert (values == 0).all()
 
@@ -226,7 +222,7 @@ def test_indices_of_orders_go_into_int64_alone(name):
 )
 def test_places_go_into_int64_alone(call):
     with pytest.raises(
-        RuntimeError, match="Expected out tensor to have (dtype long int|scalar type Long)"
+        RuntimeError, match=r"Expected out tensor to have (dtype long|scalar type Lo)"
     ):
         call(rg.zeros(2))
     assert call(rg.zeros(0, dtype=rg.int64)).dtype is rg.int64
