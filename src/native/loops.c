@@ -45,6 +45,7 @@ refuse(const char *name)
 #include "pool.c"
 #include "recycle.c"
 #include "rows.c"
+#include "small.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -74,6 +75,8 @@ static PyMethodDef functions[] = {
     {"attention", attention, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
+    {"set_finder", set_finder, METH_O, NULL},
+    {"leave_small_out", leave_small_out, METH_O, NULL},
     {NULL},
 };
 
@@ -92,7 +95,8 @@ PyInit__loops(void)
     choose_kernels();
     PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
     if (module == NULL || address == NULL || PyType_Ready(&KernelType) < 0 ||
-        PyType_Ready(&DoorType) < 0 ||
+        PyType_Ready(&DoorType) < 0 || prepare_small() < 0 ||
+        PyModule_AddObjectRef(module, "Small", (PyObject *)&SmallType) < 0 ||
         PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 ||
         PyModule_AddObjectRef(module, "Door", (PyObject *)&DoorType) < 0 ||
         PyModule_AddStringConstant(module, "BUILT_FROM", BUILT_FROM) < 0 ||
