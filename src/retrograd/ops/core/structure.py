@@ -13,6 +13,7 @@ import numpy as np
 from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.allocation import copied, empty, has_special, table
+from ...kernels.native.small import quick
 from . import batching, batching_index
 
 __all__ = ["blank", "cast", "clone", "expand", "piecewise", "splice", "sum_to", "walk"]
@@ -36,6 +37,7 @@ def ones(count: int, kind: str) -> Any:
     return np.ones(count, kind)
 
 
+@quick("sum_to")
 def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     lead = input.ndim - len(shape)
     plain = lead == 1 == len(shape) and input.shape[1:] == shape and not has_special(input)
@@ -50,6 +52,7 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     return sums.total(input, (*range(lead), *axes), True).reshape(shape)
 
 
+@quick("spread")
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
     if input.ndim == 0:
         out = empty(input, shape)

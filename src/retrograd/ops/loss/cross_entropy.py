@@ -12,6 +12,7 @@ from ...engine.registry import declare, example
 from ...kernels import sums
 from ...kernels.allocation import has_special, table
 from ...kernels.memory import in_rows
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.pointwise import shared
 from ..core.structure import ones
@@ -25,17 +26,21 @@ maximum_of: Any = np.maximum.reduce  # called by position: keywords cost a tenth
 class Rows:
     """What the loss and its derivative both need of the logits: the rows' maxima and sums of exps.
 
-    `places` are the flat indices of the target classes. The forward fills it in.
+    The forward fills it in, but for few logits.
     """
 
-    __slots__ = ("places", "tops", "totals")
+    tops: Any = None
+    totals: Any = None
 
-    def fill(self, input: Any, target: Any) -> Rows:
+    def fill(self, input: Any) -> Rows:
         """Compute all of it, and return it."""
         self.tops, self.totals = extents(input)
-        starts = np.arange(0, input.size, input.shape[1] or 1)
-        self.places = table(target, starts) + target
         return self
+
+
+def places_of(input: Any, target: Any) -> Any:
+    """The flat indices of the target classes."""
+    return table(target, np.arange(0, input.size, input.shape[1] or 1)) + target
 
 
 def row_sums(x: Any) -> Any:
@@ -67,31 +72,35 @@ extents = opened(_extents, "cross_entropy, rows", True)
 exponentials = opened(_exponentials, "cross_entropy, exponentials")
 
 
+@quick("highest")
 def highest(indices: Any) -> Any:
     """The largest index; a negative one counts as a very large one."""
     unsigned = indices.view(np.uint64)
     return unsigned[unsigned.argmax()]  # eight times as fast as max()
 
 
+@quick("cross_entropy")
 def _cross_entropy_forward(
     input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
-    rows = (rows or Rows()).fill(input, target)
-    loss = np.log(rows.totals) - (input.take(rows.places) - rows.tops.ravel())
+    rows = (rows or Rows()).fill(input)
+    loss = np.log(rows.totals) - (input.take(places_of(input, target)) - rows.tops.ravel())
     if share is not None:
         each = share[:, 0]
         loss = np.where(each == 0, 0, loss * each)  # an ignored sample may be infinite
     return row_sums(loss) * scale
 
 
+@quick("cross_entropy_derivative")
 def _cross_entropy_derivative(
     cotangent: Any, input: Any, target: Any, share: Any, *, scale: float, rows: Rows | None
 ) -> Any:
-    rows = rows or Rows().fill(input, target)
+    if rows is None or rows.tops is None:
+        rows = Rows().fill(input)
     factor = cotangent * scale if share is None else cotangent * scale * share[:, 0]
-    # rows.places count in row-major order
+    # places count in row-major order
     out = in_rows(exponentials(input, rows.tops, (factor / rows.totals)[:, None]))
-    out.reshape(-1)[rows.places] -= factor
+    out.reshape(-1)[places_of(input, target)] -= factor
     if share is not None:
         out[share[:, 0] == 0] = 0
     return out
