@@ -23,6 +23,7 @@ LAYERS = [
     ["autograd", "fft", "linalg", "masked", "quasirandom", "random"],
     ["return_types", "signal", "special", "types"],
     [
+        "__config__",
         "accelerator",
         "backends",
         "cuda",
@@ -34,7 +35,7 @@ LAYERS = [
         "wirtinger",
     ],
     ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
-    ["interop"],
+    ["interop", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],
 ]

@@ -55,18 +55,20 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-backward, grad = map(public, (backward, grad))  # calls that tensors may take over
+if not TYPE_CHECKING:  # their types stay
+    backward, grad = map(public, (backward, grad))  # calls that tensors may take over
 
 
-SUBMODULES = {
+# Modules that load when they are first asked for.
+LATER = (
     *("_functions", "forward_ad", "function", "functional", "profiler", "profiler_util"),
     "variable",
-}
+)
 
 
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
-    if name in SUBMODULES:
+    if name in LATER:
         return _load(f"{__name__}.{name}")
     if name in ("Function", "Variable"):
         globals()[name] = found = getattr(_load(f"{__name__}.{name.lower()}"), name)

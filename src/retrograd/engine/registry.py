@@ -21,7 +21,7 @@ from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
 from .naming import otherwise
 from .op import Example, Op, example
-from .record import STALE
+from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["OPS", "Example", "declare", "example", "operator"]
+
+OPS: dict[str, Op] = {}
 
 native.bind(
     tensor=Tensor,
@@ -43,6 +45,8 @@ native.bind(
     inference_seen=modes.inference_seen,
     state=modes.state,
     refused=STALE,
+    stale_view=STALE_VIEW,
+    ops=OPS,
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
@@ -64,8 +68,6 @@ native.bind(
     passed=overriding.PASSED,
     overrides_nothing=overriding.overrides_nothing,
 )
-
-OPS: dict[str, Op] = {}
 
 
 def declare(

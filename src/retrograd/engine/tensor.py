@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
-    from .views import References, View
+    from .views import View
 else:
     Attached = object
 
@@ -130,7 +130,7 @@ class Tensor(Attached):
 
     _view_of: View | None = None
     _views: list[Any] | None = None
-    _outdated: References | None = None
+    _outdated: dict[int, Any] | None = None  # by id: weak references to stale views
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
     _gradient: Tensor | None = None

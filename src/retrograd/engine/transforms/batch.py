@@ -140,7 +140,7 @@ class BatchLevel:
                 tensor._node = tensor._array.value._node
                 renew(tensor, array)
                 if tensor._views and tensor._node is not None:
-                    outdate(tensor, recorded=True)
+                    outdate(tensor, True)
         self.lent.clear()
 
     def lend(self, tensor: Tensor) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from . import loops
 
 __all__ = ["LARGE", "product"]
 
@@ -27,7 +28,7 @@ def has_blas() -> bool:
     home = os.path.dirname(np.__file__)
     folders = [folder for folder in (f"{home}.libs", f"{home}/.dylibs") if os.path.isdir(folder)]
     found = [f"{folder}/{name}" for folder in folders for name in sorted(os.listdir(folder))]
-    return any(native.loops.use_blas(path) for path in found if "openblas" in path)
+    return any(loops.use_blas(path) for path in found if "openblas" in path)
 
 
 def product(x: Any, y: Any, bias: Any = None) -> Any:

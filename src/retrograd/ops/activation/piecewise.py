@@ -26,7 +26,7 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
-from ..elementwise.complex import by_parts
+from ..elementwise.complex import by_parts, real
 from ..elementwise.trigonometry import tanh
 from ..random.factories import rand_like
 from ..random.generator import default_generator
@@ -224,7 +224,8 @@ _prelu = activation(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
 
-    Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
+    Of a complex tensor both parts go through it, with a real weight, or the real part of a complex
+    one. Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
 
     >>> rg.prelu(rg.tensor([[-1.0, -1.0]]), rg.tensor([0.5, 0.25]))
     tensor([[-0.5000, -0.2500]])
@@ -243,6 +244,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                 f"{sizes[0]} and channel size = {channels}."
             )
+    if holds_complex(input):
+        weight = real(weight)
     if dtypes.real_of(input._array.dtype) != weight._array.dtype:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, weight))
         raise RuntimeError(

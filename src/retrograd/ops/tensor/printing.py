@@ -7,6 +7,7 @@ fixed and scientific notation. Only arrays are looked at here; no graph is touch
 from __future__ import annotations
 
 import contextlib
+import html
 import math
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -259,5 +260,20 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
+def _repr_html_(self: Tensor) -> str:
+    """What a notebook shows: the values, and below them shape, dtype, size and history."""
+    history = self.grad_fn
+    facts = [
+        f"shape {tuple(self.shape)}",
+        self.dtype.name,
+        f"{self._array.nbytes:,} bytes",
+        history.name() if history is not None else "requires grad" * self.requires_grad,
+    ]
+    said = html.escape(" · ".join(filter(None, facts)))
+    values = html.escape(repr(self))
+    return f"<pre style='margin:0'>{values}</pre><div style='opacity:.6'>{said}</div>"
+
+
 method(_repr, "__repr__")
+method(_repr_html_, "_repr_html_")
 method(_format, "__format__")
