@@ -52,6 +52,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/make_complex.py
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py
+	$(BIN)/python docs/make_readme.py
 	$(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/.base: pyproject.toml setup.py $(wildcard src/native/*)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import collections
+import gc
 import io
 import os
 import pickle
 import sys
 import types
 import uuid
+import weakref
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import serialization
+from retrograd.kernels.memory import root
+
+FILES = Path(__file__).parents[1] / "data" / "files"
 
 
 def round_trip(obj, **settings):
@@ -242,6 +248,17 @@ def test_every_binary_protocol_of_pickle_comes_back(protocol):
     assert rest[3] is rg.float32
 
 
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_arrays_of_numpy_come_back_in_any_order(protocol):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    arrays = [x, x.T, x.transpose(1, 0, 2), x[:, ::2], x.astype(">f4"), np.array(3 + 1j), x[:0]]
+    file = io.BytesIO()
+    rg.save(arrays, file, pickle_protocol=protocol)
+    for before, after in zip(arrays, rg.load(io.BytesIO(file.getvalue())), strict=True):
+        assert after.dtype == before.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(after, before)
+
+
 def test_module_and_optimizer_go_on_from_a_file(tmp_path):
     def trained(model, optimizer, steps):
         for _ in range(steps):
@@ -310,6 +327,20 @@ def test_a_tensor_with_a_tangent_is_not_saved():
         x = rg.autograd.forward_ad.make_dual(rg.ones(1), rg.ones(1))
         with pytest.raises(RuntimeError, match="cannot be saved"):
             rg.save(x, io.BytesIO())
+
+
+@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "before.rg", "x.safetensors"])
+@pytest.mark.parametrize("safely", [True, False])
+def test_what_was_loaded_is_freed_with_the_last_tensor(name, safely):
+    gc.collect()
+    gc.disable()
+    try:
+        back = rg.load(FILES / name, weights_only=safely)
+        memory = weakref.ref(root(next(iter(back.values()))._array))
+        del back
+        assert memory() is None
+    finally:
+        gc.enable()
 
 
 # -- mapping files, and other devices ----------------------------------------------------------

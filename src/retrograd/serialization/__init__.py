@@ -64,7 +64,7 @@ def save(
     content = io.BytesIO()
     pickler = kind(content, protocol=pickle_protocol)
     pickler.dump(obj)
-    records = [("data.pkl", content.getbuffer())]
+    records: list[tuple[str, Any]] = [("data.pkl", content.getbuffer())]
     if not _disable_byteorder_record:
         records.append(("byteorder", sys.byteorder.encode()))
     records += [(f"data/{kept.key}", kept.bytes) for kept in pickler.storages.values()]

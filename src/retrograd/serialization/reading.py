@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..locks import load
@@ -37,6 +38,8 @@ NO_TAR = (
     "weights_only=False, and save it again."
 )
 
+RENAMED = {"NonDynamicallyQuantizableLinear": "Linear"}  # of attention; else the same
+
 
 class Settings:
     """How a file is to be read."""
@@ -55,7 +58,7 @@ class Settings:
         """What one pickle holds; with `weights_only=False`, by running what it says."""
         if self.safely:
             return self.data(file, size, lookup, buffers)
-        lookup.makes = lookup.calls = lambda _: True  # type: ignore[method-assign]
+        lookup.trusting = True
         options = {**self.options, "buffers": buffers} if buffers else self.options
         return trusting(self.module, lookup)(file, **options).load()
 
@@ -78,6 +81,7 @@ def trusting(module: Any, lookup: Rebuilding) -> type[Any]:
 
 def here(module: str, name: str) -> Any:
     """A class or function of this package that a file calls by PyTorch's name or by its own."""
+    name = RENAMED.get(name, name)
     homes = [name_here(f"{module}.")[:-1] if module != "torch" else "retrograd"]
     if module.startswith("torch.nn.modules."):
         homes.append("retrograd.nn")
@@ -110,8 +114,8 @@ def read(f: Any, settings: Settings, mmap: bool) -> Any:
             raise RuntimeError(NO_MAP)
         if begins.startswith(before.MAGIC):
             content, blocks = before.blocks(source)
-            known = before.Before(source.size)
-            return settings.unpickle(io.BytesIO(content), len(content), known, blocks)
+            with closing(before.Before(source.size)) as known:
+                return settings.unpickle(io.BytesIO(content), len(content), known, blocks)
         if begins[257:262] == TAR:
             raise RuntimeError(NO_TAR)
         return read_legacy(source, settings)
@@ -119,12 +123,12 @@ def read(f: Any, settings: Settings, mmap: bool) -> Any:
 
 def read_legacy(source: Source, settings: Settings) -> Any:
     """What a file of PyTorch's format before archives holds."""
-    known = Legacy(settings.place, source.size)
-    return known.load(
-        source.file,
-        lambda file: settings.data(file, source.size, known),
-        lambda file: settings.unpickle(file, source.size, known),
-    )
+    with closing(Legacy(settings.place, source.size)) as known:
+        return known.load(
+            source.file,
+            lambda file: settings.data(file, source.size, known),
+            lambda file: settings.unpickle(file, source.size, known),
+        )
 
 
 def data_pickle(archive: Archive) -> str:
@@ -153,13 +157,13 @@ def read_archive(archive: Archive, settings: Settings) -> Any:
 
     scripts = f"{prefix}constants.pkl" in archive
     kind = scripted.Scripts if scripts else Rebuilding
-    known = kind(storage, settings.place, archive.allowance, order)
     content = archive.memory(f"{prefix}data.pkl")
     file = io.BytesIO(content)
-    if not scripts:
-        return settings.unpickle(file, content.size, known)
-    warnings.warn(SCRIPT, UserWarning, stacklevel=4)
-    return scripted.weights_of(settings.data(file, content.size, known))
+    with closing(kind(storage, settings.place, archive.allowance, order)) as known:
+        if not scripts:
+            return settings.unpickle(file, content.size, known)
+        warnings.warn(SCRIPT, UserWarning, stacklevel=4)
+        return scripted.weights_of(settings.data(file, content.size, known))
 
 
 # -- questions ---------------------------------------------------------------------------------
