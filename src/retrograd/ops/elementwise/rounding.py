@@ -154,14 +154,40 @@ def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
     return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
 
 
-sign = unary(
-    "sign",
+_sign = declare(
+    "sign(input)",
     only("sign", "fiubc", sign_array),
-    "x / |x|, and 0 at 0, as `sgn`: 1 or -1 of a real element, which has derivative 0.",
-    ("[2.0, 0.0, -3.0]", "[ 1.,  0., -1.]"),
     input=sign_input,
+    elementwise=True,
+    inplace=False,
+    examples=SINGLE,
     domain=(0.5, 2.0),
 )
+
+_sign_of_reals = declare(
+    "sign_of_reals(input)",
+    only("sign", "fiub", sign_array),
+    input=zero_derivative,
+    elementwise=True,
+    complex=False,
+    inplace=False,
+    examples=SINGLE,
+    domain=(0.5, 2.0),
+    node_name="SignBackward0",
+)
+
+
+@public(out=True, methods="sign sign_")
+def sign(input: Tensor) -> Tensor:
+    """x / |x|, and 0 at 0, as `sgn`: 1 or -1 of a real element, which has derivative 0.
+
+    Source: PyTorch's `sign`, which is real only.
+
+    >>> rg.sign(rg.tensor([2.0, 0.0, -3.0]))
+    tensor([ 1.,  0., -1.])
+    """
+    return _sign(input) if holds_complex(input) else _sign_of_reals(input)  # which saves nothing
+
 
 signbit = unary(
     "signbit",
