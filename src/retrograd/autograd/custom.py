@@ -118,15 +118,18 @@ class FunctionKind(Kind):
             for part, layout in zip(parts, node.layout, strict=True)
         ]
         derivative = self.function._derivative()
-        depth = modes.state.depth
-        before = modes.change(grad=create_graph and modes.state.grad, depth=depth + 1)
+        state = modes.state
+        depth = state.depth
+        grad = modes.set_grad(create_graph and state.grad)
         try:
+            state.depth = depth + 1
             if depth % 32 == 31:
                 results = in_thread(derivative, ctx, *grads)
             else:
                 results = derivative(ctx, *grads)
         finally:
-            modes.restore(before)
+            state.depth = depth
+            modes.restore_grad(grad)
         results = checked(node, results if isinstance(results, tuple) else (results,))
         if create_graph:
             return results
@@ -204,9 +207,10 @@ def record(
     with_setup: bool,
 ) -> tuple[Any, ...]:
     """Give the outputs of `forward` their history and save what it asked for."""
-    recording = any(edge is not None for edge in edges)
+    recording = edges.count(None) < len(edges)
     saved = ctx.to_save
-    check_dirty(cls, ctx, args, outputs, recording)
+    if ctx.dirty_tensors:
+        check_dirty(cls, ctx, args, outputs, recording)
     if recording and with_setup:
         for tensor in outputs:
             if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
@@ -239,7 +243,11 @@ def record(
 
 
 def _among(tensor: Any, values: Sequence[Any]) -> bool:
-    return isinstance(tensor, Tensor) and any(value is tensor for value in values)
+    if isinstance(tensor, Tensor):
+        for value in values:  # `in` would compare elements
+            if value is tensor:
+                return True
+    return False
 
 
 def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:

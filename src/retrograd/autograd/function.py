@@ -153,7 +153,8 @@ class Function(FunctionCtx):
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
-        before = modes.change(grad=False, levels=())
+        before = modes.change(levels=()) if levels else None
+        grad = modes.set_grad(False)
         try:
             if with_setup:
                 output = cls.forward(*args, **kwargs)
@@ -161,7 +162,10 @@ class Function(FunctionCtx):
             else:
                 output = cls.forward(ctx, *args, **kwargs)
         finally:
-            modes.restore(before)
+            if before is None:
+                modes.restore_grad(grad)
+            else:
+                modes.restore(before | {"grad": grad})
         several = isinstance(output, tuple)
         outputs = output if several else (output,)
         outputs = record(cls, ctx, args, edges, outputs, with_setup)

@@ -344,10 +344,11 @@ class Pass:
         if careful and modes.state.check_nan:
             check_nan(node, contributions)
         self.contribute(node, g, contributions, bool(op.formulas) and hooks is None)
-        if self.last is None and any(
-            edge is not None and edge.op is LEAF and edge.hooks is not None for edge in node.edges
-        ):
-            self.watch_leaves(node)
+        if self.last is None:
+            for edge in node.edges:
+                if edge is not None and edge.op is LEAF and edge.hooks is not None:
+                    self.watch_leaves(node)
+                    break
         if self.last:
             self.early_leaves(node)
 
