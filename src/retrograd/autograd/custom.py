@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
+from ..engine.graph import CALLED, LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.op import refuse_inference
 from ..engine.record import attach
@@ -98,6 +98,7 @@ class FunctionKind(Kind):
 
     def __init__(self, function: Definition, outputs: int) -> None:
         super().__init__(function._name, function._node_type, outputs)
+        self.ordinary = CALLED
         self.function = function
 
     def history(self, node: Any, place: int) -> Node | None:
