@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..engine.overriding import public
+from ..engine.saved import SavedTensor
 from ..locks import load as _load
 from . import graph
 from .absorb import absorb_zeros
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "_force_original_view_tracking",
     "_unsafe_preserve_version_counter",
@@ -53,12 +55,20 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-backward, grad = map(public, (backward, grad))  # calls that tensors may take over
+if not TYPE_CHECKING:  # their types stay
+    backward, grad = map(public, (backward, grad))  # calls that tensors may take over
+
+
+# Modules that load when they are first asked for.
+LATER = (
+    *("_functions", "forward_ad", "function", "functional", "profiler", "profiler_util"),
+    "variable",
+)
 
 
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
-    if name in ("forward_ad", "function", "functional", "profiler", "profiler_util", "variable"):
+    if name in LATER:
         return _load(f"{__name__}.{name}")
     if name in ("Function", "Variable"):
         globals()[name] = found = getattr(_load(f"{__name__}.{name.lower()}"), name)

@@ -178,9 +178,10 @@ def made(recording: Recording) -> Any:
     return kernel if kernel.ufunc is None else None
 
 
-def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple[str, Any]:
-    """Why a function has no kernel for such operands, "" if it has one; and the program."""
+def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple[str, Any, int]:
+    """Why a function has no kernel for such operands, or ""; its program; the bytes it writes."""
     function, known, weak = abstracted(function, names, operands)
+    size = max([x.size for x in operands if isinstance(x, np.ndarray)])
     why = ""
     for given in (weak, known):
         try:
@@ -189,8 +190,9 @@ def found(function: Any, names: Sequence[str], operands: Sequence[Any]) -> tuple
             why = str(error)
         else:
             what = unknown(program)
-            return f"there is no code for {what}" if what else "", program
-    return why, None
+            written = size * sum(program.dtype(value).itemsize for value in program.outputs)
+            return f"there is no code for {what}" if what else "", program, written
+    return why, None, 0
 
 
 class Baked:

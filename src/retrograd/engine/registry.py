@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import copied
 from ..quiet import CALM
 from . import callers, graph, native, overriding, table, views
 from .backward import accumulation
@@ -51,12 +50,12 @@ native.bind(
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
-    copied=copied,
     scalar_array=dtypes.scalar_array,
     noted=noted,
     calm=CALM,
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
+    own=accumulation.own,
     about_to_write=about_to_write,
     new_tensor=new_tensor,
     finish=callers.finished,

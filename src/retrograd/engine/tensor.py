@@ -427,7 +427,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     elif tensor._node is not None:
         tensor._node.inherited = False
         keep_lent(tensor)
-    elif tensor._parked is not None:
+    elif tensor._parked is not None and dtypes.is_differentiable(tensor._array.dtype):
         node, array = tensor._parked, tensor._array
         node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
         tensor._node, tensor._parked = node, None

@@ -79,6 +79,10 @@ def gradcheck(
         if not outputs:
             backwards.check_constant(func, arguments, wanted, settings)
             return True
+        compare = backwards.compare_projections if fast_mode else backwards.compare_jacobians
+        if check_backward_ad:
+            for number, output in enumerate(outputs):
+                compare(func, arguments, wanted, number, output, settings, check_grad_dtypes)
         if check_forward_ad:
             forwards.check_tangents(func, arguments, settings, fast_mode, check_grad_dtypes)
             if check_undefined_grad:
@@ -87,10 +91,8 @@ def gradcheck(
             forwards.check_batched_tangents(func, arguments)
         if not check_backward_ad:
             return True
-        compare = backwards.compare_projections if fast_mode else backwards.compare_jacobians
-        for number, output in enumerate(outputs):
-            compare(func, arguments, wanted, number, output, settings, check_grad_dtypes)
-            if check_batched_grad:
+        if check_batched_grad:
+            for output in outputs:
                 backwards.check_batched(output, wanted)
         backwards.check_multiplied(outputs, wanted)
         if check_undefined_grad:
