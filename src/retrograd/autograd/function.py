@@ -153,8 +153,8 @@ class Function(FunctionCtx):
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
-        before = modes.change(levels=()) if levels else None
-        paused, grad = modes.state.paused, modes.set_grad(False)
+        paused = modes.state.paused
+        before: Any = modes.change(grad=False, levels=()) if levels else modes.set_grad(False)
         try:
             modes.state.paused = levels
             if with_setup:
@@ -164,10 +164,10 @@ class Function(FunctionCtx):
                 output = cls.forward(ctx, *args, **kwargs)
         finally:
             modes.state.paused = paused
-            if before is None:
-                modes.restore_grad(grad)
+            if levels:
+                modes.restore(before)
             else:
-                modes.restore(before | {"grad": grad})
+                modes.restore_grad(before)
         several = isinstance(output, tuple)
         outputs, marks = output if several else (output,), ctx.non_differentiable
         made = record(cls, ctx, args, edges, outputs, with_setup)
