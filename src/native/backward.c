@@ -685,7 +685,8 @@ accumulate_all(Pass *pass)
         PyObject *leaf = Py_NewRef(PyList_GET_ITEM(pass->leaves, i));
         PyObject *g = Py_XNewRef(PyDict_GetItemWithError(pass->grads, leaf));
         int shared = PySet_GET_SIZE(pass->borrowed) ? PySet_Contains(pass->borrowed, leaf) : 0;
-        int failed = g == NULL || shared < 0 || accumulate(leaf, g, shared) < 0;
+        int failed = g == NULL || shared < 0 || PyDict_DelItem(pass->grads, leaf) < 0;
+        failed = failed || accumulate(leaf, g, shared && Py_REFCNT(g) > 1) < 0;
         if (failed && !PyErr_Occurred()) {
             PyErr_SetObject(PyExc_KeyError, leaf);
         }

@@ -132,7 +132,9 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
         return None, (grads, borrowed, heap, leaves), stop
     for leaf in leaves:
         try:
-            accumulation.add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+            g = grads.pop(leaf)
+            taken = leaf in borrowed and accumulation.holders(g) > accumulation.ALONE
+            accumulation.add_to_leaf(leaf, g, taken)
         except Exception as error:
             noted(error, leaf)
             raise
