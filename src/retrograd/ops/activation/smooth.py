@@ -15,6 +15,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels import complexes
 from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.exp_log import log1p_array
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 ROOT_HALF = math.sqrt(0.5)
+ROOT_PI = math.sqrt(math.pi)
 ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715
 
@@ -47,9 +49,7 @@ def _sigmoid(x: Any) -> Any:
         np.exp(out, out)
         out += 1.0
         return np.divide(1.0, out, out)
-    left = x.real < 0  # where exp(-x) may overflow, which complex division does not survive
-    e = np.exp(np.where(left, x, -x))
-    return np.where(left, e, 1.0) / (1.0 + e)
+    return complexes.sigmoid(x)
 
 
 sigmoid = unary(
@@ -126,8 +126,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def _gelu_derivative(xp: Any, input: Any) -> Any:
     input = single(xp, input)
-    density = xp.exp(input * input * -0.5) * (0.5 * ROOT_2_OVER_PI)
-    return xp.erfc(input * -ROOT_HALF) * 0.5 + input * density
+    z = input * -ROOT_HALF
+    return xp.erfc(z) * 0.5 - z * xp.exp(-z * z) * (1.0 / ROOT_PI)
 
 
 def _gelu_tanh_array(x: Any) -> Any:
