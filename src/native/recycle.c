@@ -15,8 +15,8 @@
 
 #include <malloc.h>
 
-enum { SLOTS = 32 };
-static const size_t LARGE = (size_t)8 << 20, MOST = (size_t)256 << 20;
+enum { SLOTS = 128 };
+static const size_t LARGE = (size_t)1 << 18, MOST = (size_t)256 << 20;
 
 static struct {
     struct {

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call
+
 from math import e, inf, nan, pi
 
 from . import autograd
@@ -54,9 +56,31 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import accelerator, amp, backends, compiler, cuda, distributions, fft, func, jit
-    from . import linalg, masked, mps, nn, optim, overrides, quasirandom, signal, special
-    from . import utils, wirtinger
+    from . import (
+        __config__,
+        accelerator,
+        amp,
+        backends,
+        compiler,
+        cuda,
+        distributions,
+        fft,
+        func,
+        jit,
+    )
+    from . import (
+        linalg,
+        masked,
+        mps,
+        nn,
+        optim,
+        overrides,
+        quasirandom,
+        serialization,
+        signal,
+        special,
+    )
+    from . import utils, viz, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -69,17 +93,19 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func", "jit"),
-    *("linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
+    *("_C", "__config__", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func"),
+    *("jit", "linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
     *(
         "compiler",
         "return_types",
+        "serialization",
         "signal",
         "special",
         "tape",
         "testing",
         "types",
         "utils",
+        "viz",
         "wirtinger",
     ),
 )

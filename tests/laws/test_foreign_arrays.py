@@ -153,6 +153,7 @@ NUMPYS = {
     "new_empty_strided": BY_STRIDES,
     **dict.fromkeys(["linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve"], LOOKS),
     "matrix_exp": LOOKS,
+    "nn.functional.rrelu": LOOKS,  # as many numbers are drawn as there are elements below 0
     **dict.fromkeys([f"special.{shifted}chebyshev_polynomial_{kind}"
                      for shifted in ("", "shifted_") for kind in "tuvw"], LOOKS),
     **dict.fromkeys(["special.hermite_polynomial_h", "special.hermite_polynomial_he",

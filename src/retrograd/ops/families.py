@@ -86,7 +86,7 @@ METHODS = {
     ),
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
-    "tensor.printing": "__format__ __repr__",
+    "tensor.printing": "__format__ __repr__ _repr_html_",
     "tensor.storage": "_typed_storage storage storage_type untyped_storage",
 }
 
@@ -156,6 +156,7 @@ OPS = {
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
+    "sorting.meanings": "arranged",
     "sorting.sort": "argsort kthvalue sort topk",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",
