@@ -36,12 +36,15 @@ refuse(const char *name)
     return NULL;
 }
 
+#include "attention.c"
+#include "checks.c"
 #include "conv.c"
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
 #include "pool.c"
 #include "recycle.c"
+#include "rows.c"
 #include "small.c"
 #include "windows.c"
 
@@ -69,6 +72,9 @@ static PyMethodDef functions[] = {
     {"gather", gather, METH_VARARGS, NULL},
     {"scatter_add", scatter_add, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL},
+    {"attention", attention, METH_VARARGS, NULL},
+    {"is_finite", is_finite, METH_O, NULL},
+    {"run_rows", run_rows, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},
     {NULL},

@@ -16,7 +16,7 @@ import retrograd as rg
 from retrograd import nn
 from retrograd.viz.axes import rounds
 from retrograd.viz.color import domain_colors
-from retrograd.viz.curves import values_of
+from retrograd.viz.curves import limits, values_of
 from retrograd.viz.picture import inlined
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -178,6 +178,15 @@ def test_every_picture_is_svg_without_what_is_not_a_number(picture):
     svg = picture().svg
     ElementTree.fromstring(svg)
     assert not re.search(r'[" ,](nan|inf|-inf)[" ,]', svg)
+
+
+def test_poles_do_not_count_for_the_range_of_curves():
+    values = np.concatenate([np.linspace(-1, 1, 100), [1e6, -1e6]])
+    low, high = limits(values)
+    assert -5 < low < -1
+    assert 1 < high < 5
+    assert limits(np.array([0.0, 2.0, 1.0])) == (0.0, 2.0)
+    assert limits(np.empty(0)) == (-1.0, 1.0)
 
 
 def test_ticks_are_round_numbers_within_the_range():

@@ -32,8 +32,6 @@ MOST_LANES = max(LANES.values())
 LONGEST = 64  # calls of a program
 MOST = 64  # shapes that one function has kernels for
 CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-POOL = ctypes.CFUNCTYPE(None, CHUNK, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-pooled = None if loops is None else POOL(loops.POOL_RUN)
 
 
 Dims = list[tuple[int, list[int]]]  # sizes of dimensions, outermost first, and operands' strides
@@ -107,12 +105,12 @@ class RowKernel:
         outputs = [np.empty(shape, dtype) for shape, dtype in self.made]
         pieces = -(-self.rows // self.grain)
         sums = [np.empty((pieces, parts, self.room)) for parts in self.parts if parts]
-        table = self.table.copy()
         held = [*[arrays[i] for i, _ in recording.inputs], *outputs, *sums]
-        table[: len(held)] = [memory.address(array) for array in held]
-        if pooled is not None:
-            pooled(self.function, table.ctypes.data, self.rows, self.grain)
+        table = self.table.copy()
+        if loops is not None:
+            loops.run_rows(self.address, table, held, self.rows, self.grain)
         else:
+            table[: len(held)] = [memory.address(array) for array in held]
             for begin in range(0, self.rows, self.grain):
                 end = min(begin + self.grain, self.rows)
                 self.function(table.ctypes.data, begin, end)
@@ -122,14 +120,11 @@ class RowKernel:
     def results(self, outputs: Sequence[Any], sums: Sequence[Any]) -> tuple[Any, ...]:
         """What the function gives, of what its kernel has computed."""
         whole, made = self.recording.whole, self.recording.made
-        if sums:
-            totals = [
-                np.add.reduce(each, (0, 1))[: self.columns].astype(whole.dtype(value))
-                for each, value in zip(sums, sums_across(whole), strict=True)
-            ]
-            known = columnwise(whole, totals)
-        else:
-            known = {}
+        totals = [
+            np.add.reduce(each, (0, 1))[: self.columns].astype(whole.dtype(value))
+            for each, value in zip(sums, sums_across(whole), strict=True)
+        ]
+        known = columnwise(whole, totals) if sums else {}
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
         return tuple([x.reshape(shape) for x, shape in zip(found, made, strict=True)])

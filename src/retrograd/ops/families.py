@@ -106,8 +106,8 @@ OPS = {
     ),
     "elementwise.float_parts": "frexp gcd lcm nextafter times_power_of_two",
     "elementwise.trigonometry": (
-        "acos acosh asin asin_derivative asinh atan atan2 atanh cos cosh deg2rad hypot rad2deg "
-        "sin sinc sinc_derivative sinh tan tanh"
+        "acos acosh acosh_derivative asin asin_derivative asinh asinh_derivative atan atan2 atanh "
+        "cos cosh deg2rad hypot rad2deg sin sinc sinc_derivative sinh tan tanh"
     ),
     "fft.records": "fft_c2c fft_c2r fft_r2c resize_ends scale_paired",
     "indexing.assign": "copy fill zero",

@@ -50,11 +50,7 @@ def derivatives(
     points = np.linspace(low, high, POINTS)
     values = values_of(function, points, order)
     shown = np.concatenate([each[np.isfinite(each)] for each in values])
-    limits = np.percentile(shown, [2, 98]) if shown.size else np.array([-1.0, 1.0])
-    reach = 0.3 * (limits[1] - limits[0]) + 1e-12
-    bottom = max(float(limits[0] - reach), float(np.min(shown, initial=np.inf)))
-    top = min(float(limits[1] + reach), float(np.max(shown, initial=-np.inf)))
-    axes = Axes((64, 14, 480, 260), (low, high), (bottom, top))
+    axes = Axes((64, 14, 480, 260), (low, high), limits(shown))
     axes.ticks()
     for each, color in zip(values, COLORS * (1 + order // len(COLORS)), strict=False):
         axes.curve(points.tolist(), each.tolist(), color)
@@ -66,6 +62,15 @@ def derivatives(
     ]
     text = f"{', '.join(names)} from {low:g} to {high:g}; {', '.join(ranges)}"
     return Picture("a function and its derivatives", text, document(640, 306, axes.parts))
+
+
+def limits(values: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """The range of values that shows most of them: poles do not count."""
+    if not values.size:
+        return -1.0, 1.0
+    least, quarter, most_of, most = np.percentile(values, [0, 25, 75, 100]).tolist()
+    reach = 3 * (most_of - quarter) or most - least
+    return max(least, quarter - reach), min(most, most_of + reach)
 
 
 def values_of(function: Any, points: np.ndarray[Any, Any], order: int) -> list[Any]:

@@ -122,11 +122,11 @@ def below(node: Node) -> list[Node]:
 
 def behind(roots: Iterable[Node]) -> list[Node]:
     """All nodes behind some, newest first: each stands before what it leads to."""
-    found = set(roots)
+    found = dict.fromkeys(roots)  # in the order in which they are found, which is that of inputs
     stack = list(found)
     while stack:
         new = [each for each in below(stack.pop()) if each not in found]
-        found.update(new)
+        found.update(dict.fromkeys(new))
         stack += new
     return sorted(found, key=lambda node: -node.seq)
 

@@ -327,7 +327,7 @@ def test_out_none_is_none():
 
 
 def test_only_the_output_is_saved_where_the_slope_needs_no_more():
-    for name in ("exp", "sqrt", "rsqrt", "tanh", "tan", "sigmoid", "reciprocal", "expm1", "erfinv"):
+    for name in ("exp", "sqrt", "rsqrt", "tanh", "sigmoid", "reciprocal", "erfinv"):
         assert OPS[name].saves == ("out",), name
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ... import dtypes, version
-from ...engine.tensor import Tensor, device, new_tensor, wrote
+from ...engine.tensor import Tensor, device, wrote
 from ...kernels.memory import Span, address, memory, root
 from ...locks import structure
 from ..core.arguments import public, titled
@@ -194,7 +194,6 @@ class UntypedStorage(_Elements):
 
     _owner: Any
     _size: int
-    _asked: dict[int, weakref.ref[Tensor]]
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
         check_device(device)
@@ -220,7 +219,8 @@ class UntypedStorage(_Elements):
         self._stand_on(made, made.nbytes)
 
     def _stand_on(self, owner: Any, size: int) -> None:
-        self._owner, self._size, self._asked = owner, size, {}
+        self._owner, self._size = owner, size
+        self._asked: Any = weakref.WeakValueDictionary()  # the tensors that show it, by id
         KNOWN[id(owner)] = self
 
     @property
@@ -234,9 +234,8 @@ class UntypedStorage(_Elements):
         return self
 
     def _count(self, by: str) -> None:
-        for ref in list(self._asked.values()):
-            tensor = ref()
-            if tensor is not None and tensor._storage is self:
+        for tensor in list(self._asked.values()):
+            if tensor._storage is self:
                 wrote(tensor, by)
 
     def _as_array(self, kind: np.dtype[Any] | None) -> Any:
@@ -248,9 +247,8 @@ class UntypedStorage(_Elements):
     def _keep(self, tensor: Tensor) -> UntypedStorage:
         """This storage, kept by a tensor that shows it: NOTE [Storages], 2 and 3."""
         if tensor._storage is not self:
-            asked, key = self._asked, id(tensor)
             tensor._storage = self
-            asked[key] = weakref.ref(tensor, lambda _: asked.pop(key, None))
+            self._asked[id(tensor)] = tensor
         return self
 
     def __getitem__(self, index: Any) -> Any:
@@ -263,10 +261,10 @@ class UntypedStorage(_Elements):
         return storage_of(self._elements[index].copy())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
-        return rebuilt(new_tensor(_copied(self._elements, memo)))
+        return rebuilt(_copied(self._elements, memo))
 
     def __reduce__(self) -> Any:
-        return rebuilt, (new_tensor(self._elements),)  # `save` writes tensors by their memory
+        return rebuilt, (self._elements,)
 
     def _alone(self) -> bool:
         return sys.getrefcount(self._owner) <= 2 and self._owner.flags.owndata
@@ -338,9 +336,9 @@ def storage_of(array: Any) -> UntypedStorage:
     return found
 
 
-def rebuilt(elements: Tensor) -> UntypedStorage:
+def rebuilt(elements: Any) -> UntypedStorage:
     """A storage that was copied, of which `elements` are the bytes that it showed."""
-    return storage_of(elements._array).resize_(elements._array.size)
+    return storage_of(elements).resize_(elements.size)
 
 
 class TypedStorage(_Elements):
