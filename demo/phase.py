@@ -67,7 +67,7 @@ def error(z: np.ndarray, original: np.ndarray) -> float:
     return float(distance / np.linalg.norm(original))
 
 
-def run() -> Recovery:
+def run(steps: int = STEPS) -> Recovery:
     """Measure, forget the field, and find it again."""
     rg.manual_seed(0)
     original = photograph()
@@ -80,8 +80,8 @@ def run() -> Recovery:
     optimizer = optim.SGD([z], lr=0.5, momentum=0.8)
     found = Recovery(original, start.numpy(), start.numpy())
     found.errors.append(error(start.numpy(), original))
-    with tqdm(total=STEPS, desc="phase ", unit="step") as bar:
-        for _ in range(STEPS):
+    with tqdm(total=steps, desc="phase ", unit="step") as bar:
+        for _ in range(steps):
             optimizer.zero_grad()
             amplitude = rg.fft.fft2(masks * z, norm="ortho").abs()
             loss = (amplitude - seen).square().sum() / MASKS
