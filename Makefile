@@ -8,10 +8,14 @@ WORKERS ?= 2
 # What is tested once more without the hot path in C.
 IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py
 
-.PHONY: demo test sanitize bench fuzz lint docs clean
+.PHONY: demo picture test sanitize bench fuzz lint docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m demo
+
+# What the README shows, made anew.
+picture: demo
+	cp demo/picture.jpg docs/demo.jpg
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -48,6 +52,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/make_complex.py
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py
+	$(BIN)/python docs/make_readme.py
 	$(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/.base: pyproject.toml setup.py $(wildcard src/native/*)
@@ -61,4 +66,4 @@ $(VENV)/.%: pyproject.toml $(VENV)/.base
 	touch $@
 
 clean:
-	rm -rf $(VENV) site demo/report.html .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site demo/report.html demo/picture.jpg .mypy_cache .ruff_cache .pytest_cache

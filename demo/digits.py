@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,15 +21,26 @@ BATCH = 64
 
 @dataclass
 class Reading:
-    """What the training gave: losses, the held-out images and how they were read."""
+    """What the training gave: losses, the held-out images and how surely they were read as what."""
 
+    model: nn.Module
+    images: np.ndarray
+    labels: np.ndarray
+    trained_on: int
     losses: list[float] = field(default_factory=list)
-    images: np.ndarray = field(default_factory=lambda: np.empty(0))
-    labels: np.ndarray = field(default_factory=lambda: np.empty(0))
-    guesses: np.ndarray = field(default_factory=lambda: np.empty(0))
-    parameters: int = 0
-    epochs: int = EPOCHS
-    trained_on: int = 0
+    accuracies: list[float] = field(default_factory=list)  # on the held-out digits, by epoch
+    confidences: np.ndarray = field(default_factory=lambda: np.empty(0))  # (digits, 10)
+    seconds: float = 0.0
+
+    @property
+    def guesses(self) -> np.ndarray:
+        """What the digits were read as."""
+        return self.confidences.argmax(1)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were trained."""
+        return sum(p.numel() for p in self.model.parameters())
 
     @property
     def accuracy(self) -> float:
@@ -67,13 +79,13 @@ def run() -> Reading:
     loader = DataLoader(data, batch_size=BATCH, shuffle=True, drop_last=True)
     model = network()
     optimizer = optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-2)
-    reading = Reading(images=test_x[:, 0], labels=test_y, trained_on=len(train_x))
-    reading.parameters = sum(p.numel() for p in model.parameters())
-    model.train()
+    reading = Reading(model, test_x[:, 0], test_y, len(train_x))
+    start = time.perf_counter()
     with tqdm(total=EPOCHS * len(loader), desc="digits", unit="step") as bar:
         for epoch in range(EPOCHS):
             for group in optimizer.param_groups:
                 group["lr"] = 3e-3 * 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS))
+            model.train()
             for x, y in loader:
                 optimizer.zero_grad()
                 loss = F.cross_entropy(model(x), y)
@@ -81,8 +93,10 @@ def run() -> Reading:
                 optimizer.step()
                 reading.losses.append(loss.item())
                 bar.update()
-            bar.set_postfix(loss=f"{reading.losses[-1]:.4f}")
-    model.eval()
-    with rg.inference_mode():
-        reading.guesses = model(rg.from_numpy(test_x)).argmax(1).numpy()
+            model.eval()
+            with rg.inference_mode():
+                reading.confidences = model(rg.from_numpy(test_x)).softmax(1).numpy()
+            reading.accuracies.append(reading.accuracy)
+            bar.set_postfix(read=f"{reading.accuracy:.2%}")
+    reading.seconds = time.perf_counter() - start
     return reading

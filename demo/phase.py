@@ -10,6 +10,7 @@ error is measured up to one.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,7 @@ from retrograd import optim
 SIZE = 128
 MASKS = 8
 STEPS = 250
+SHOWN = (0, 130, 143, 147, 151, STEPS)  # the steps of which the field is kept
 
 
 @dataclass
@@ -33,8 +35,10 @@ class Recovery:
     recovered: np.ndarray
     errors: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
+    frames: dict[int, np.ndarray] = field(default_factory=dict)  # the field by step
     size: int = SIZE
     masks: int = MASKS
+    seconds: float = 0.0
 
     @property
     def factor(self) -> float:
@@ -80,8 +84,10 @@ def run(steps: int = STEPS) -> Recovery:
     optimizer = optim.SGD([z], lr=0.5, momentum=0.8)
     found = Recovery(original, start.numpy(), start.numpy())
     found.errors.append(error(start.numpy(), original))
+    start_time = time.perf_counter()
+    found.frames[0] = start.numpy()
     with tqdm(total=steps, desc="phase ", unit="step") as bar:
-        for _ in range(steps):
+        for step in range(1, steps + 1):
             optimizer.zero_grad()
             amplitude = rg.fft.fft2(masks * z, norm="ortho").abs()
             loss = (amplitude - seen).square().sum() / MASKS
@@ -89,7 +95,10 @@ def run(steps: int = STEPS) -> Recovery:
             optimizer.step()
             found.losses.append(loss.item())
             found.errors.append(error(z.detach().numpy(), original))
+            if step in SHOWN:
+                found.frames[step] = aligned(z.detach().numpy(), original)
             bar.update()
             bar.set_postfix(error=f"{found.errors[-1]:.2e}")
+    found.seconds = time.perf_counter() - start_time
     found.recovered = aligned(z.detach().numpy(), original)
     return found

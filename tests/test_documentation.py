@@ -46,6 +46,8 @@ PUBLIC = {
     **{f"init.{name}": getattr(nn.init, name) for name in nn.init.__all__},
     **{f"testing.{name}": getattr(rg.testing, name) for name in rg.testing.__all__},
     **{f"amp.{name}": getattr(rg.amp, name) for name in rg.amp.__all__},
+    **{f"viz.{name}": getattr(rg.viz, name) for name in rg.viz.__all__},
+    **{f"config.{name}": getattr(rg.__config__, name) for name in rg.__config__.__all__},
     **{f"data.{name}": getattr(rg.utils.data, name) for name in rg.utils.data.__all__},
     **{f"graph.{name}": getattr(autograd.graph, name) for name in autograd.graph.__all__},
     **{f"lr.{name}": getattr(optim.lr_scheduler, name) for name in optim.lr_scheduler.__all__},

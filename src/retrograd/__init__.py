@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call
+
 from math import e, inf, nan, pi
 
 from . import autograd
@@ -54,9 +56,31 @@ from .version import __version__
 from .modes import is_warn_always_enabled, set_warn_always
 
 if TYPE_CHECKING:
-    from . import accelerator, amp, backends, compiler, cuda, distributions, fft, func, jit
-    from . import linalg, masked, mps, nn, optim, overrides, quasirandom, signal, special
-    from . import utils, wirtinger
+    from . import (
+        __config__,
+        accelerator,
+        amp,
+        backends,
+        compiler,
+        cuda,
+        distributions,
+        fft,
+        func,
+        jit,
+    )
+    from . import (
+        linalg,
+        masked,
+        mps,
+        nn,
+        optim,
+        overrides,
+        quasirandom,
+        serialization,
+        signal,
+        special,
+    )
+    from . import utils, viz, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -69,20 +93,27 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func", "jit"),
-    *("linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
+    *("_C", "__config__", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func"),
+    *("jit", "linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
     *(
         "compiler",
         "return_types",
+        "serialization",
         "signal",
         "special",
         "tape",
         "testing",
         "types",
         "utils",
+        "viz",
         "wirtinger",
     ),
 )
+_ELSEWHERE = {  # modules that PyTorch has under other names
+    "__config__": "alias.build",
+    "_utils": "alias.utils",
+    "storage": "ops.tensor.storage",
+}
 FROM = {
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
@@ -91,6 +122,14 @@ FROM = {
     "autocast": "amp",
     "compile": "alias.compiler",
     "custom_gradient": "tape",
+    **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "ops.compat.checks"),
+    **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "ops.compat.checks"),
+    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
+    "_amp_update_scale_": "amp.grad_scaler",
+    "_assert_async": "ops.compat.checks",
+    "_check_not_implemented": "ops.compat.checks",
+    "_check_tensor_all": "ops.compat.checks",
+    "_check_tensor_all_with": "ops.compat.checks",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",
     "load": "serialization",
@@ -103,6 +142,8 @@ FROM = {
 
 def __getattr__(name):
     """Load what is asked for; say what a missing dtype needs."""
+    if name in _ELSEWHERE:
+        return _load(f"{__name__}.{_ELSEWHERE[name]}")
     if name in LATER:
         return _load(f"{__name__}.{name}")
     if name in FROM:

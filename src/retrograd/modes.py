@@ -34,7 +34,16 @@ from typing import Any
 
 from .locks import new_lock
 
-__all__ = ["Changed", "State", "change", "restore", "special", "state", "transforming"]
+__all__ = [
+    "Changed",
+    "State",
+    "change",
+    "determinism",
+    "restore",
+    "special",
+    "state",
+    "transforming",
+]
 
 DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
 
@@ -57,8 +66,8 @@ class State(threading.local):
     `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
     progress (`engine.transforms`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
     has put aside, or None; `batches` the batched calls (`transforms.batch`),
-    `nested` the number of reverse-mode transforms (`func`), and `given` weak references to the
-    tensors to which a write gave a history in the innermost one; `tapes` are told of every node
+    `nested` the reverse-mode transforms (`func`), and `given` weak references to the tensors to
+    which a write gave a history in the innermost one; `tapes` are told of every node
     that the thread records (`tape.recording`); `absorb` lets a cotangent of 0 stay 0; `overriding`
     says whether arguments may take calls over, and `function_modes` are the modes that do
     (`engine.overriding`).
@@ -82,7 +91,7 @@ class State(threading.local):
     levels: tuple[Any, ...] = ()
     paused: tuple[Any, ...] | None = None
     batches: tuple[Any, ...] = ()
-    nested: int = 0
+    nested: tuple[Any, ...] = ()
     given: Any = None
     tapes: tuple[Any, ...] = ()
     absorb: bool = False
@@ -193,6 +202,21 @@ def is_warn_always_enabled() -> bool:
     return warn_always
 
 
+class Determinism:
+    """What the process was told about deterministic algorithms: `use_deterministic_algorithms`.
+
+    All are deterministic but for memory that nobody has written, which is filled while `enabled`
+    and `fill_uninitialized_memory` are both True. `warn_only` is kept for those who ask.
+    """
+
+    enabled: bool = False
+    warn_only: bool = False
+    fill_uninitialized_memory: bool = True
+
+
+determinism = Determinism()
+
+
 class Changed:
     """A context in which fields of the calling thread's state are changed."""
 
@@ -206,6 +230,11 @@ class Changed:
 
     def __exit__(self, *exc: object) -> None:
         restore(self.before)
+
+
+def next_number() -> int:
+    """The number of the function transform that the calling thread enters next: from 1 on."""
+    return 1 + len(state.nested) + len(state.batches) + len(state.levels)
 
 
 def transforming() -> bool:

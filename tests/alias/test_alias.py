@@ -140,6 +140,16 @@ print(torch.nn.modules.Linear is torch.nn.Linear, Flatten is torch.nn.Flatten)
     assert printed(code) == "True\nTrue tensor([1, 2])\nTrue True"
 
 
+def test_a_function_keeps_hiding_the_module_of_its_name():
+    code = """
+from torch.autograd.gradcheck import GradcheckError
+import torch.autograd.grad
+x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.exp(), x)[0].item())
+"""
+    assert printed(code) == "True 0.0"
+
+
 # -- what is missing ---------------------------------------------------------------------------
 
 
@@ -246,7 +256,7 @@ def test_missing():
 def test_pytest_runs_tests_of_torch_and_says_what_they_lack(tmp_path):
     write(tmp_path, "conftest.py", "import torch\n")
     write(tmp_path, "test_it.py", TESTS)
-    options = ("-p", "pytest_retrograd", "--retrograd", "-p", "no:cacheprovider")
+    options = ("-p", "retrograd.alias.plugin", "--retrograd", "-p", "no:cacheprovider")
     done = run("-m", "pytest", *options, "test_it.py", folder=tmp_path)
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "test_it.py:8: torch.sofmax is not in Retrograd. The nearest name is" in done.stdout
@@ -254,6 +264,6 @@ def test_pytest_runs_tests_of_torch_and_says_what_they_lack(tmp_path):
 
 def test_pytest_says_what_an_import_of_a_test_file_lacks(tmp_path):
     write(tmp_path, "test_it.py", "from torch.nn import Liner\n")
-    options = ("-p", "pytest_retrograd", "--retrograd", "-p", "no:cacheprovider")
+    options = ("-p", "retrograd.alias.plugin", "--retrograd", "-p", "no:cacheprovider")
     done = run("-m", "pytest", *options, "test_it.py", folder=tmp_path)
     assert "torch.nn.Liner is not in Retrograd. The nearest name is torch.nn.Linear" in done.stdout

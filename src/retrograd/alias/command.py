@@ -1,8 +1,13 @@
 """The command `retrograd`: runs a program of PyTorch's with this package, or says what it lacks.
 
+`doctor` says what the installation computes with, and fails where a part of it is broken. `graph`
+runs a program and draws the graph of its last backward pass.
+
 retrograd run script.py [args]
 retrograd run -m package [args]
 retrograd check script.py folder ...
+retrograd doctor
+retrograd graph script.py [picture.html]
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ import runpy
 import sys
 from pathlib import Path
 
+from ..__config__ import parts, show
+from ..locks import load
 from .check import check
 from .finder import install
 
@@ -20,7 +27,11 @@ __all__ = ["main"]
 USAGE = """usage: retrograd run script.py [args]    run a program; its torch is Retrograd
        retrograd run -m package [args]  the same for a module or package
        retrograd check path [path ...]  list what programs use of torch that is missing here
+       retrograd doctor                 say what computes here, and what is missing or broken
+       retrograd graph script.py [picture.html or .svg or .txt]
+                                        draw the graph of a program's last backward pass
 """
+NO_PASS = "{script} ran no backward pass, so there is no graph to draw\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -41,9 +52,36 @@ def main(arguments: list[str] | None = None) -> int:
             missing = list(check(map(Path, [first, *rest])))
             sys.stdout.writelines(f"{line}\n" for line in missing)
             return int(bool(missing))
+        case ["graph", script, *rest] if not script.startswith("-") and len(rest) < 2:
+            return draw(script, rest[0] if rest else f"{Path(script).stem}.html")
+        case ["doctor"]:
+            return doctor()
         case _:
             sys.stderr.write(USAGE)
             return 2
+    return 0
+
+
+def doctor() -> int:
+    """Print the parts of the installation and what to do about some; 1 where one is broken."""
+    found = parts()
+    sys.stdout.write(show() + "\n")
+    for part in found:
+        if part.advice:
+            sys.stdout.write(f"\n{part.name}: {part.state}\n    {part.advice}\n")
+    return int(any(part.broken for part in found))
+
+
+def draw(script: str, picture: str) -> int:
+    """Run a program, and save the picture of its last backward pass; 1 if there was none."""
+    start(script, [script], str(Path(script).resolve().parent))
+    viz = load("retrograd.viz")
+    with viz.recording() as seen:
+        runpy.run_path(script, run_name="__main__")
+    if seen.root is None:
+        sys.stderr.write(NO_PASS.format(script=script))
+        return 1
+    sys.stdout.write(f"{viz.graph(seen.root).save(picture)}\n")
     return 0
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import numpys, table
+from ..kernels.allocation import marked, numpys, table
 from ..locks import structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
-    from .views import References, View
+    from .views import View
 else:
     Attached = object
 
@@ -130,13 +130,14 @@ class Tensor(Attached):
 
     _view_of: View | None = None
     _views: list[Any] | None = None
-    _outdated: References | None = None
+    _outdated: dict[int, Any] | None = None  # by id: weak references to stale views
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
     _gradient: Tensor | None = None
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
     _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
+    _storage: Any = None  # the object that its memory is for those who ask: `ops.tensor.storage`
 
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
@@ -148,10 +149,12 @@ class Tensor(Attached):
         if first is not None and not isinstance(first, (int, Size)):
             if isinstance(first, (float, complex)):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+            if hasattr(first, "_as_array"):  # a storage: the same memory
+                return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
             return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
-        return new_tensor(np.empty(sizes, dtypes.default_numpy()), cls)  # type: ignore[return-value]
+        return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------
 
@@ -427,7 +430,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     elif tensor._node is not None:
         tensor._node.inherited = False
         keep_lent(tensor)
-    elif tensor._parked is not None:
+    elif tensor._parked is not None and dtypes.is_differentiable(tensor._array.dtype):
         node, array = tensor._parked, tensor._array
         node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
         tensor._node, tensor._parked = node, None

@@ -86,7 +86,7 @@ METHODS = {
     ),
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
-    "tensor.printing": "__format__ __repr__",
+    "tensor.printing": "__format__ __repr__ _repr_html_",
     "tensor.storage": "storage untyped_storage",
 }
 

@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
         for iteration in range(1, most + 1):
             own["n_iter"] += 1
             d = _direction(own, g, group["history_size"])
-            t = min(1.0, 1.0 / float(self._sizes(g).sum())) * lr if own["n_iter"] == 1 else lr
+            t = lr / max(1.0, float(self._sizes(g).sum())) if own["n_iter"] == 1 else lr
             before, slope = loss, float(g @ d)
             own.update(d=new_tensor(d), t=t, prev_flat_grad=new_tensor(g), prev_loss=before)
             if slope > -tolerance:

@@ -23,3 +23,6 @@ def mistakes(x: rg.Tensor) -> None:
     x + "1"  # type: ignore[operator]
     y: int = x.sum()  # type: ignore[assignment]
     rg.nn.Linear("2", y)  # type: ignore[arg-type]
+    rg.nn.Linear(2, 1)("x")  # type: ignore[arg-type]
+    rg.autograd.grad(x, x, create_graphs=True)  # type: ignore[call-overload]
+    rg.nn.Linear(2, 1)(x, x)  # type: ignore[call-arg]

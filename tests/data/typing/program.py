@@ -260,8 +260,7 @@ class Net(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, 2) to (N, 1)."""
-        out: Tensor = self.rest(self.first(x)) * self.scale
-        return F.softplus(out)
+        return F.softplus(self.rest(self.first(x)) * self.scale)
 
 
 class Square(rg.autograd.Function):
@@ -304,13 +303,21 @@ def training() -> float:
         optimizer.zero_grad()
         loss = F.mse_loss(net(inputs), targets) + 1e-3 * net.scale.abs().sum()
         assert_type(loss, Tensor)
+        assert_type(net(inputs), Tensor)
         loss.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
     schedule.step()
     assert_type(Squares()[2] + 1, Tensor)
     assert len(list(DataLoader(Squares(), batch_size=2))) == 2
-    net.eval()
+    assert_type(net.eval(), Net)
+    assert_type(net.to(rg.float32).train(), Net)
+    assert_type(net.first(x), Tensor)
+    assert_type(net.rest(net.first(x)), Tensor)
+    assert_type(nn.MaxPool2d(2)(rg.randn(1, 1, 4, 4)), Tensor)
+    assert_type(nn.CrossEntropyLoss()(rg.randn(2, 3), rg.tensor([0, 1])), Tensor)
+    assert_type(rg.viz.graph(loss), rg.viz.Picture)
+    assert_type(rg.__config__.show(), str)
     net.load_state_dict(net.state_dict())
     images = rg.randn(1, 1, 4, 4)
     assert_type(F.conv2d(images, rg.randn(2, 1, 3, 3), padding=1), Tensor)

@@ -16,14 +16,28 @@ from ...engine.placement import present
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .. import state
+from ..display import as_html
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..parameter import Buffer, is_lazy
 from ..tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import ParamSpec, Protocol, Self, TypeVar
 
     from ...engine.backward.hooks import HookTable, RemovableHandle
+
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+
+    class Forward(Protocol[P, R_co]):
+        """What a call of a module takes and gives is what its `forward` does."""
+
+        _hooks: ModuleHooks | None
+
+        def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+            """What the module computes."""
+
 
 __all__ = [
     "Module",
@@ -64,15 +78,15 @@ class Module(Tree):
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: Forward[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
         """The output of `forward`, with the hooks that are registered."""
         if self._hooks is None:
             return self.forward(*args, **kwargs)
-        return call_hooked(self, args, kwargs)
+        return call_hooked(self, args, kwargs)  # type: ignore[no-any-return]
 
     # -- modes and conversion ------------------------------------------------------------------
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Set `training`, which dropout and batch normalization read, here and below."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -81,11 +95,11 @@ class Module(Tree):
             child.train(mode)
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """The same as `train(False)`; it does not turn gradients off."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Freeze or unfreeze every parameter."""
         for param in self.parameters():
             param.requires_grad = requires_grad
@@ -96,14 +110,14 @@ class Module(Tree):
         for param in self.parameters():
             drop_grad(param, set_to_none)
 
-    def apply(self, fn: Callable[[Module], Any]) -> Any:
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` on every module below and then on this one; returns this one."""
         for child in self.children():
             child.apply(fn)
         fn(self)
         return self
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace parameters, their gradients and buffers by what `fn` makes of them.
 
         Parameters and gradients stay the same objects, so an optimizer that holds them goes on
@@ -126,7 +140,7 @@ class Module(Tree):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert floating and complex parameters and buffers; returns this module.
 
         Called as `to(dtype)`, `to(device, dtype)` or `to(tensor)`. Integer buffers keep theirs.
@@ -149,44 +163,44 @@ class Module(Tree):
             self._apply(lambda t: _laid(t, format))
         return self
 
-    def type(self, dst_type: dtypes.dtype) -> Any:
+    def type(self, dst_type: dtypes.dtype) -> Self:
         """Convert every parameter and buffer, integer ones too, to `dst_type`."""
         return self._apply(lambda t: _cast(t, dst_type))
 
-    def float(self) -> Any:
+    def float(self) -> Self:
         """Convert real floating parameters and buffers to float32."""
         return self._apply(lambda t: _cast(t, dtypes.float32) if _is_real(t) else t)
 
-    def double(self) -> Any:
+    def double(self) -> Self:
         """Convert real floating parameters and buffers to float64."""
         return self._apply(lambda t: _cast(t, dtypes.float64) if _is_real(t) else t)
 
-    def half(self) -> Any:
+    def half(self) -> Self:
         """Convert real floating parameters and buffers to float16."""
         return self._apply(lambda t: _cast(t, dtypes.float16) if _is_real(t) else t)
 
-    def cfloat(self) -> Any:
+    def cfloat(self) -> Self:
         """Convert floating and complex parameters and buffers to complex64."""
         return self.to(dtypes.complex64)
 
-    def cdouble(self) -> Any:
+    def cdouble(self) -> Self:
         """Convert floating and complex parameters and buffers to complex128."""
         return self.to(dtypes.complex128)
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Self:
         """This module: its tensors live on the cpu."""
         return self.to("cpu")
 
-    def bfloat16(self) -> Any:
+    def bfloat16(self) -> Self:
         """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""
         target = dtypes.by_name("bfloat16")
         return self._apply(lambda t: _cast(t, target) if _is_real(t) else t)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory, whose values are undetermined."""
         return self._apply(lambda t: new_tensor(np.empty_like(t._array)), recurse)
 
-    def share_memory(self) -> Any:
+    def share_memory(self) -> Self:
         """This module: nothing has to be done to share its memory among threads.
 
         Raises RuntimeError while a parameter or buffer has no shape.
@@ -353,6 +367,21 @@ class Module(Tree):
         return self._own_hooks().forward_pre
 
     @property
+    def _forward_hooks_with_kwargs(self) -> dict[int, bool]:
+        hooks = self._own_hooks()
+        return dict.fromkeys(hooks.with_kwargs & hooks.forward.keys(), True)
+
+    @property
+    def _forward_pre_hooks_with_kwargs(self) -> dict[int, bool]:
+        hooks = self._own_hooks()
+        return dict.fromkeys(hooks.with_kwargs & hooks.forward_pre.keys(), True)
+
+    @property
+    def _forward_hooks_always_called(self) -> dict[int, bool]:
+        hooks = self._own_hooks()
+        return dict.fromkeys(hooks.always & hooks.forward.keys(), True)
+
+    @property
     def _backward_hooks(self) -> HookTable:
         return self._own_hooks().backward
 
@@ -400,6 +429,10 @@ class Module(Tree):
             return f"{self._get_name()}({own[0]})"
         inside = "".join(f"\n  {line}" for line in own + children)
         return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return as_html(self)
 
 
 def drop_grad(param: Tensor, set_to_none: bool) -> None:

@@ -59,9 +59,9 @@ class _MaxPool(Module):
         """The pooling of `functional`."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The maximum of each window, and with `return_indices` its place."""
-        return self.function(
+        pooled: Tensor = self.function(
             input,
             self.kernel_size,
             self.stride,
@@ -70,6 +70,7 @@ class _MaxPool(Module):
             ceil_mode=self.ceil_mode,
             return_indices=self.return_indices,
         )
+        return pooled
 
     def extra_repr(self) -> str:
         """The settings."""
@@ -307,9 +308,10 @@ class _AdaptivePool(Module):
         """The pooling of `functional`."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled to the output size."""
-        return self.function(input, self.output_size)
+        pooled: Tensor = self.function(input, self.output_size)
+        return pooled
 
     def extra_repr(self) -> str:
         """The output size."""
@@ -363,9 +365,10 @@ class _AdaptiveMaxPool(_AdaptivePool):
         super().__init__(output_size)
         self.return_indices = return_indices
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`input` pooled to the output size, and with `return_indices` where the maxima are."""
-        return self.function(input, self.output_size, return_indices=self.return_indices)
+        pooled: Tensor = self.function(input, self.output_size, return_indices=self.return_indices)
+        return pooled
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
@@ -507,12 +510,13 @@ class _FractionalMaxPool(Module):
         """The pooling of `functional`."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The maxima, and with `return_indices` where they were."""
-        return self.function(
+        pooled: Tensor = self.function(
             input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
             self._random_samples,
         )  # fmt: skip
+        return pooled
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):

@@ -22,13 +22,14 @@ import numpy as np
 from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor
-from ...kernels.allocation import empty
+from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
 from ..elementwise.complex import by_parts, real
 from ..elementwise.trigonometry import tanh
 from ..random.factories import rand_like
+from ..random.generator import default_generator
 from .smooth import (
     activation,
     gelu,
@@ -261,9 +262,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
     if holds_complex(input):
         return by_parts(_random_leak, input, lower, upper)
-    slopes: Any = rand_like(input)
-    slopes = slopes * (upper - lower) + lower
-    return _prelu(input, slopes)
+    array = input._array
+    if not numpys(array):
+        return _prelu(input, rand_like(input) * (upper - lower) + lower)
+    below = array <= 0  # the others take no number
+    drawn = default_generator.uniform((int(below.sum()),), np.dtype(np.float64))
+    slopes = np.ones_like(array)
+    slopes[below] = drawn * (upper - lower) + lower
+    return _prelu(input, new_tensor(slopes))
 
 
 def rrelu(

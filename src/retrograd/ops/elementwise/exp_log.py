@@ -278,7 +278,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
     if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
-        raise unsupported("addcdiv", tensor1.dtype, ADDCDIV)
+        raise RuntimeError(ADDCDIV)
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
     dtypes.check_scalar(value, input.dtype)
     return input + tensor1 / tensor2 * input.dtype.type(value)
@@ -308,7 +308,7 @@ _addcdiv = declare(
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`, elementwise, with broadcasting.
 
-    Raises NotImplementedError where both are integers. Source: PyTorch's `addcdiv`.
+    Raises RuntimeError where both are integers. Source: PyTorch's `addcdiv`.
 
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])

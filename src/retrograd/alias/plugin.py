@@ -1,8 +1,7 @@
 """pytest's option `--retrograd`: `import torch` in tests means Retrograd.
 
-`pytest -p pytest_retrograd --retrograd` runs tests so. It is no entry point: for one, pytest would
-rewrite the assertions of the whole package in every run. It is a package of its own, so that naming
-it does not import Retrograd.
+`pytest -p retrograd.alias.plugin --retrograd` runs tests so. It is no entry point: for one, pytest
+would load Retrograd in every run, whatever is tested, and rewrite the assertions of all of it.
 """
 
 from __future__ import annotations
@@ -11,6 +10,14 @@ import importlib
 from typing import Any
 
 import pytest
+
+from .explain import explain
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_exception_interact",
+    "pytest_load_initial_conftests",
+]
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -29,7 +36,5 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 def pytest_exception_interact(node: Any, call: Any, report: Any) -> None:
     """Say under a failure what is missing of PyTorch."""
-    if node.config.getoption("retrograd"):
-        explain = importlib.import_module("retrograd.alias.explain").explain
-        if note := explain(call.excinfo.value):
-            report.sections.append(("Retrograd", note))
+    if node.config.getoption("retrograd") and (note := explain(call.excinfo.value)):
+        report.sections.append(("Retrograd", note))

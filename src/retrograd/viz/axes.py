@@ -1,0 +1,92 @@
+"""Curves over axes, as parts of an SVG."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COLORS", "Axes"]
+
+COLORS = ("#2f7fc1", "#d1495b", "#3c8d53", "#c98a1b", "#7b5ea7", "#2a9d8f", "#8d6e63", "#64748b")
+
+
+class Axes:
+    """A frame of pixels (x, y, width, height) that shows the ranges `across` and `up`."""
+
+    def __init__(
+        self,
+        frame: tuple[float, float, float, float],
+        across: tuple[float, float],
+        up: tuple[float, float],
+    ) -> None:
+        self.x, self.y, self.width, self.height = frame
+        self.across, self.up = widened(*across), widened(*up)
+        self.parts: list[str] = []
+
+    def at(self, a: float, b: float) -> tuple[float, float]:
+        """The pixel of a point."""
+        (left, right), (low, high) = self.across, self.up
+        return (
+            self.x + (a - left) / (right - left) * self.width,
+            self.y + self.height - (b - low) / (high - low) * self.height,
+        )
+
+    def ticks(self, unit: str = "") -> None:
+        """Lines and numbers at round values; those that go up with a unit."""
+        bottom = self.y + self.height
+        for value in rounds(*self.across):
+            x, _ = self.at(value, 0.0)
+            self.parts.append(
+                f'<text class="dim" x="{x:.1f}" y="{bottom + 16:.1f}" text-anchor="middle">'
+                f"{value:.3g}</text>"
+            )
+        for value in rounds(*self.up):
+            _, y = self.at(0.0, value)
+            self.parts.append(
+                f'<path class="line" opacity=".35" d="M{self.x:.1f},{y:.1f}h{self.width:.1f}"/>'
+                f'<text class="dim" x="{self.x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">'
+                f"{value:.3g}{unit}</text>"
+            )
+
+    def curve(self, xs: Sequence[float], ys: Sequence[float], color: str) -> None:
+        """A line through points; it breaks where one is not finite or far outside."""
+        low, high = self.up
+        reach = high - low
+        path, pen = [], "M"
+        for a, b in zip(xs, ys, strict=True):
+            if not (math.isfinite(b) and low - reach <= b <= high + reach):
+                pen = "M"
+                continue
+            x, y = self.at(a, b)
+            path.append(f"{pen}{x:.1f},{y:.1f}")
+            pen = "L"
+        self.parts.append(
+            f'<path d="{"".join(path)}" fill="none" stroke="{color}" stroke-width="2"/>'
+        )
+
+    def legend(self, names: Sequence[str], colors: Sequence[str]) -> None:
+        """Names with their colours, to the right of the frame."""
+        for place, (name, color) in enumerate(zip(names, colors, strict=True)):
+            x, y = self.x + self.width + 14, self.y + 8 + 18 * place
+            self.parts.append(
+                f'<rect x="{x:.1f}" y="{y - 5:.1f}" width="12" height="10" fill="{color}"/>'
+                f'<text x="{x + 18:.1f}" y="{y + 4:.1f}">{html.escape(name)}</text>'
+            )
+
+
+def widened(low: float, high: float) -> tuple[float, float]:
+    """A range that is no single point."""
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def rounds(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers within a range, at most about so many."""
+    raw = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * each for each in (1, 2, 5, 10) if power * each >= raw)
+    first = math.ceil(low / step)
+    return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]

@@ -1,0 +1,82 @@
+"""What a node saved, as facts: names, shapes, bytes, and who overwrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.graph import FREED, LEAF
+from ..engine.saved import Packed
+from ..engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ..engine.graph import Node
+
+__all__ = ["Value", "described", "owner_of", "values_of", "written"]
+
+
+class Value(NamedTuple):
+    """A saved value; `leaf` says that it is one, so takes no memory beside the leaf's.
+
+    `memory` is a number for the memory it lies in, as long as that lives.
+    """
+
+    name: str
+    kind: str
+    bytes: int
+    leaf: bool
+    memory: int = 0
+
+
+def owner_of(array: Any) -> Any:
+    """The array that owns the memory of another; what is no array of NumPy's has its own."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def described(shape: tuple[int, ...], dtype: object) -> str:
+    """A shape and a dtype of NumPy's as text: "float32 3×4"."""
+    sizes = "×".join(map(str, shape)) or "()"
+    return f"{dtypes.of_numpy(dtype).name} {sizes}"
+
+
+def values_of(node: Node) -> list[Value]:
+    """The values that a node holds; none where a backward pass has freed them."""
+    held = node.saved
+    if held is FREED or not isinstance(held, tuple):
+        return []
+    names = getattr(node.op, "saves", ())
+    found = []
+    for place, value in enumerate(held):
+        name = names[place] if place < len(names) else f"value {place}"
+        if isinstance(value, Packed):
+            found.append(Value(name, "packed by a hook", 0, False))
+        elif value is not None:
+            array = value._array if isinstance(value, Tensor) else value
+            leaf = isinstance(value, Tensor) and (value._node is None or value._node.op is LEAF)
+            kind = described(array.shape, array.dtype)
+            found.append(Value(name, kind, array.nbytes, leaf, id(owner_of(array))))
+    return found
+
+
+def written(node: Node) -> list[str]:
+    """For each value that was overwritten after the node saved it: its name, and by whom."""
+    held = node.saved
+    if held is FREED or not isinstance(held, tuple):
+        return []
+    names = getattr(node.op, "saves", ())
+    found = []
+    for place, value in enumerate(held):
+        if isinstance(value, Tensor):
+            cell = value._cell
+        else:
+            cell = node._cell if node.cells is None else node.cells.get(place)
+        if value is None or isinstance(value, Packed) or cell is None or cell.last <= node.seq:
+            continue
+        name = names[place] if place < len(names) else f"value {place}"
+        writers = ", ".join(writer for _, writer in cell.writes_after(node.seq))
+        found.append(f"{name} overwritten by {writers}")
+    return found
