@@ -23,7 +23,6 @@ import numpy as np
 
 from ... import dtypes, version
 from ...engine.tensor import Tensor, device, wrote
-from ...engine.views import References
 from ...kernels.memory import Span, address, memory, root
 from ...locks import structure
 from ..core.arguments import public, titled
@@ -220,7 +219,8 @@ class UntypedStorage(_Elements):
         self._stand_on(made, made.nbytes)
 
     def _stand_on(self, owner: Any, size: int) -> None:
-        self._owner, self._size, self._asked = owner, size, References()
+        self._owner, self._size = owner, size
+        self._asked: Any = weakref.WeakValueDictionary()  # the tensors that show it, by id
         KNOWN[id(owner)] = self
 
     @property
@@ -234,9 +234,8 @@ class UntypedStorage(_Elements):
         return self
 
     def _count(self, by: str) -> None:
-        for ref in list(self._asked.refs.values()):
-            tensor = ref()
-            if tensor is not None and tensor._storage is self:
+        for tensor in list(self._asked.values()):
+            if tensor._storage is self:
                 wrote(tensor, by)
 
     def _as_array(self, kind: np.dtype[Any] | None) -> Any:
@@ -249,7 +248,7 @@ class UntypedStorage(_Elements):
         """This storage, kept by a tensor that shows it: NOTE [Storages], 2 and 3."""
         if tensor._storage is not self:
             tensor._storage = self
-            self._asked.add(weakref.ref(tensor))
+            self._asked[id(tensor)] = tensor
         return self
 
     def __getitem__(self, index: Any) -> Any:
