@@ -321,3 +321,15 @@ def test_an_operand_that_nobody_knows_is_asked_by_subclasses_too():
     with pytest.raises(TypeError, match="unsupported operand"):
         Mine([1.0]) * object()
     assert (Mine([1.0]) == None) is False  # noqa: E711
+
+
+def test_modules_keep_the_classes_of_their_buffers():
+    class Mine(rg.Tensor):
+        pass
+
+    module = rg.nn.Module()
+    module.register_buffer("own", rg.ones(2).as_subclass(Mine))
+    assert type(module.state_dict()["own"]) is Mine
+    assert type(module.double().own) is Mine
+    assert module.own.dtype is rg.float64
+    assert type(module.to_empty(device="cpu").own) is Mine

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import enum
 import gc
 import io
 import os
@@ -12,6 +14,7 @@ import types
 import uuid
 import weakref
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -409,6 +412,7 @@ def packed(content):
         rg.device("cpu"),
         {"cuda:1": "cpu"},
         lambda storage, location: storage,
+        lambda storage, location: serialization.default_restore_location(storage, "cpu"),
         lambda storage, location: storage if location == "cuda:1" else None,
     ],
 )
@@ -457,6 +461,49 @@ def test_a_file_of_the_other_byte_order_is_read():
     assert c.tolist() == [1 + 2j, 3 - 1j]
     assert d.tolist() == [1, 258]
     assert e.tolist() == [True, True]
+
+
+def test_the_byte_order_of_files_that_do_not_say_it_can_be_set():
+    file = io.BytesIO()
+    rg.save(rg.arange(3, dtype=rg.int16), file, _disable_byteorder_record=True)
+    content = archive_of(file)
+    content["archive/data/0"] = np.arange(3, dtype=">i2").tobytes()
+    try:
+        serialization.set_default_load_endianness(serialization.LoadEndianness.BIG)
+        assert rg.load(packed(content)).tolist() == [0, 1, 2]
+        serialization.set_default_load_endianness(serialization.LoadEndianness.LITTLE)
+        assert rg.load(packed(content)).tolist() == [0, 256, 512]
+        with pytest.raises(TypeError, match="Invalid argument type"):
+            serialization.set_default_load_endianness("big")
+    finally:
+        serialization.set_default_load_endianness(None)
+
+
+class Mode(enum.Enum):
+    """Values that files may hold if allowed."""
+
+    FAST = "fast"
+
+
+Pair = collections.namedtuple("Pair", ["first", "second"])
+
+
+@dataclasses.dataclass
+class Config:
+    """What programs keep beside weights."""
+
+    width: int
+    mode: Mode
+    sizes: Pair
+
+
+def test_objects_of_classes_that_are_allowed_come_back():
+    config = Config(3, Mode.FAST, Pair(1, rg.Size([2])))
+    data = {"config": config, "places": collections.deque([1, 2]), "partial": Decimal("1.5")}
+    with serialization.safe_globals([Config, Mode, Pair, collections.deque, Decimal]):
+        assert round_trip(data) == data
+    with serialization.safe_globals([Config, Mode]), pytest.raises(pickle.UnpicklingError):
+        round_trip(data)
 
 
 def test_an_unknown_byte_order_is_refused():

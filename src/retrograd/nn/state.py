@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..engine.dispatch import check_write
-from ..engine.tensor import Tensor, alias, wrote
+from ..engine.tensor import Tensor, wrote
 from ..quiet import copyto
 from .parameter import Parameter
 
@@ -68,7 +68,7 @@ def save(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
 def save_own(module: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
     """Enter the parameters, persistent buffers and extra state of `module` itself."""
     for name, value in own_state(module).items():
-        destination[prefix + name] = value if keep_vars else alias(value, None)
+        destination[prefix + name] = value if keep_vars else value.detach()
     if hasattr(type(module), "get_extra_state"):
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 

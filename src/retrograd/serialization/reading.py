@@ -13,6 +13,7 @@ from . import before, safetensors, scripted
 from .archive import Allowance, Archive, broken
 from .files import Mapped, Source, is_path, opened
 from .legacy import Legacy
+from .places import order_by_default
 from .rebuilding import Rebuilding
 from .safe import name_here
 from .unpickler import Lookup, Unpickler
@@ -146,7 +147,7 @@ def read_archive(archive: Archive, settings: Settings) -> Any:
     """What an archive of PyTorch's holds, or the weights of a TorchScript one."""
     prefix = data_pickle(archive)
     marked = f"{prefix}byteorder" in archive
-    order = archive.bytes(f"{prefix}byteorder").decode("latin-1") if marked else "little"
+    order = archive.bytes(f"{prefix}byteorder").decode("latin-1") if marked else order_by_default()
     if order not in ("little", "big"):
         raise ValueError(f"Unknown endianness type: {order!r:.50}")
 

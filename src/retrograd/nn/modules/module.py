@@ -13,6 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_write
 from ...engine.placement import present
+from ...engine.subclasses import retyped
 from ...engine.tensor import Tensor, alias, new_tensor, wrote
 from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
 from .. import state
@@ -198,7 +199,7 @@ class Module(Tree):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory, whose values are undetermined."""
-        return self._apply(lambda t: new_tensor(np.empty_like(t._array)), recurse)
+        return self._apply(lambda t: _of_kind(t, np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Self:
         """This module: nothing has to be done to share its memory among threads.
@@ -465,9 +466,11 @@ def _cast(t: Tensor, target: dtypes.dtype) -> Tensor:
 
 
 def _of_kind(t: Tensor, array: Any) -> Tensor:
-    """`array` as what `t` is to a module."""
+    """`array` as what `t` is to a module, and of its class."""
     made = new_tensor(array)
-    return Buffer(made, persistent=t.persistent) if isinstance(t, Buffer) else made
+    if isinstance(t, Buffer):
+        return Buffer(made, persistent=t.persistent)
+    return made if type(t) is Tensor else retyped(made, type(t))
 
 
 def _laid(t: Tensor, format: memory_format) -> Tensor:
