@@ -71,7 +71,7 @@ def error(z: np.ndarray, original: np.ndarray) -> float:
     return float(distance / np.linalg.norm(original))
 
 
-def run() -> Recovery:
+def run(steps: int = STEPS) -> Recovery:
     """Measure, forget the field, and find it again."""
     rg.manual_seed(0)
     original = photograph()
@@ -86,8 +86,8 @@ def run() -> Recovery:
     found.errors.append(error(start.numpy(), original))
     start_time = time.perf_counter()
     found.frames[0] = start.numpy()
-    with tqdm(total=STEPS, desc="phase ", unit="step") as bar:
-        for step in range(1, STEPS + 1):
+    with tqdm(total=steps, desc="phase ", unit="step") as bar:
+        for step in range(1, steps + 1):
             optimizer.zero_grad()
             amplitude = rg.fft.fft2(masks * z, norm="ortho").abs()
             loss = (amplitude - seen).square().sum() / MASKS
@@ -100,5 +100,5 @@ def run() -> Recovery:
             bar.update()
             bar.set_postfix(error=f"{found.errors[-1]:.2e}")
     found.seconds = time.perf_counter() - start_time
-    found.recovered = found.frames[STEPS]
+    found.recovered = aligned(z.detach().numpy(), original)
     return found
