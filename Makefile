@@ -49,6 +49,7 @@ lint: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_families.py
 	$(BIN)/python docs/make_ops.py
+	$(BIN)/python docs/make_complex.py
 	$(BIN)/python docs/make_layers.py
 	$(BIN)/python docs/make_stubs.py
 	$(BIN)/python docs/make_readme.py

@@ -46,14 +46,14 @@ REAL_ONLY = {
     "complex numbers have no order": (
         "maximum minimum fmax fmin clamp_numbers clamp_tensors max min median nanmedian amax amin "
         "max_dim min_dim median_dim nanmedian_dim mode_dim max_pool adaptive_max_pool cummax "
-        "cummin segment_amax segment_amin sort topk kthvalue larger_share floor ceil "
-        "trunc frac round round_decimals floor_div trunc_div remainder fmod sign heaviside "
+        "cummin segment_amax segment_amin sort topk kthvalue larger_share "
+        "floor_div trunc_div remainder fmod heaviside "
         "copysign nextafter nan_to_num hardtanh leaky_relu prelu elu hardsigmoid hardswish "
         "hardshrink softshrink threshold"
     ),
     "its inputs are the parts of a complex number": "complex polar view_as_complex join_parts",
     "of real numbers by its definition": (
-        "hypot atan2 deg2rad rad2deg fft_r2c frexp times_power_of_two binary_cross_entropy "
+        "hypot deg2rad rad2deg fft_r2c frexp times_power_of_two binary_cross_entropy "
         "binary_cross_entropy_with_logits cross_entropy cross_entropy_derivative"
     ),
     "its kernel is real": "erfinv ndtri igamma igammac zeta bessel_ie logaddexp2 pow_or_zero",

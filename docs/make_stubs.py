@@ -30,6 +30,8 @@ from retrograd.dtypes import dtype
 from retrograd.engine.overriding import forms
 from retrograd.ops import later
 from retrograd.ops.compat.tensor_types import TensorType
+from retrograd.ops.core import arguments
+from retrograd.ops.core.arguments import ORDERED, ROUNDED
 
 ROOT = Path(rg.__file__).parent
 SPACES = {"nn/functional": rg.nn.functional, "linalg": rg.linalg, "fft": rg.fft,
@@ -76,16 +78,17 @@ GIVES = {
 
 # The results of functions where a flag is set; they give a tensor where it is not.
 FLAGS = {"return_indices": "tuple[Tensor, Tensor]", "as_tuple": "tuple[Tensor, ...]"}
-ALONG = "dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None"
+BY = "*, by: str | None = None"
+ALONG = f"dim: int, keepdim: bool = False, {BY}, out: Sequence[Tensor] | None = None"
 COUNTS = "return_inverse: bool = False, return_counts: bool = False, dim: int | None = None"
 NONE = COUNTS.replace("bool", "Literal[False]")
-OTHER = "other: Tensor, *, out: Tensor | None = None"
+OTHER = f"other: Tensor, {BY}, out: Tensor | None = None"
 SECOND = "second: Tensor, /, *tensors: Tensor"
 # The arguments and the result of each form of a function, after the tensor.
 FORMS: dict[str, list[tuple[str, str]]] = {
-    **{name: [("", "Tensor"), (ALONG, f"return_types.{name}"), (OTHER, "Tensor")]
+    **{name: [(BY, "Tensor"), (ALONG, f"return_types.{name}"), (OTHER, "Tensor")]
        for name in ("max", "min")},
-    **{name: [("", "Tensor"), (ALONG, f"return_types.{name}")] for name in ("median", "nanmedian")},
+    **{name: [(BY, "Tensor"), (ALONG, f"return_types.{name}")] for name in ("median", "nanmedian")},
     **{name: [("", "Tensor"), (SECOND, "tuple[Tensor, ...]")]
        for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     "size": [("dim: None = None", "Size"), ("dim: int", "int")],
@@ -230,6 +233,8 @@ def of_record(
     if elementwise and not name.endswith("_"):
         out = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
         shown = [*(each for each in shown if each.name != "out"), out]
+    if record.name in ORDERED | ROUNDED and name[-1] != "_":
+        shown.insert(len(record.inputs), arguments.BY)
     if record.is_binary and record.number_first and shown[0].annotation == "Any":
         shown[0] = shown[0].replace(annotation=NUMBER)
     return shown

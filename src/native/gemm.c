@@ -10,12 +10,17 @@
       are no threads, nothing is done here and NumPy multiplies.
 */
 
+#ifndef RETROGRAD_GEMM
+#define RETROGRAD_GEMM
+
 #include "pool.c"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #if defined(_WIN32) || defined(__EMSCRIPTEN__) || defined(__wasi__)
+
+#define WITHOUT_BLAS
 
 static PyObject *
 use_blas(PyObject *module, PyObject *path)
@@ -120,28 +125,30 @@ typedef struct {
     int64_t pitch, steps[MOST_DIMS]; /* in elements, in bytes */
 } Matrices;
 
+/* How BLAS is to read a matrix whose elements lie so many bytes apart; false where it cannot. */
 static bool
-read_matrices(PyArrayObject *array, PyArrayObject *out, Matrices *to)
+read_order(int64_t rows, int64_t columns, int64_t down, int64_t right, int64_t item, Matrices *to)
 {
-    int dims = PyArray_NDIM(array);
-    int64_t item = PyArray_ITEMSIZE(array);
-    int64_t rows = PyArray_DIM(array, dims - 2), columns = PyArray_DIM(array, dims - 1);
-    int64_t down = PyArray_STRIDE(array, dims - 2), right = PyArray_STRIDE(array, dims - 1);
-    if (!PyArray_ISBEHAVED_RO(array) || down % item || right % item) {
+    bool adjacent = down == item;
+    if (down % item || right % item) {
         return false;
     }
     down = rows == 1 ? columns : down / item;
     right = columns == 1 ? 1 : right / item;
+    to->order = right == 1 && down >= columns ? AS_IT_IS : TRANSPOSED;
+    to->pitch = to->order == AS_IT_IS ? down : right;
+    return to->order == AS_IT_IS || (adjacent && right >= rows);
+}
+
+static bool
+read_matrices(PyArrayObject *array, PyArrayObject *out, Matrices *to)
+{
+    int dims = PyArray_NDIM(array);
     to->data = PyArray_DATA(array);
-    if (right == 1 && down >= columns) {
-        to->order = AS_IT_IS;
-        to->pitch = down;
-    }
-    else if (PyArray_STRIDE(array, dims - 2) == item && right >= rows) {
-        to->order = TRANSPOSED;
-        to->pitch = right;
-    }
-    else {
+    if (!PyArray_ISBEHAVED_RO(array) ||
+        !read_order(PyArray_DIM(array, dims - 2), PyArray_DIM(array, dims - 1),
+                    PyArray_STRIDE(array, dims - 2), PyArray_STRIDE(array, dims - 1),
+                    PyArray_ITEMSIZE(array), to)) {
         return false;
     }
     for (int d = 0; d < dims - 2; d++) {
@@ -285,5 +292,7 @@ gemm(PyObject *module, PyObject *args)
     Py_END_ALLOW_THREADS;
     Py_RETURN_TRUE;
 }
+
+#endif
 
 #endif

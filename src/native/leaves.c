@@ -70,6 +70,14 @@ new_grad(PyObject *array)
     return made;
 }
 
+/* Whether this is an array of NumPy's own, its elements in row-major order. */
+static bool
+is_row_major(PyObject *array)
+{
+    return array != NULL && PyArray_CheckExact(array) &&
+           PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
+}
+
 /* Add a complete cotangent to the leaf's `.grad`; the leaf's lock is held. */
 static int
 add_grad(PyObject *leaf, PyObject *g, bool borrowed)
@@ -92,13 +100,16 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
             goto done;
         }
     }
-    else if (borrowed || !PyArray_CheckExact(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
-        int flags = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
-        made = new_grad(PyArray_CheckExact(g) ? PyArray_FromAny(g, NULL, 0, 0, flags, NULL)
-                                              : PyObject_CallOneArg(copied, g));
-    }
     else {
-        made = new_grad(Py_NewRef(g));
+        PyObject *mine = is_a(leaf, Tensor) ? SLOT(leaf, of_tensor.array) : NULL;
+        if (!is_row_major(mine) || !is_row_major(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
+            PyObject *flag = borrowed ? Py_True : Py_False;
+            made = new_grad(PyObject_CallFunctionObjArgs(own, leaf, g, flag, NULL));
+        }
+        else {
+            PyArrayObject *array = (PyArrayObject *)g;
+            made = new_grad(borrowed ? PyArray_NewCopy(array, NPY_CORDER) : Py_NewRef(g));
+        }
     }
     failed = made == NULL ? -1 : PyObject_SetAttr(leaf, text_grad, made);
 done:

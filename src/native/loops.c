@@ -36,12 +36,16 @@ refuse(const char *name)
     return NULL;
 }
 
+#include "attention.c"
+#include "checks.c"
 #include "conv.c"
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
 #include "pool.c"
 #include "recycle.c"
+#include "rows.c"
+#include "small.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -57,12 +61,23 @@ set_threads(PyObject *module, PyObject *count)
 }
 
 static PyMethodDef functions[] = {
-    {"set_door", set_door, METH_VARARGS, NULL}, {"set_threads", set_threads, METH_O, NULL},
-    {"conv", conv, METH_VARARGS, NULL},         {"use_blas", use_blas, METH_O, NULL},
-    {"gemm", gemm, METH_VARARGS, NULL},         {"recycle", recycle, METH_NOARGS, NULL},
-    {"windows", windows, METH_VARARGS, NULL},   {"take", take, METH_VARARGS, NULL},
-    {"gather", gather, METH_VARARGS, NULL},     {"scatter_add", scatter_add, METH_VARARGS, NULL},
-    {"add_rows", add_rows, METH_VARARGS, NULL}, {NULL},
+    {"set_door", set_door, METH_VARARGS, NULL},
+    {"set_threads", set_threads, METH_O, NULL},
+    {"conv", conv, METH_VARARGS, NULL},
+    {"use_blas", use_blas, METH_O, NULL},
+    {"gemm", gemm, METH_VARARGS, NULL},
+    {"recycle", recycle, METH_NOARGS, NULL},
+    {"windows", windows, METH_VARARGS, NULL},
+    {"take", take, METH_VARARGS, NULL},
+    {"gather", gather, METH_VARARGS, NULL},
+    {"scatter_add", scatter_add, METH_VARARGS, NULL},
+    {"add_rows", add_rows, METH_VARARGS, NULL},
+    {"attention", attention, METH_VARARGS, NULL},
+    {"is_finite", is_finite, METH_O, NULL},
+    {"run_rows", run_rows, METH_VARARGS, NULL},
+    {"set_finder", set_finder, METH_O, NULL},
+    {"leave_small_out", leave_small_out, METH_O, NULL},
+    {NULL},
 };
 
 static struct PyModuleDef definition = {
@@ -80,7 +95,8 @@ PyInit__loops(void)
     choose_kernels();
     PyObject *module = PyModule_Create(&definition), *address = PyLong_FromVoidPtr(pool_run);
     if (module == NULL || address == NULL || PyType_Ready(&KernelType) < 0 ||
-        PyType_Ready(&DoorType) < 0 ||
+        PyType_Ready(&DoorType) < 0 || prepare_small() < 0 ||
+        PyModule_AddObjectRef(module, "Small", (PyObject *)&SmallType) < 0 ||
         PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) < 0 ||
         PyModule_AddObjectRef(module, "Door", (PyObject *)&DoorType) < 0 ||
         PyModule_AddStringConstant(module, "BUILT_FROM", BUILT_FROM) < 0 ||

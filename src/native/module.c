@@ -15,13 +15,14 @@
       so what is used after it is held, not borrowed. NOTE [Slots] in `shared.h` is the other half:
       nothing is used whose type is not known.
    The files are one translation unit: this one includes `callers.c`, that `record.c`, that
-   `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; and `updates.c`.
+   `views.c`, and `overriding.c`; `backward.c`, that `leaves.c`; `updates.c`, and `writes.c`.
 */
 
 #include "shared.h"
 #include "callers.c"
 #include "backward.c"
 #include "updates.c"
+#include "writes.c"
 
 /* The offset of a slot of a Python class, or -1 with an error. */
 static Py_ssize_t
@@ -65,7 +66,6 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&state, "state"},
         {&numbers, "numbers"},
         {&as_array, "as_array"},
-        {&copied, "copied"},
         {&scalar_array, "scalar_array"},
         {&new_in_python, "new_tensor"},
         {&finish, "finish"},
@@ -73,9 +73,12 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&calm, "calm", &PyContext_Type},
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
+        {&own, "own"},
         {&about_to_write, "about_to_write"},
         {&freed, "freed"},
         {&refused, "refused"},
+        {&stale_view, "stale_view"},
+        {&ops, "ops", &PyDict_Type},
         {&output_kind, "output_kind"},
         {&arrays, "arrays"},
         {&reals, "reals"},
@@ -190,7 +193,9 @@ twin(PyObject *module, PyObject *function)
         {"add_to_leaf", &add_in_python},     {"all_plain", &all_plain_in_python},
         {"wrote_all", &wrote_all_in_python}, {"gathered", &gathered_in_python},
         {"run_each", &run_each_in_python},   {"start", &start_in_python},
-        {"advance", &advance_in_python},
+        {"advance", &advance_in_python},     {"write", &write_in_python},
+        {"stored", &stored_in_python},       {"replaced", &replaced_in_python},
+        {"outdate", &outdate_in_python},
     };
     PyObject *name = PyObject_GetAttrString(function, "__name__"), *found = NULL;
     for (size_t i = 0; name != NULL && i < Py_ARRAY_LENGTH(twins); i++) {
@@ -217,6 +222,10 @@ static PyMethodDef functions[] = {
     {"gathered", (PyCFunction)(void (*)(void))gather_all, METH_FASTCALL, NULL},
     {"all_plain", all_plain, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))start, METH_FASTCALL, NULL},
+    {"write", (PyCFunction)(void (*)(void))write_in_place, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"stored", (PyCFunction)(void (*)(void))stored, METH_FASTCALL, NULL},
+    {"replaced", (PyCFunction)(void (*)(void))replaced, METH_FASTCALL, NULL},
+    {"outdate", (PyCFunction)(void (*)(void))outdate, METH_FASTCALL, NULL},
     {"twin", twin, METH_O, NULL},
     {"public", public, METH_VARARGS, NULL},
     {"watch", watch, METH_O, NULL},
@@ -262,6 +271,11 @@ PyInit__native(void)
         {&text_bump, "bump"},
         {&writer, "backward()"},
         {&text_torch_function, "__torch_function__"},
+        {&text_outdated, "_outdated"},
+        {&text_tangents, "_tangents"},
+        {&text_path, "path"},
+        {&text_splice, "splice"},
+        {&text_before_write, "before_write"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(texts); i++) {
         *texts[i].text = PyUnicode_InternFromString(texts[i].content);

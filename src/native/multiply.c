@@ -7,12 +7,14 @@
    2. `dots` computes g @ X.T of the same rows, along which vectors run, and adds it to what is there.
    3. Both read whole vectors beyond the last place. What is computed there is dropped by `rows`, and
       multiplied by zeros, which `g` has to have there, by `dots`.
-   4. There is a version for each kind of processor; `kernels_for` says which.
+   4. `shares` and `slopes` are what attention does with rows of such products.
+   5. There is a version for each kind of processor; `kernels_for` says which.
 */
 
 #ifndef RETROGRAD_MULTIPLY
 #define RETROGRAD_MULTIPLY
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,11 +41,13 @@ typedef struct {
 #define REAL float
 #define KIND float
 #include "multiply.h"
+#include "exponential.h"
 #undef REAL
 #undef KIND
 #define REAL double
 #define KIND double
 #include "multiply.h"
+#include "exponential.h"
 #undef REAL
 #undef KIND
 #undef BYTES
@@ -57,11 +61,13 @@ typedef struct {
 #define REAL float
 #define KIND float_avx2
 #include "multiply.h"
+#include "exponential.h"
 #undef REAL
 #undef KIND
 #define REAL double
 #define KIND double_avx2
 #include "multiply.h"
+#include "exponential.h"
 #undef REAL
 #undef KIND
 #undef BYTES
@@ -74,11 +80,13 @@ typedef struct {
 #define REAL float
 #define KIND float_avx512
 #include "multiply.h"
+#include "exponential.h"
 #undef REAL
 #undef KIND
 #define REAL double
 #define KIND double_avx512
 #include "multiply.h"
+#include "exponential.h"
 #undef REAL
 #undef KIND
 #undef BYTES
@@ -96,25 +104,37 @@ typedef struct {
                        int64_t, float *, int64_t);
     void (*dots_double)(const double *, int64_t, int64_t, const double *, const int64_t *, int64_t,
                         int64_t, double *, int64_t);
+    double (*shares_float)(float *, const float *, float, int64_t, float *);
+    double (*shares_double)(double *, const double *, double, int64_t, double *);
+    void (*slopes_float)(float *, float *, const float *, float, int64_t, float, float, float);
+    void (*slopes_double)(double *, double *, const double *, double, int64_t, double, double,
+                          double);
 } Kernels;
 
-static Kernels kernels = {16, rows_float, rows_double, dots_float, dots_double};
+#define KERNELS(bytes, kind)                                                                       \
+    (Kernels)                                                                                      \
+    {                                                                                              \
+        bytes, rows_float##kind, rows_double##kind, dots_float##kind, dots_double##kind,           \
+            shares_float##kind, shares_double##kind, slopes_float##kind, slopes_double##kind       \
+    }
+
+static Kernels kernels;
 
 static void
 choose_kernels(void)
 {
+    kernels = KERNELS(16, );
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
-        kernels = (Kernels){64, rows_float_avx512, rows_double_avx512, dots_float_avx512,
-                            dots_double_avx512};
+        kernels = KERNELS(64, _avx512);
     }
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        kernels =
-            (Kernels){32, rows_float_avx2, rows_double_avx2, dots_float_avx2, dots_double_avx2};
+        kernels = KERNELS(32, _avx2);
     }
 #endif
 }
 
+#undef KERNELS
 #endif

@@ -8,15 +8,17 @@
       in, `CALM` in `quiet.py`; the user's own arrays are none of its business. An array remembers who
       allocated it, and is freed by the same wherever that happens.
    3. NumPy calls it with the interpreter's lock held, which guards the list.
-   4. A block is kept only if it is known to have the size that NumPy says it has.
+   4. Zeros are written to a kept block: the system's own come with new pages.
+   5. A block is kept only if it is known to have the size that NumPy says it has.
 */
 
 #if defined(__GLIBC__)
 
 #include <malloc.h>
+#include <string.h>
 
-enum { SLOTS = 32 };
-static const size_t LARGE = (size_t)8 << 20, MOST = (size_t)256 << 20;
+enum { SLOTS = 128 };
+static const size_t LARGE = (size_t)1 << 18, MOST = (size_t)256 << 20;
 
 static struct {
     struct {
@@ -39,21 +41,32 @@ take_out(int i)
     return memory;
 }
 
+/* A block of that size, NULL if none is kept. */
 static void *
-recycled_malloc(void *context, size_t size)
+find_block(size_t size)
 {
     for (int i = kept.count - 1; size >= LARGE && i >= 0; i--) {
         if (kept.blocks[i].size == size) {
             return take_out(i);
         }
     }
-    return kept.otherwise.malloc(kept.otherwise.ctx, size);
+    return NULL;
 }
 
 static void *
-plain_calloc(void *context, size_t count, size_t size)
+recycled_malloc(void *context, size_t size)
 {
-    return kept.otherwise.calloc(kept.otherwise.ctx, count, size);
+    void *found = find_block(size);
+    return found == NULL ? kept.otherwise.malloc(kept.otherwise.ctx, size) : found;
+}
+
+static void *
+recycled_calloc(void *context, size_t count, size_t size)
+{
+    size_t all;
+    void *found = __builtin_mul_overflow(count, size, &all) ? NULL : find_block(all);
+    return found == NULL ? kept.otherwise.calloc(kept.otherwise.ctx, count, size)
+                         : memset(found, 0, all);
 }
 
 static void *
@@ -79,7 +92,7 @@ keep(void *context, void *memory, size_t size)
 }
 
 static PyDataMem_Handler recycler = {
-    "retrograd", 1, {NULL, recycled_malloc, plain_calloc, plain_realloc, keep}};
+    "retrograd", 1, {NULL, recycled_malloc, recycled_calloc, plain_realloc, keep}};
 
 /* `recycle()`: let the arrays of the current context be allocated here. */
 static PyObject *

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from . import modes
 from .autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
-from .autograd.function import DelayedErrorNode, FunctionCtx
+from .autograd.function import FunctionCtx, delayed
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from .autograd.gradcheck import Undefined
+from .autograd.gradcheck.backward_mode import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
 from .engine.graph import AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
-from .engine.tensor import Tensor, cell_of, wrote
+from .engine.tensor import Tensor, cell_of, node_of, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +110,22 @@ class _UndefinedGrad:
         """The tensors, each with a history that ends in None."""
         made = Undefined.apply(set(range(len(tensors))), *tensors)
         return made if len(tensors) > 1 else made[0]
+
+
+class _DelayedError:
+    """The identity on tensors, of which there are `count`; a cotangent of one raises an error."""
+
+    def __init__(self, message: str, count: int) -> None:
+        self.message, self.count = message, count
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        """The tensors, each with a history that ends in the error."""
+        edges = tuple(map(node_of, tensors))
+        made = tuple([delayed(t, edges, self.message) for t in tensors[: self.count]])
+        return made if self.count > 1 else made[0]
+
+
+Node.register(_DelayedError)  # what it makes is one
 
 
 def _current_graph_task_id() -> int:
@@ -232,5 +248,5 @@ _autograd = SimpleNamespace(
     kineto_available=kineto_available,
 )
 _functions = SimpleNamespace(
-    AccumulateGrad=AccumulateGrad, DelayedError=DelayedErrorNode, UndefinedGrad=_UndefinedGrad
+    AccumulateGrad=AccumulateGrad, DelayedError=_DelayedError, UndefinedGrad=_UndefinedGrad
 )

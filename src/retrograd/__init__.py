@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as _numpy  # first and from here: far down, CPython makes its stack anew in every call
+
 from math import e, inf, nan, pi
 
 from . import autograd
@@ -66,7 +68,18 @@ if TYPE_CHECKING:
         func,
         jit,
     )
-    from . import linalg, masked, mps, nn, optim, overrides, quasirandom, signal, special
+    from . import (
+        linalg,
+        masked,
+        mps,
+        nn,
+        optim,
+        overrides,
+        quasirandom,
+        serialization,
+        signal,
+        special,
+    )
     from . import utils, viz, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
@@ -85,6 +98,7 @@ LATER = (
     *(
         "compiler",
         "return_types",
+        "serialization",
         "signal",
         "special",
         "tape",

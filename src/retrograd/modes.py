@@ -57,8 +57,8 @@ class State(threading.local):
     `depth` counts the Functions whose backward runs now; `levels` are the forward derivatives in
     progress (`engine.transforms`), oldest first, `paused` those that `_set_fwd_grad_enabled(False)`
     has put aside, or None; `batches` the batched calls (`transforms.batch`),
-    `nested` the number of reverse-mode transforms (`func`), and `given` weak references to the
-    tensors to which a write gave a history in the innermost one; `tapes` are told of every node
+    `nested` the reverse-mode transforms (`func`), and `given` weak references to the tensors to
+    which a write gave a history in the innermost one; `tapes` are told of every node
     that the thread records (`tape.recording`); `absorb` lets a cotangent of 0 stay 0; `overriding`
     says whether arguments may take calls over, and `function_modes` are the modes that do
     (`engine.overriding`).
@@ -82,7 +82,7 @@ class State(threading.local):
     levels: tuple[Any, ...] = ()
     paused: tuple[Any, ...] | None = None
     batches: tuple[Any, ...] = ()
-    nested: int = 0
+    nested: tuple[Any, ...] = ()
     given: Any = None
     tapes: tuple[Any, ...] = ()
     absorb: bool = False
@@ -206,6 +206,11 @@ class Changed:
 
     def __exit__(self, *exc: object) -> None:
         restore(self.before)
+
+
+def next_number() -> int:
+    """The number of the function transform that the calling thread enters next: from 1 on."""
+    return 1 + len(state.nested) + len(state.batches) + len(state.levels)
 
 
 def transforming() -> bool:

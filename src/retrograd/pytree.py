@@ -84,8 +84,7 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
     """
     if not isinstance(prefix, (list, tuple, dict)):
         return [prefix] * len(flatten(tree))
-    same = isinstance(tree, dict) if isinstance(prefix, dict) else isinstance(tree, (list, tuple))
-    if not same or len(prefix) != len(tree):
+    if not isinstance(tree, type(prefix)) or len(prefix) != len(tree):
         raise ValueError(
             f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}"
         )

@@ -140,6 +140,16 @@ print(torch.nn.modules.Linear is torch.nn.Linear, Flatten is torch.nn.Flatten)
     assert printed(code) == "True\nTrue tensor([1, 2])\nTrue True"
 
 
+def test_a_function_keeps_hiding_the_module_of_its_name():
+    code = """
+from torch.autograd.gradcheck import GradcheckError
+import torch.autograd.grad
+x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.exp(), x)[0].item())
+"""
+    assert printed(code) == "True 0.0"
+
+
 # -- what is missing ---------------------------------------------------------------------------
 
 

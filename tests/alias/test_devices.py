@@ -35,7 +35,6 @@ def test_a_device_has_a_type_and_an_index_by_name():
         lambda name: rg.nn.Linear(1, 1, device=name),
         lambda name: rg.Generator(name),
         lambda name: rg.set_default_device(name),
-        lambda name: rg.load("file", map_location=name),
     ],
 )
 def test_a_device_that_is_absent_cannot_be_used(name, use):

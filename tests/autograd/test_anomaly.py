@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import retrograd as rg
@@ -101,3 +103,47 @@ def test_set_detect_anomaly_is_a_function_too():
     assert is_anomaly_enabled()
     autograd.set_detect_anomaly(False)
     assert not is_anomaly_enabled()
+
+
+class Outer(autograd.Function):
+    """The identity, whose backward is recorded as `Inner`."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return Inner.apply(g)
+
+
+class Inner(autograd.Function):
+    """The identity; its derivative is NaN."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * float("nan")
+
+
+@pytest.mark.filterwarnings("always")
+def test_each_node_that_induced_a_failing_one_is_a_warning_of_its_own():
+    x, cotangent = leaf(1), leaf(1)
+    with warnings.catch_warnings(record=True) as said, autograd.set_detect_anomaly(True):
+        (dx,) = autograd.grad(Outer.apply(x), x, cotangent, create_graph=True)
+        with pytest.raises(RuntimeError, match="'InnerBackward' returned nan values"):
+            dx.backward()
+    first, second = [str(one.message) for one in said]
+    assert "return Inner.apply(g)" in first
+    assert second.startswith("Previous calculation was induced by OuterBackward")
+    assert "Outer.apply(x)" in second
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_warnings_are_errors_the_trace_goes_to_stderr(capsys):
+    with autograd.set_detect_anomaly(True), pytest.raises(ValueError, match="mine"):
+        Failing.apply(leaf(1)).backward()
+    assert "UserWarning: Error detected in FailingBackward" in capsys.readouterr().err

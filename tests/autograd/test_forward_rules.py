@@ -229,3 +229,10 @@ def test_only_tensors_have_a_dual_and_a_derivative():
         fw.unpack_dual(3)
     with pytest.raises(RuntimeError, match="at least one Tensor"):
         rg.func.jvp(lambda x: x, ({},), ({},))
+
+
+def test_an_op_without_forward_derivative_says_so():
+    with fw.dual_level():
+        dual = fw.make_dual(d(1, 2), d(1, 1))
+        with pytest.raises(NotImplementedError, match="Trying to use forward AD with igamma that"):
+            rg.igamma(dual, d(1, 1))

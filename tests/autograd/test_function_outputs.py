@@ -353,3 +353,58 @@ def test_a_transposition_under_no_grad_raises_in_the_backward_pass():
         y.t_()
     with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[3, 2\]"):
         y.cos().sum().backward()
+
+
+def test_a_view_that_forward_returns_without_recording_is_refused_as_a_functions():
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+    view = Same.apply(rg.zeros(2))
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        view += leaf(1, 2)
+
+
+def test_an_input_of_a_subclass_that_is_returned_keeps_its_class():
+    class Mine(rg.Tensor):
+        pass
+
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * g
+
+    x = rg.ones(2).as_subclass(Mine)
+    assert type(Same.apply(x)) is Mine
+    x.requires_grad_()
+    y = Same.apply(x)
+    assert type(y) is Mine
+    assert y is not x
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_outputs_without_derivative_can_have_no_cotangent():
+    seen = []
+
+    class Pair(Function):
+        @staticmethod
+        def forward(ctx, x):
+            first, second = x.clone(), x.clone()
+            ctx.mark_non_differentiable(second)
+            ctx._materialize_non_diff_grads = False
+            return first, second, x.clone()
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.extend(grads)
+            return grads[0]
+
+    Pair.apply(leaf(1))[0].backward()
+    assert seen[1] is None
+    assert seen[2].tolist() == [0]

@@ -278,3 +278,177 @@ def test_a_transform_needs_no_view_where_the_input_is_returned():
 
     x = rg.ones(2)
     assert rg.func.jvp(Tripled.apply, (x,), (x,))[1].tolist() == [3.0, 3.0]
+
+
+class InPlace(Function):
+    """Twice x, in the memory of x."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t
+
+
+def test_a_jvp_that_leaves_the_tangent_of_a_written_input_raises():
+    with (
+        forward_ad.dual_level(),
+        pytest.raises(RuntimeError, match="jvp function must modify the corresponding gradient"),
+    ):
+        InPlace.apply(forward_ad.make_dual(rg.ones(2), rg.ones(2)))
+
+
+class Elsewhere(Function):
+    """The first two rows as a view, with a tangent that is a view of something else."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x[:2]
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t[:2].clone()[:]
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [(lambda x: x, "of the given grad input"), (lambda x: x[:], "of the same base as the given")],
+    ids=["itself", "view"],
+)
+def test_a_tangent_that_is_a_view_of_something_else_raises(argument, said):
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(rg.ones(4), rg.ones(4))
+        with pytest.raises(RuntimeError, match=said):
+            Elsewhere.apply(argument(dual))
+
+
+def test_jvp_gets_no_tangent_for_integers():
+    class Both(Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            return x * n, n.clone()
+
+        @staticmethod
+        def jvp(ctx, t, n_t):
+            assert n_t is None
+            return 3 * t, None
+
+    with forward_ad.dual_level():
+        made = Both.apply(forward_ad.make_dual(scalar(2.0), scalar(1.0)), rg.tensor(3))
+        assert forward_ad.unpack_dual(made[0]).tangent.item() == 3
+        assert forward_ad.unpack_dual(made[1]).tangent is None
+
+
+def test_forward_runs_with_forward_derivatives_off():
+    class Asking(Function):
+        @staticmethod
+        def forward(ctx, x):
+            assert not forward_ad._is_fwd_grad_enabled()
+            return x * 2
+
+    Asking.apply(rg.ones(2))
+    assert forward_ad._is_fwd_grad_enabled()
+
+
+class Told(Function):
+    """Twice x, plus a number; on batches it says what it was given."""
+
+    @staticmethod
+    def forward(x, *, more=0.0):
+        return 2 * x + more
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def vmap(info, in_dims, x, *, more=0.0):
+        seen.append((in_dims, tuple(x.shape)))
+        return 2 * x + more, in_dims[0]
+
+
+seen = []
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (rg.vmap(Told.apply, in_dims=1), ((1,), (2, 3))),
+        (rg.vmap(Told.apply, in_dims=-1), ((1,), (2, 3))),
+        (rg.vmap(lambda x: Told.apply(x * 1), in_dims=1), ((0,), (3, 2))),
+    ],
+    ids=["given", "negative", "computed"],
+)
+def test_vmap_is_told_where_the_batch_was_given(function, told):
+    seen.clear()
+    x = rg.arange(6.0).reshape(2, 3)
+    assert function(x).tolist() == (2 * x).T.tolist()
+    assert seen == [told]
+
+
+def test_vmap_within_vmap_is_told_where_each_batch_was_given():
+    seen.clear()
+    x = rg.arange(24.0).reshape(2, 3, 4)
+    made = rg.vmap(rg.vmap(Told.apply, in_dims=1), in_dims=1)(x)
+    assert made.tolist() == (2 * x).permute(1, 2, 0).tolist()
+    assert seen == [((1,), (2, 4))]
+
+
+def test_vmap_gets_what_forward_takes_by_keyword():
+    made = rg.vmap(lambda x: Told.apply(x, more=5.0))(rg.ones(2, 3))
+    assert made.tolist() == [[7, 7, 7]] * 2
+
+
+def test_tensors_by_keyword_have_no_batch_dimension_to_tell():
+    with pytest.raises(NotImplementedError, match="kwarg-only Tensor args"):
+        rg.vmap(lambda x: Told.apply(x, more=x))(rg.ones(2, 3))
+
+
+def test_a_function_with_two_rules_for_batches_is_refused():
+    class Two(Told):
+        generate_vmap_rule = True
+
+    with pytest.raises(RuntimeError, match="generate_vmap_rule=True and a vmap staticmethod"):
+        rg.vmap(Two.apply)(rg.ones(2))
+
+
+def test_out_dims_in_another_container_than_the_outputs_are_refused():
+    class Listed(Told):
+        @staticmethod
+        def vmap(info, in_dims, x, **options):
+            return [x], (0,)
+
+    with pytest.raises(RuntimeError, match="returned an incompatible"):
+        rg.vmap(Listed.apply)(rg.ones(2))
+
+
+@pytest.mark.parametrize("given", [3, 3.0], ids=["integer", "marked"])
+def test_a_tangent_for_an_output_without_derivative_raises(given):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            made = y.clone()
+            if y.is_floating_point():
+                ctx.mark_non_differentiable(made)
+            return x.clone(), made
+
+        @staticmethod
+        def jvp(ctx, t, _):
+            return t, t
+
+    with (
+        forward_ad.dual_level(),
+        pytest.raises(RuntimeError, match="should return None at that position"),
+    ):
+        Wrong.apply(forward_ad.make_dual(scalar(2.0), scalar(1.0)), rg.tensor(given))
+
+
+def test_resize_is_a_function_of_old_programs():
+    from retrograd.autograd._functions import Resize  # noqa: PLC0415
+
+    x = rg.arange(4.0, requires_grad=True)
+    (Resize.apply(x, (2, 2)) * rg.tensor([[1.0], [2.0]])).sum().backward()
+    assert x.grad.tolist() == [1, 1, 2, 2]

@@ -203,3 +203,18 @@ def test_second_order_products_pass_tangents_on():
         product = getattr(functional, name)
         _, tangent = rg.func.jvp(lambda x: product(cube, x, rg.ones(2))[1], (x,), (t,))
         assert tangent.tolist() == [6.0, 0.0]
+
+
+def test_random_numbers_in_a_batched_backward_pass_are_refused():
+    class Noisy(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * rg.rand(())
+
+    x = rg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="do not yet support calling random operations inside"):
+        rg.autograd.grad(Noisy.apply(x), x, rg.ones(3, 2), is_grads_batched=True)

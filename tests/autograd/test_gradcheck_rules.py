@@ -201,3 +201,22 @@ def test_a_backward_that_is_not_deterministic_is_found(fast_mode):
     with pytest.raises(RuntimeError, match="Backward is not reentrant"):
         gradcheck(lambda x: N.apply(x, 1e-6), inp, fast_mode=fast_mode)
     gradcheck(lambda x: N.apply(x, 1e-6), inp, nondet_tol=1e-5, fast_mode=fast_mode)
+
+
+@FAST
+def test_the_backward_pass_is_checked_before_forward_mode(fast_mode):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            raise RuntimeError("backward")
+
+        @staticmethod
+        def jvp(ctx, t):
+            raise RuntimeError("forward")
+
+    with pytest.raises(RuntimeError, match=r"^backward"):
+        gradcheck(Wrong.apply, (leaf(1),), check_forward_ad=True, fast_mode=fast_mode)

@@ -208,6 +208,15 @@ def test_increment_version_counts_a_write():
         graph.increment_version(3)
 
 
+def test_inference_tensors_have_no_version_to_increment():
+    with rg.inference_mode():
+        x = rg.ones(2)
+        graph.increment_version(x)
+    graph.increment_version([x])
+    with pytest.raises(RuntimeError, match="do not track version counter"):
+        assert x._version
+
+
 def test_nodes_are_not_made_by_hand():
     with pytest.raises(TypeError, match="abstract"):
         graph.Node()

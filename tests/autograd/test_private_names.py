@@ -211,3 +211,50 @@ def test_grad_mode_is_asked_for_where_pytorch_has_it():
 def test_what_is_no_node_is_refused_outside_a_pass_too():
     with pytest.raises(RuntimeError, match="expects an grad_fn, but got Tensor"):
         rg._C._will_engine_execute_node(leaf(1))
+
+
+def test_an_error_can_be_put_into_the_graph():
+    x = leaf(1, 2)
+    first, second = _C._functions.DelayedError("not this way", 2)(x, x * 3)
+    assert second.tolist() == [3, 6]
+    assert type(first.grad_fn).__name__ == "Error"
+    assert autograd.grad((first * 2).sum(), first)[0].tolist() == [2, 2]
+    for y in (first, second):
+        with pytest.raises(RuntimeError, match="not this way"):
+            y.sum().backward()
+
+
+def test_hooks_can_be_assigned():
+    x, seen = leaf(1), []
+    x._backward_hooks = {0: lambda g: g * 2}
+    x._backward_hooks[1] = seen.append
+    x.register_hook(lambda g: g + 1)
+    x.backward()
+    assert x.grad.tolist() == [3]
+    assert [g.tolist() for g in seen] == [[2]]
+    x._backward_hooks = None
+    assert x._backward_hooks is None
+    x.backward()
+    assert x.grad.tolist() == [4]
+
+
+def test_hooks_assigned_before_a_gradient_is_wanted_run_once_it_is():
+    x = rg.ones(1)
+    x._backward_hooks = {}
+    x._backward_hooks[0] = lambda g: g * 2
+    (x + leaf(1)).backward()
+    x.requires_grad_().backward()
+    assert x.grad.tolist() == [2]
+
+
+def test_integers_with_hooks_still_want_no_gradient():
+    n = rg.tensor([1])
+    n._backward_hooks = {0: print}
+    with pytest.raises(RuntimeError, match="only Tensors of floating point"):
+        n.requires_grad_()
+
+
+def test_handles_of_saved_values_are_found_not_made():
+    assert isinstance(leaf(1).exp().grad_fn._raw_saved_result, autograd.SavedTensor)
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is"):
+        autograd.SavedTensor()

@@ -76,3 +76,21 @@ def test_values_have_pytorchs_names():
             assert isinstance(value, rg.Tensor)
         for name in names:
             getattr(tensor.grad_fn, f"_raw_saved_{name}").register_hooks(lambda t: t, lambda t: t)
+
+
+def test_indices_have_handles():
+    x = rg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x[:, rg.tensor([0, 0])]
+    nothing, index = y.grad_fn._raw_saved_indices
+    index.register_hooks(lambda t: t.tolist(), rg.tensor)
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        nothing.register_hooks(lambda t: t, lambda t: t)
+    y.sum().backward()
+    assert x.grad.tolist() == [[2, 0], [2, 0]]
+
+
+def test_a_handle_outlives_its_value():
+    y = rg.ones(1, requires_grad=True).exp()
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        y.grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)

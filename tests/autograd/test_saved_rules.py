@@ -224,3 +224,40 @@ def test_packed_values_may_be_written():
         y = b * b
     b.add_(1)
     y.sum().backward()
+
+
+def test_hooks_get_the_very_tensor_that_has_no_history_and_may_give_it_back():
+    x, constant = leaf(2), rg.ones(1, dtype=rg.float64)
+    seen = []
+
+    class Kept(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.extend(ctx.saved_tensors)
+            return g, None
+
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = Kept.apply(x, constant)
+    y.backward()
+    assert seen[0] is constant
+
+
+def test_a_pack_hook_that_writes_a_tensor_without_history_is_refused():
+    with (
+        graph.saved_tensors_hooks(lambda t: t.add_(1), lambda t: t),
+        pytest.raises(RuntimeError, match="pack hook is modifying its input in place"),
+    ):
+        leaf(1) * rg.ones(1, dtype=rg.float64)
+
+
+def test_leaving_a_context_of_hooks_once_more_does_nothing():
+    context = graph.saved_tensors_hooks(lambda t: t, lambda t: t * 2)
+    with context:
+        y = leaf(1).exp()
+    context.__exit__()
+    assert y.grad_fn._saved_result.item() == 2 * y.item()

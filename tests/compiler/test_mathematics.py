@@ -17,8 +17,9 @@ pytest.importorskip("llvmlite")
 
 import scipy.special
 
+from retrograd.compiler.emission import code
 from retrograd.compiler.kernels import Kernel
-from retrograd.compiler.mathematics import EMIT
+from retrograd.compiler.mathematics import EMIT, formats
 from retrograd.compiler.program import Call, Program
 from retrograd.compiler.recorder import Recording
 from retrograd.quiet import Quiet
@@ -28,7 +29,7 @@ from .loops import run
 DATA = json.loads((Path(__file__).parents[1] / "data/mathematics/values.json").read_text())
 
 ULP = {
-    "exp": (0.9, 0.9),
+    "exp": (1.05, 1.05),
     "exp2": (0.9, 0.9),
     "expm1": (1.1, 1.1),
     "tanh": (1.01, 1.01),
@@ -49,10 +50,10 @@ ULP = {
     "arctanh": (0.51, 2.2),
     "cbrt": (0.6, 0.6),
     "erf": (1.1, 1.1),
-    "erfc": (0.51, 3.9),
+    "erfc": (6.5, 3.9),
     "erfcx": (0.51, 3.9),
     "ndtr": (0.51, 4.5),
-    "erfinv": (0.51, 2.1),
+    "erfinv": (1.6, 2.1),
     "gammaln": (0.51, 3.2),
     "psi": (0.51, 16.0),
     "power": (0.51, 0.9),
@@ -177,3 +178,21 @@ def test_a_large_angle_changes_no_bits_of_the_others(name, char):
     far = kernel([x])
     np.testing.assert_array_equal(np.delete(far, 7_000), np.delete(near, 7_000))
     np.testing.assert_array_equal(-far, run(EMIT[name], x))
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "tanh", "erf", "erfc", "erfinv"])
+def test_float32_is_computed_in_float32(name):
+    program = Program("f", (Call(name, (0,), "f"),), (1,), (-1,))
+    assert "double" not in code(program, 0, "k")
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_powers_of_two_scale_alike_with_an_instruction_and_without(char, monkeypatch):
+    info = np.finfo(char)
+    ends = np.log(np.array([info.smallest_subnormal, info.max])) * 1.01
+    x = np.append(np.linspace(*ends, 10_001), [np.nan, np.inf, -np.inf]).astype(char)
+    found = []
+    for has in (True, False):
+        monkeypatch.setattr(formats, "HAS_LDEXP", has)
+        found.append(run(lambda value: EMIT["exp"](value), x))
+    np.testing.assert_array_equal(*found)

@@ -10,7 +10,8 @@ pytest.importorskip("llvmlite")
 import retrograd as rg
 import retrograd.nn.functional
 from retrograd.compiler.door import change
-from retrograd.compiler.rows import Rows, record
+from retrograd.compiler.row_recorder import record
+from retrograd.compiler.rows import Rows
 from retrograd.engine.namespaces import arrays as xp
 from retrograd.engine.registry import OPS
 from retrograd.kernels.native import loops
@@ -131,6 +132,91 @@ def test_a_layer_norm_and_its_derivative(shape, dim, own, char):
     compared(op.vjps["input"], xp, (g, zeros, zeros), x, weight, mean, var, dim, 0.1)
 
 
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("shape", [(300, 37), (5, 7, 40), (3, 16), (2000, 16), (4, 3, 5, 100)])
+def test_a_sum_across_rows(shape, char):
+    x, leading = drawn(shape, char), tuple(range(len(shape) - 1))
+    compared(lambda x: plain("sum_dim")(x, dim=leading, keepdim=False), x)
+    compared(lambda x: plain("mean_dim")(x, dim=(0,), keepdim=True), x)
+    compared(lambda x: plain("vector_norm")(x, ord=2.0, dim=leading, keepdim=False), x)
+    compared(lambda x: plain("sum_to")(x, shape=shape[1:]), x)
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_the_share_of_a_weight_within_rows(char):
+    x, g = drawn((70, 3, 33), char), drawn((70, 3, 33), char)[::-1].copy()
+    op = OPS["native_layer_norm"]
+    _, mean, var = plain(op.name)(x, None, None, dim=(2,), eps=0.1)
+    zeros = np.zeros_like(mean)
+    compared(op.vjps["weight"], xp, (g, zeros, zeros), x, mean, var, 0.1, (33,))
+    compared(lambda x, y: plain("dot_to")(x, y, shape=(3, 33)), x, g)
+
+
+def test_a_sum_across_rows_beside_one_along_them():
+    def both(x):
+        share = np.exp(x - np.maximum.reduce(x, axis=1, keepdims=True))
+        share = share / np.add.reduce(share, axis=1, keepdims=True)
+        return share, np.add.reduce(share, axis=0), np.add.reduce(x, axis=1)
+
+    compared(both, drawn((300, 37), "f"))
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_rows_are_divided_by_numbers_of_any_size(char):
+    limits = np.finfo(char)
+    sizes = [limits.smallest_subnormal, limits.tiny, limits.max, np.inf, 0.0, -0.0, np.nan, 3.0]
+    x = drawn((8, 37), char)
+    x[:, :8] = np.array([1.0, 0.0, -np.inf, np.nan, limits.tiny, limits.max, -1e-3, 1e3], char)
+    found = Rows(lambda x, y: x / y)((x, np.array(sizes, char)[:, None]))
+    with Quiet():
+        expected = x / np.array(sizes, char)[:, None]
+    normal = np.abs(expected) >= limits.tiny
+    np.testing.assert_allclose(found[normal], expected[normal], rtol=2 * limits.eps)
+    np.testing.assert_allclose(
+        found[~normal], expected[~normal], rtol=0, atol=2 * limits.smallest_subnormal
+    )
+
+
+def test_what_is_written_early_is_read_again_in_slices_and_rests_of_rows():
+    def twice(x):
+        share = np.exp(x)
+        return share / np.add.reduce(share, axis=(1, 2), keepdims=True), share * 2
+
+    compared(twice, drawn((5, 7, 43), "f")[:, ::2, :37])
+
+
+def test_a_sum_across_rows_of_a_slice():
+    compared(
+        lambda x: plain("sum_dim")(x, dim=(0,), keepdim=False), drawn((90, 6, 50), "f")[:, :5, :40]
+    )
+
+
+def test_infinities_and_nan_come_through_a_sum_across_rows():
+    x = drawn((90, 37), "f", special=True)
+    x[50, 0] = -np.inf
+    compared(lambda x: plain("sum_dim")(x, dim=(0,), keepdim=False), x)
+
+
+def test_a_sum_across_rows_in_double_precision_has_no_rounding_but_the_last():
+    x = np.tile([[1e16], [1.0], [-1e16], [1.0]], (9, 16))
+    found = Rows(lambda x: plain("sum_dim")(x, dim=(0,), keepdim=False))((x,))
+    np.testing.assert_array_equal(found, np.full(16, 18.0))
+
+
+def test_a_mean_across_many_rows_is_within_two_units_of_the_exact_one():
+    x = np.random.default_rng(0).random((2_000_000, 16)).astype("f")
+    found = Rows(lambda x: plain("mean_dim")(x, dim=(0,), keepdim=False))((x,))
+    exact = x.mean(0, dtype=np.float64)
+    assert np.max(np.abs(found - exact)) <= np.spacing(np.float32(exact.max()))
+
+
+def test_what_is_computed_of_sums_across_rows_beside_the_rows_is_left_to_numpy():
+    x = drawn((90, 37), "f")
+    assert Rows(lambda x: x - np.add.reduce(x, axis=0))((x,)) is None
+    assert Rows(lambda x: np.maximum.reduce(x, axis=0))((x,)) is None
+    assert Rows(lambda x: np.add.reduce(x, axis=0) + np.add.reduce(x, axis=1))((x[:37],)) is None
+
+
 def test_transposed_rows_are_left_to_numpy():
     x = drawn((37, 5), "f").T
     assert Rows(lambda x: plain("softmax")(x, dim=(1,)))((x,)) is None
@@ -162,14 +248,15 @@ def test_a_sum_in_double_precision_has_no_rounding_but_the_last():
 @pytest.mark.skipif(loops is None, reason="the pool is in C")
 def test_bits_do_not_depend_on_the_number_of_threads():
     x = drawn((300, 1000), "f")
-    kernel = Rows(lambda x: plain("softmax")(x, dim=(1,)))
-    many = kernel((x,))
-    try:
-        loops.set_threads(1)
-        one = kernel((x,))
-    finally:
-        loops.set_threads(2)
-    np.testing.assert_array_equal(one, many)
+    for name, dim in (("softmax", {"dim": (1,)}), ("sum_dim", {"dim": (0,), "keepdim": False})):
+        kernel = Rows(lambda x, name=name, dim=dim: plain(name)(x, **dim))
+        many = kernel((x,))
+        try:
+            loops.set_threads(1)
+            one = kernel((x,))
+        finally:
+            loops.set_threads(2)
+        np.testing.assert_array_equal(one, many)
 
 
 def test_arrays_of_other_sizes_have_the_same_code():
@@ -195,3 +282,26 @@ def test_a_kernel_leaves_arrays_of_another_byte_order_or_alignment_to_numpy():
     apart = np.frombuffer(b"\0" + x.tobytes(), "f", offset=1).reshape(x.shape)
     assert kernels((x.astype(x.dtype.newbyteorder()),)) is None
     assert kernels((apart,)) is None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("classes", [40, 700])
+def test_a_cross_entropy_goes_through_kernels(classes, order):
+    x = np.asarray(drawn((90, classes), "f"), order=order)
+    target = np.arange(90) % classes
+    wide = np.exp(x.astype(np.float64))
+    share = wide / wide.sum(1, keepdims=True)
+    logits = rg.tensor(x, requires_grad=True)
+    loss = rg.nn.functional.cross_entropy(logits, rg.tensor(target))
+    loss.backward()
+    picked = np.arange(90), target
+    np.testing.assert_allclose(loss.item(), -np.log(share[picked]).mean(), rtol=1e-6)
+    share[picked] -= 1
+    np.testing.assert_allclose(logits.grad.numpy(), share / 90, atol=1e-8)
+
+
+def test_explain_shows_a_kernel_of_rows_and_why_there_is_none():
+    x = rg.ones(40, 60)
+    text = str(rg.compiler.explain(lambda: (x.softmax(1), x.softmax(0))))
+    assert "kernel: 5 calls of NumPy" in text
+    assert "NumPy: " in text

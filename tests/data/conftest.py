@@ -1,3 +1,9 @@
 """What scripts import that the tests do not need: no place in which to look for doctests."""
 
-collect_ignore = ["make_ops.py", "mathematics/make_polynomials.py", "mathematics/make_values.py"]
+collect_ignore = [
+    "make_ops.py",
+    "make_random.py",
+    "files/make_files.py",
+    "mathematics/make_polynomials.py",
+    "mathematics/make_values.py",
+]

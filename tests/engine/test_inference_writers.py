@@ -76,3 +76,13 @@ def test_a_state_is_not_loaded_into_an_inference_tensor():
     with pytest.raises(RuntimeError, match=REFUSED):
         layer.load_state_dict({**layer.state_dict(), "scale": rg.zeros(2)})
     assert layer.scale.tolist() == [3.0, 3.0]
+
+
+def test_a_leaf_is_resized_in_inference_mode_and_goes_on_requiring_grad():
+    with rg.inference_mode():
+        x = rg.ones(2, 3, requires_grad=True)
+        assert x.resize_(2).tolist() == [1, 1]
+        assert x.resize_as_(rg.ones(1, 2)).shape == (1, 2)
+        assert x.requires_grad
+    with rg.no_grad(), pytest.raises(RuntimeError, match="cannot resize variables that require"):
+        rg.ones(2, requires_grad=True).resize_(1)

@@ -3,7 +3,7 @@
     python all_gradients.py FILE
 
 Each op's output is used twice, so that cotangents are added up; leaves accumulate twice. Loops over
-large arrays are NumPy's, whose bits are not those of the loops in C.
+arrays are NumPy's, whose bits are not those of the loops in C.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ def load_samples():
 
 
 def main(file):
+    loops = retrograd.kernels.native.loops
+    if loops is not None:
+        loops.leave_small_out(True)
     retrograd.kernels.native.loops = None
     found = {}
     for sample in load_samples():

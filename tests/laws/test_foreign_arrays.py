@@ -153,6 +153,7 @@ NUMPYS = {
     "new_empty_strided": BY_STRIDES,
     **dict.fromkeys(["linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve"], LOOKS),
     "matrix_exp": LOOKS,
+    "nn.functional.rrelu": LOOKS,  # as many numbers are drawn as there are elements below 0
     **dict.fromkeys([f"special.{shifted}chebyshev_polynomial_{kind}"
                      for shifted in ("", "shifted_") for kind in "tuvw"], LOOKS),
     **dict.fromkeys(["special.hermite_polynomial_h", "special.hermite_polynomial_he",
@@ -204,12 +205,17 @@ def test_a_public_function_stays_where_its_inputs_live(name):
     for expression, inputs, _, gradients in STORED[name]:
         expected = results_of(numpys, expression, inputs, gradients is not None)
         found = results_of(recorder, expression, inputs, gradients is not None)
+        largest = max(
+            [np.max(np.abs(b), initial=1, where=np.isfinite(b)) for b in expected], default=1
+        )
         for a, b in zip(found, expected, strict=True):
             assert type(a) is Recorder, expression
             assert (a.dtype, a.shape) == (b.dtype, b.shape)
             if "empty" not in name:
                 exact = 8 * np.finfo(b.dtype).eps if b.dtype.kind in "fc" else 0
-                np.testing.assert_allclose(plain(a), b, rtol=exact, atol=exact, err_msg=expression)
+                np.testing.assert_allclose(
+                    plain(a), b, rtol=exact, atol=exact * largest, err_msg=expression
+                )
 
 
 @pytest.mark.parametrize("name", MORE)

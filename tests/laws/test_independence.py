@@ -25,6 +25,7 @@ EXCEPTIONS = {
     **dict.fromkeys(["adjugate", "adjugate_derivative", "cholesky_ex", "lu_factor_ex", "qr"],
                     "formulas of matrix products, in which zeros are numbers"),
     **dict.fromkeys(["conv", "conv_weight"], "padding is zeros that are multiplied"),
+    **dict.fromkeys(["attention", "attention_derivative"], "products with weights that are 0"),
     "fft_c2r": "a complex product with the imaginary part 0",
     "masked_scale": "dropped elements are multiplied by 0, forward and backward",
     "linear_recurrence": "the recurrence starts from the number 0",

@@ -40,7 +40,13 @@ EXCEPTIONS = {
 
 @pytest.fixture(autouse=True)
 def _in_numpy(monkeypatch):
+    loops = native.loops
     monkeypatch.setattr(native, "loops", None)
+    if loops is not None:
+        loops.leave_small_out(True)
+    yield
+    if loops is not None:
+        loops.leave_small_out(False)
 
 
 SAMPLES = [

@@ -94,6 +94,11 @@ class Loader:
         if isinstance(module, Torch):
             return
         module.__spec__ = self.spec
+        inner = f"{self.home}."
+        for home, found in list(sys.modules.items()):  # lest their import undoes what hides them
+            own = home.removeprefix(inner)
+            if home != own and getattr(module, own, found) is not found:
+                sys.modules.setdefault(f"{self.name}.{own}", found)
         for name, home in HOMES.items():
             if name.startswith(f"{self.name}."):
                 outer, _, own = name.rpartition(".")

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from ..engine.overriding import public
+from ..engine.saved import SavedTensor
 from ..locks import load as _load
 from . import graph
 from .absorb import absorb_zeros
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .function import Function
 from .grad import backward, grad
 from .grad_mode import (
     _force_original_view_tracking,
@@ -23,10 +23,14 @@ from .grad_mode import (
     set_multithreading_enabled,
 )
 from .gradcheck import gradcheck, gradgradcheck
-from .variable import Variable
+
+if TYPE_CHECKING:
+    from .function import Function
+    from .variable import Variable
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "_force_original_view_tracking",
     "_unsafe_preserve_version_counter",
@@ -55,10 +59,20 @@ if not TYPE_CHECKING:  # their types stay
     backward, grad = map(public, (backward, grad))  # calls that tensors may take over
 
 
+# Modules that load when they are first asked for.
+LATER = (
+    *("_functions", "forward_ad", "function", "functional", "profiler", "profiler_util"),
+    "variable",
+)
+
+
 def __getattr__(name: str) -> Any:
     """Load what few programs need when it is first asked for."""
-    if name in ("forward_ad", "functional", "profiler", "profiler_util"):
+    if name in LATER:
         return _load(f"{__name__}.{name}")
+    if name in ("Function", "Variable"):
+        globals()[name] = found = getattr(_load(f"{__name__}.{name.lower()}"), name)
+        return found
     if name in ("_profiler_enabled", "kineto_available"):
         return getattr(_load(f"{__name__}.profiler"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .. import modes
 from ..engine.backward.hooks import NodeHooks, RemovableHandle, hooks_of
 from ..engine.graph import FREED, Node
-from ..engine.saved import SavedTensor, handle, tensors
+from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode
 
@@ -33,6 +33,7 @@ class Definition(Protocol):
     _name: str
     _node_type: type[Node]
     _backward_cls: type[BackwardCFunction]
+    generate_vmap_rule: bool
 
     def _derivative(self) -> Callable[..., Any]: ...
     def _kind(self, outputs: int) -> Any: ...
@@ -40,7 +41,7 @@ class Definition(Protocol):
     def jvp(self, *grad_inputs: Any) -> Any:
         """The Function's own."""
 
-    def vmap(self, info: Any, *args: Any) -> Any:
+    def vmap(self, info: Any, *args: Any, **kwargs: Any) -> Any:
         """The Function's own."""
 
 
@@ -51,6 +52,7 @@ class FunctionCtx:
     """
 
     materialize_grads: bool = True
+    _materialize_non_diff_grads: bool = True  # also for outputs without a derivative
     to_save: tuple[Tensor | None, ...] = ()
     saved_for_forward: tuple[Tensor | None, ...] = ()
     dirty_tensors: tuple[Tensor, ...] = ()
@@ -134,7 +136,9 @@ class FunctionCtx:
         node: Any = self._node()
         if node is None:
             return ()
-        return tuple(handle(node, place) for place in range(len(node.histories)))
+        if node.saved is FREED:
+            raise freed_error(node)
+        return tuple(SavedTensor(node, place) for place in range(len(node.histories)))
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

@@ -26,6 +26,7 @@ from .. import modes
 from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.op import refuse_inference
+from ..engine.overriding import is_asked
 from ..engine.record import attach
 from ..engine.tensor import Tensor, alias, cell_of, new_tensor, node_of, wrote
 from ..engine.views import add_view
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from .context import BackwardCFunction, Definition, FunctionCtx
 
-__all__ = ["FunctionKind", "FunctionNode", "record"]
+__all__ = ["FunctionKind", "FunctionNode", "among", "record"]
 
 AS_IS_SAVED = (
     "An input that has been returned as-is as output is being saved for backward. This is not "
@@ -75,6 +76,7 @@ class FunctionNode(Node):
     __slots__ = ()
 
     state: dict[str, Any]
+    differentiable: list[bool]  # by output
     shown: Callable[[], FunctionCtx | None]  # a weak reference to the context, if anybody holds one
     histories: tuple[Any, ...]  # by place in `saved`: the value's node, or the output's number
 
@@ -114,8 +116,10 @@ class FunctionKind(Kind):
         parts = (g,) if self.grad_outputs == 1 else g
         ctx = FunctionNode._face(node)
         grads = [
-            cotangent(part, layout, ctx.materialize_grads)
-            for part, layout in zip(parts, node.layout, strict=True)
+            cotangent(
+                part, layout, ctx.materialize_grads and (differs or ctx._materialize_non_diff_grads)
+            )
+            for part, layout, differs in zip(parts, node.layout, node.differentiable, strict=True)
         ]
         derivative = self.function._derivative()
         depth = modes.state.depth
@@ -209,7 +213,7 @@ def record(
     check_dirty(cls, ctx, args, outputs, recording)
     if recording and with_setup:
         for tensor in outputs:
-            if _among(tensor, args) and _among(tensor, saved) and not _is_dirty(tensor, ctx):
+            if among(tensor, args) and among(tensor, saved) and not _is_dirty(tensor, ctx):
                 raise RuntimeError(AS_IS_SAVED)
     for tensor in ctx.dirty_tensors:
         wrote(tensor, cls._name)
@@ -223,6 +227,7 @@ def record(
         if ctx._metadata is not None:
             node.__dict__["_metadata"] = ctx._metadata
         node.positions = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
+        node.differentiable = differentiable
         node.layout = tuple(
             [(t._array.shape, t._array.dtype) if isinstance(t, Tensor) else None for t in outputs]
         )
@@ -238,19 +243,20 @@ def record(
     return tuple(made)
 
 
-def _among(tensor: Any, values: Sequence[Any]) -> bool:
+def among(tensor: Any, values: Sequence[Any]) -> bool:
+    """Whether a tensor is one of several values."""
     return isinstance(tensor, Tensor) and any(value is tensor for value in values)
 
 
 def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:
-    return _among(tensor, ctx.dirty_tensors)
+    return among(tensor, ctx.dirty_tensors)
 
 
 def _wants_history(tensor: Any, ctx: FunctionCtx) -> bool:
     return (
         isinstance(tensor, Tensor)
         and tensor._array.dtype.kind in "fcV"
-        and not _among(tensor, ctx.non_differentiable)
+        and not among(tensor, ctx.non_differentiable)
     )
 
 
@@ -272,9 +278,9 @@ def check_dirty(
     """Raise where the marks of `mark_dirty` break a rule."""
     several = sum(isinstance(t, Tensor) for t in outputs) > 1
     for tensor in ctx.dirty_tensors:
-        if not _among(tensor, outputs):
+        if not among(tensor, outputs):
             raise RuntimeError(DIRTY_NOT_RETURNED.format(name=cls._name))
-        if not _among(tensor, args):
+        if not among(tensor, args):
             warnings.warn(DIRTY_NOT_INPUT, UserWarning, stacklevel=4)
         elif recording:
             if tensor._view_of is not None and several:
@@ -296,7 +302,7 @@ def with_history(
 
     An input that was not written cannot get another history, so a view of it is returned instead.
     """
-    given, dirty = _among(tensor, args), _is_dirty(tensor, ctx)
+    given, dirty = among(tensor, args), _is_dirty(tensor, ctx)
     if tensor._node is not None and tensor._node.inherited and not given:
         if not recording:
             return tensor  # as any view made where nothing is recorded
@@ -304,7 +310,11 @@ def with_history(
     if history is None:
         if tensor._node is not None:
             return alias(tensor, None)
-        return as_view(tensor, None, origin) if given and not dirty else tensor
+        if given and not dirty:
+            return as_view(tensor, None, origin)
+        if tensor._view_of is not None and not dirty:
+            tensor._view_of.origin = origin
+        return tensor
     if given and dirty:
         rebase(tensor, history)
         return tensor
@@ -319,7 +329,14 @@ def with_history(
 
 
 def as_view(tensor: Tensor, history: Node | None, origin: str) -> Tensor:
-    """A view of all of `tensor`, with another history."""
+    """A view of all of `tensor`, with another history; that of a subclass is made by its class."""
+    if is_asked(type(tensor)):
+        with modes.Changed(grad=False):
+            view = tensor.view_as(tensor)
+        view._node = history
+        if view._view_of is not None:
+            view._view_of.origin = origin
+        return view
     view = alias(tensor, history)
     if tensor._inference:
         view._inference = True

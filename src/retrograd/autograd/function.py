@@ -16,7 +16,7 @@ from .. import modes
 from ..engine.graph import Kind, Node, new_node
 from ..engine.tensor import Tensor, alias, node_of
 from .context import BackwardCFunction, FunctionCtx
-from .custom import FunctionKind, FunctionNode, record
+from .custom import FunctionKind, FunctionNode, among, record
 from .transformed import is_batched, on_batches, push_tangents
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Function(FunctionCtx):
     _node_type: ClassVar[type[Node]]
     _backward_cls: ClassVar[type[BackwardCFunction]]
     _kinds: ClassVar[dict[int, FunctionKind]]
-    generate_vmap_rule = False
+    generate_vmap_rule: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -147,13 +147,13 @@ class Function(FunctionCtx):
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)
         levels = modes.state.levels
-        if modes.special and is_batched(args):
-            return on_batches(cls, args)
+        if modes.special and is_batched((args, kwargs)):
+            return on_batches(cls, args, kwargs)
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
-        before = modes.change(grad=False, levels=())
+        before = modes.change(grad=False, levels=(), paused=levels)
         try:
             if with_setup:
                 output = cls.forward(*args, **kwargs)
@@ -163,12 +163,13 @@ class Function(FunctionCtx):
         finally:
             modes.restore(before)
         several = isinstance(output, tuple)
-        outputs = output if several else (output,)
-        outputs = record(cls, ctx, args, edges, outputs, with_setup)
+        outputs, marks = output if several else (output,), ctx.non_differentiable
+        made = record(cls, ctx, args, edges, outputs, with_setup)
         if levels:
-            push_tangents(ctx, args, outputs, levels)
+            marked = [place for place, out in enumerate(outputs) if among(out, marks)]
+            push_tangents(ctx, args, made, marked, levels)
         ctx.saved_for_forward = ()
-        return outputs if several else outputs[0]
+        return made if several else made[0]
 
     @classmethod
     def _derivative(cls) -> Callable[..., Any]:
@@ -242,7 +243,7 @@ class DelayedError(Kind):
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
         """Raise: this derivative does not exist."""
-        raise RuntimeError(TWICE)
+        raise RuntimeError(*node.params)
 
 
 class DelayedErrorNode(Node):
@@ -251,7 +252,7 @@ class DelayedErrorNode(Node):
     __slots__ = ()
 
 
-DelayedErrorNode.__name__ = "DelayedError"
+DelayedErrorNode.__name__ = "Error"  # as in PyTorch
 DELAYED_ERROR = DelayedError("delayed_error", DelayedErrorNode)
 
 
@@ -274,16 +275,17 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if all(edge is None for edge in edges):
             return outputs
         several = isinstance(outputs, tuple)
-        made = [_delayed(t, edges) for t in (outputs if several else (outputs,))]
+        made = [delayed(t, edges, TWICE) for t in (outputs if several else (outputs,))]
         return tuple(made) if several else made[0]
 
     return wrapper
 
 
-def _delayed(tensor: Any, edges: tuple[Node | None, ...]) -> Any:
+def delayed(tensor: Any, edges: tuple[Node | None, ...], message: str) -> Any:
+    """A tensor whose cotangent raises RuntimeError; anything else as it is."""
     if not isinstance(tensor, Tensor):
         return tensor
-    made = alias(tensor, new_node(DELAYED_ERROR, edges))
-    assert made._node is not None
-    made._node.shape, made._node.dtype = made._array.shape, made._array.dtype
-    return made
+    node = new_node(DELAYED_ERROR, edges)
+    node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
+    node.params = (message,)
+    return alias(tensor, node)

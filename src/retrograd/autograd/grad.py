@@ -302,7 +302,7 @@ def _batched(outs: Any, wanted: Any, cotangents: Any, **how: Any) -> tuple[Tenso
     """
     given = [None] * len(outs) if cotangents is None else _sequence(cotangents)
     size = batch_size(outs, given)
-    level = BatchLevel(size, "error")
+    level = BatchLevel(size)
     retain = how.pop("retain_graph")
     try:
         with level:

@@ -185,8 +185,8 @@ def stand_in(edge: GradientEdge) -> Tensor:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to a tensor, or to each of several, as an in-place operation does.
 
-    For code that writes to memory past the engine: saved values then fail the version check. Raises
-    RuntimeError for what is no tensor, and for an inference tensor.
+    For code that writes to memory past the engine: saved values then fail the version check. An
+    inference tensor has no version to count. Raises RuntimeError for what is no tensor.
 
     >>> x = rg.ones(2)
     >>> rg.autograd.graph.increment_version(x); x._version
@@ -202,10 +202,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             raise RuntimeError(
                 f"increment_version expects each element of the iterable to be a tensor, got "
                 f"{type(each).__name__}"
-            )
-        if each._inference:
-            raise RuntimeError(
-                "Expect tensor passed to increment_version to not be an inference tensor"
             )
         wrote(each, "increment_version")
 
@@ -243,7 +239,8 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
         self.outer.append(modes.change(saved_hooks=(*modes.state.saved_hooks, pair)))
 
     def __exit__(self, *exc: object) -> None:
-        modes.restore(self.outer.pop())
+        if self.outer:  # unless a hook has left the context that it belongs to
+            modes.restore(self.outer.pop())
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 (PyTorch's name)

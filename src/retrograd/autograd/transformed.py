@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import modes, pytree
+from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, new_tensor
+from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
 from ..engine.transforms.batch import Batch, UnbatchableError
 from ..engine.transforms.forward import set_tangent, tangent_of
+from ..engine.views import base_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,20 @@ JVP_OTHER_BASE = (
     "A custom Function is returning a view but the jvp is not returning a view of the same base as "
     "the given grad input. Let it return the same view of the tangent that it gets."
 )
+TWO_RULES = (
+    "{0} has generate_vmap_rule=True and a vmap staticmethod: they are two rules for one thing. "
+    "Delete one of them"
+)
+KEYWORD_TENSORS = (
+    "vmap of an autograd.Function with kwarg-only Tensor args is not supported: {0}.vmap is told "
+    "the batch dimension of arguments by position only. Let {0}.forward take them by position"
+)
+
+
+NO_DERIVATIVE = (
+    "Function's jvp returned a gradient at position {}, but the corresponding forward output is "
+    "not a differentiable Tensor. You should return None at that position instead."
+)
 
 
 class VmapInfo(NamedTuple):
@@ -51,12 +66,17 @@ class VmapInfo(NamedTuple):
 
 
 def push_tangents(
-    ctx: BackwardCFunction, args: Sequence[Any], outputs: Sequence[Any], levels: Sequence[Any]
+    ctx: BackwardCFunction,
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    marked: Sequence[int],
+    levels: Sequence[Any],
 ) -> None:
     """Give the outputs of a Function the tangents that its `jvp` returns, level by level.
 
-    `jvp` gets a tangent for each tensor argument: zeros, or None without `materialize_grads`,
-    where it has none; None for every other argument.
+    Those at the places `marked`, and what is no floating or complex tensor, have none.
+    `jvp` gets a tangent for each floating or complex tensor argument: zeros, or None without
+    `materialize_grads`, where it has none; None for every other argument.
     """
     for place, level in enumerate(levels):
         known = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
@@ -64,48 +84,54 @@ def push_tangents(
             continue
         with modes.Changed(levels=tuple(levels[:place])):
             given = [
-                recorded.zeros_like(a)
-                if t is None and isinstance(a, Tensor) and ctx.materialize_grads
-                else t
+                recorded.zeros_like(a) if t is None and ctx.materialize_grads and may_move(a) else t
                 for a, t in zip(args, known, strict=True)
             ]
+            before = [None if t is None else cell_of(t).version for t in given]
             ctx.lent = ctx.saved_for_forward
             try:
                 found = ctx._forward_cls.jvp(ctx, *given)
             finally:
                 ctx.lent = None
         found = found if isinstance(found, tuple) else (found,)
-        for out, t in zip(outputs, checked(found, outputs), strict=True):
-            if not isinstance(out, Tensor):
+        for index, (out, t) in enumerate(zip(outputs, checked(found, outputs), strict=True)):
+            if index in marked or not may_move(out):
+                if t is not None:
+                    raise RuntimeError(NO_DERIVATIVE.format(index))
                 continue
             if t is not None and t._array.shape != out._array.shape:
                 raise RuntimeError(OTHER_SIZE.format(list(out.shape), list(t.shape)))
             if level.writes_tangents:
-                check_memory(out, t, args, given)
+                check_memory(out, t, args, given, before)
             set_tangent(out, level, t)
 
 
-def check_memory(out: Tensor, t: Any, args: Sequence[Any], given: Sequence[Any]) -> None:
+def may_move(value: Any) -> bool:
+    """Whether an argument or an output can have a tangent."""
+    return isinstance(value, Tensor) and dtypes.is_differentiable(value._array.dtype)
+
+
+def check_memory(
+    out: Tensor, t: Any, args: Sequence[Any], given: Sequence[Any], before: Sequence[Any]
+) -> None:
     """Raise unless a tangent shares memory with an argument's as the output does with the argument.
 
-    `given` are the tangents that `jvp` got. Else a later write to one would miss the other.
+    `given` are the tangents that `jvp` got, and `before` their versions then. Else a later write to
+    one would miss the other.
     """
-    for a, own in zip(args, given, strict=True):
+    for a, own, version in zip(args, given, before, strict=True):
         if not isinstance(a, Tensor) or own is None or t is None:
             continue
-        if a is out and t is not own:
+        if a is out and (t is not own or cell_of(own).version == version):
             raise RuntimeError(JVP_NOT_IN_PLACE)
         if a is out or out._view_of is None:
             continue
-        base = a if a._view_of is None else a._view_of.base
-        if out._view_of.base is not base:
+        if out._view_of.base is not base_of(a):
             continue
         if t._view_of is None:
             raise RuntimeError(JVP_NO_VIEW)
-        if a._view_of is None and own._view_of is None and t._view_of.base is not own:
-            raise RuntimeError(JVP_OTHER_VIEW)
-        if own._view_of is not None and t._view_of.base is not own._view_of.base:
-            raise RuntimeError(JVP_OTHER_BASE)
+        if t._view_of.base is not base_of(own):
+            raise RuntimeError(JVP_OTHER_VIEW if own._view_of is None else JVP_OTHER_BASE)
 
 
 def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -123,24 +149,33 @@ def checked(found: tuple[Any, ...], outputs: Sequence[Any]) -> tuple[Any, ...]:
     return found
 
 
-def is_batched(args: Sequence[Any]) -> bool:
+def is_batched(args: Any) -> bool:
     """Whether one of the arguments is a batch, or a container of one."""
     return any(
         isinstance(a, Tensor) and isinstance(a._array, Interpreted) for a in pytree.flatten(args)
     )
 
 
-def on_batches(cls: Definition, args: Sequence[Any]) -> Any:
-    """Call a Function on batches by its `vmap`; without one, it runs once per example."""
-    leaves = pytree.flatten(args)
+def on_batches(cls: Definition, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a Function on batches by its `vmap`; without one, it runs once per example.
+
+    `vmap` gets each batch as it was given to the batched call, and where its axis lies in that.
+    """
+    leaves = pytree.flatten((args, kwargs))
     level = max((a._array.level for a in leaves if is_batched([a])), key=lambda each: each.depth)
-    if "vmap" not in defined(cls) or any(level.holds(a) and a._node is not None for a in leaves):
+    own = "vmap" in defined(cls)
+    if own and cls.generate_vmap_rule:
+        raise RuntimeError(TWO_RULES.format(cls._name))
+    if not own or any(level.holds(a) and a._node is not None for a in leaves):
         raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
-    held = pytree.map_leaves(lambda a: a._array.value if level.holds(a) else a, args)
+    if any(isinstance(leaf, Tensor) for leaf in pytree.flatten(kwargs)):
+        raise NotImplementedError(KEYWORD_TENSORS.format(cls._name))
+    held = pytree.map_leaves(lambda a: a._array.given() if level.holds(a) else a, args)
     dims = pytree.map_leaves(
-        lambda a: 0 if level.holds(a) and not a._array.shared else None, tuple(args)
+        lambda a: a._array.dim if level.holds(a) and not a._array.shared else None, tuple(args)
     )
-    returned = cls.vmap(VmapInfo(level.size, level.randomness), dims, *held)
+    info = VmapInfo(level.size, level.randomness or "error")
+    returned = cls.vmap(info, dims, *held, **kwargs)
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             f"Expected the vmap staticmethod of {cls._name} to have two returns, an output and its "
@@ -172,4 +207,7 @@ def to_front(t: Tensor, dim: int) -> Tensor:
     """`t` with dimension `dim` first."""
     ndim = t._array.ndim
     order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
-    return recorded.permute(t, dims=order)
+    made: Tensor = recorded.permute(t, dims=order)
+    if not order[0] and is_batched((t,)):
+        made._array.dim = t._array.dim
+    return made

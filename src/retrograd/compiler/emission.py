@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["code", "unknown"]
 
 WIDEST = '"prefer-vector-width"="512"'  # where there are vectors so long
-BIT, BYTE, LONG, POINTER = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.PointerType()
+BIT, BYTE, WORD, LONG = (ir.IntType(width) for width in (1, 8, 32, 64))
+POINTER = ir.PointerType()
+# vectors of elements computed side by side, each a long chain of instructions that wait for one
+# another; of programs of some calls, in longer ones there is enough to do between them
+INTERLEAVED, SOME = 4, 16
 INPUTS, VALUES = "?fdFD", "?bBhHiIlLqQfdFD"  # dtypes, as NumPy's characters
 STRUCTURE = {
     "cast": None,
@@ -106,7 +110,7 @@ def code(program: Program, numbers: int, name: str) -> str:
     builder.cbranch(builder.icmp_signed(">", function.args[1], LONG(0)), first, end)
     builder.position_at_end(end)
     builder.ret_void()
-    return parallel(module, loops)
+    return parallel(module, loops, INTERLEAVED if len(program.calls) <= SOME else 1)
 
 
 def looped(builder: Any, end: Any, each: Callable[[Any], None]) -> Loop:
@@ -191,16 +195,18 @@ def stored(builder: Any, base: Any, index: Any, value: Any) -> None:
     builder.store(held, place, align=value.dtype.itemsize)
 
 
-def parallel(module: Any, loops: Sequence[Loop]) -> str:
-    """The module's text, its loops marked as NOTE [Parallel accesses] says.
+def parallel(module: Any, loops: Sequence[Loop], interleaved: int = 1) -> str:
+    """The module's text, its loops marked as NOTE [Parallel accesses] says, and interleaved.
 
     A loop is told from others by metadata that names itself, which llvmlite cannot say.
     """
     group = module.add_metadata(["group"])
-    facts = module.add_metadata(["llvm.loop.parallel_accesses", group])
+    facts = [module.add_metadata(["llvm.loop.parallel_accesses", group])]
+    if interleaved > 1:
+        facts.append(module.add_metadata(["llvm.loop.interleave.count", WORD(interleaved)]))
     text = []
     for number, loop in enumerate(loops):
-        itself = module.add_metadata([f"loop {number}", facts])
+        itself = module.add_metadata([f"loop {number}", *facts])
         for instruction in loop.block.instructions:
             if instruction.opname in ("load", "store"):
                 instruction.set_metadata("llvm.access.group", group)

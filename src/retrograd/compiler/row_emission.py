@@ -5,112 +5,63 @@ NOTE [Rows]
    so many rows. A row is one place in the dimensions that are kept; its elements, those of the
    dimensions that are reduced, lie in runs of `C`. `Places` says where the table has what.
 2. Reductions are done in passes over the row, as few as they depend on each other; the last pass
-   writes. What is cheap is computed in each pass anew: a row stays in the cache.
+   writes. What is cheap is computed in each pass anew: a row stays in the cache. A value that is
+   dear is written in place of a result as soon as one pass has it, and read by the others. Where
+   elements are divided by a number of the row, they are multiplied by its reciprocal.
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
 4. Sums are as good as in twice the precision: of float32 in float64, of float64 in pairs.
+5. A sum across the rows is made in the last pass: for each element of a row, in memory of float64.
+   Each piece that a thread does at once has its own, which the caller adds up, in order.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 
 from .emission import POINTER, STRUCTURE, constant
-from .mathematics import DTYPES, EMIT
+from .mathematics import EMIT
+from .row_plan import (
+    ACROSS,
+    LANES,
+    REDUCTIONS,
+    Places,
+    along_rows,
+    depths,
+    needed,
+    parked,
+    parts_of,
+)
 from .values import BOOL, Value, convert, ir_type, isnan, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .program import Call, Program
+    from .row_plan import Variant
 
-__all__ = ["REDUCTIONS", "Variant", "known_rows", "row_code"]
+__all__ = ["row_code"]
 
 BIT, LONG, INT = ir.IntType(1), ir.IntType(64), ir.IntType(32)
-LANES = {4: 16, 8: 8}
-REDUCTIONS = {"sum": 0.0, "max": -math.inf, "min": math.inf}
-WITHOUT_VECTORS = {"sin", "cos", "tan"}  # which look numbers up
-
-
-class Variant(NamedTuple):
-    """What code depends on beside the program: how many dimensions, and how inputs go along them.
-
-    `kept` and `outer` count the dimensions of rows, and those of runs; `steps` says for each input
-    whether it goes on along a run.
-    """
-
-    kept: int
-    outer: int
-    steps: tuple[bool, ...]
-
-
-class Places(NamedTuple):
-    """Where numbers are in a kernel's table, of 8 bytes each."""
-
-    operands: int
-    variant: Variant
-
-    def base(self, i: int) -> int:
-        """Of an operand's memory; inputs come first, then outputs."""
-        return i
-
-    def size(self, d: int) -> int:
-        """Of a dimension: those of rows, then those of runs, then the elements of a run."""
-        return self.operands + d
-
-    def stride(self, i: int, d: int) -> int:
-        """Of the bytes by which an operand goes on along a dimension."""
-        dims = self.variant.kept + self.variant.outer
-        return self.operands + dims + 1 + i * dims + d
-
-    @property
-    def count(self) -> int:
-        """Of all numbers."""
-        return self.stride(self.operands, 0)
-
-
-def along_rows(program: Program, rows: Sequence[bool]) -> list[bool]:
-    """For each value, whether it is one number per row; `rows` says so of the inputs."""
-    kinds = list(rows)
-    for call in program.calls:
-        kinds.append(call.function in REDUCTIONS or all(kinds[i] for i in call.operands))
-    return kinds
-
-
-def depths(program: Program) -> list[int]:
-    """For each value, how many reductions one after the other it needs."""
-    found = [0] * len(program.inputs)
-    for call in program.calls:
-        below = max([found[i] for i in call.operands], default=0)
-        found.append(below + (call.function in REDUCTIONS))
-    return found
-
-
-def known_rows(program: Program) -> bool:
-    """Whether there is code for each of a program's calls."""
-    return {*program.inputs} <= {*"fd"} and all(
-        call.function in REDUCTIONS
-        or call.function in STRUCTURE
-        or (
-            call.function not in WITHOUT_VECTORS
-            and all(program.dtype(i).char in DTYPES.get(call.function, "") for i in call.operands)
-        )
-        for call in program.calls
-    )
 
 
 class Writer:
-    """Writes the code of one program's rows; `memo` and `splats` are of the place written at."""
+    """Writes the code of one program's rows."""
 
     def __init__(self, program: Program, rows: Sequence[bool], variant: Variant, name: str) -> None:
         self.program, self.variant = program, variant
         self.inputs = len(program.inputs)
         self.kinds, self.depths = along_rows(program, rows), depths(program)
-        outputs = [program.dtype(value) for value in program.outputs]
+        self.parked = parked(program, rows)
+        self.parts = [parts_of(program, value) for value in program.outputs]
+        outputs = [
+            np.dtype(np.float64) if parts else program.dtype(value)
+            for value, parts in zip(program.outputs, self.parts, strict=True)
+        ]
         self.dtypes = [*map(np.dtype, program.inputs), *outputs]
         self.lanes = LANES[max(program.dtype(i).itemsize for i in range(self.inputs))]
         self.places = Places(len(self.dtypes), variant)
@@ -119,7 +70,9 @@ class Writer:
         self.function = ir.Function(self.module, kind, name)
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
-        self.scalars: dict[int, Value] = {}
+        self.scalars: dict[int, Value] = {}  # numbers of the row
+        self.inverses: dict[int, tuple[Value, Value]] = {}
+        self.waiting: set[int] = set()  # what is written already: NOTE [Rows], 2
 
     def number(self, place: int) -> Any:
         """A number of the table, read once."""
@@ -153,10 +106,26 @@ class Writer:
             [self.number(self.places.stride(i, d)) for d in range(dims)] for i in range(operands)
         ]
         body = self.b.block
+        self.start_sums()
         self.loop(self.function.args[1], self.function.args[2], self.row)
         self.b.ret_void()
         self.entry.branch(body)
         return str(self.module)
+
+    def start_sums(self) -> None:
+        """Zeros for the sums across rows of this piece, to which their pointers are moved."""
+        grain, self.room = (self.number(self.places.grain + i) for i in range(2))
+        piece = self.b.sdiv(self.function.args[1], grain)
+        zeros = ir.Constant(ir.VectorType(ir.DoubleType(), self.lanes), [0.0] * self.lanes)
+        for i, parts in enumerate(self.parts, self.inputs):
+            if not parts:
+                continue
+            size = self.b.mul(self.room, LONG(parts))
+            first = self.base[i] = self.moved(self.base[i], self.b.mul(piece, size))
+            self.loop(
+                LONG(0), size, lambda at: self.b.store(zeros, self.moved(first, at), align=8),
+                8 * self.lanes,
+            )  # fmt: skip
 
     def moved(self, pointer: Any, offset: Any) -> Any:
         return self.b.gep(pointer, [offset], source_etype=ir.IntType(8))
@@ -174,7 +143,7 @@ class Writer:
             self.at = [
                 self.moved(p, self.b.mul(place, self.stride[i][d])) for i, p in enumerate(self.at)
             ]
-        self.scalars = {}
+        self.scalars, self.inverses, self.waiting = {}, {}, set()
         for i in range(self.inputs):
             if self.kinds[i]:
                 self.scalars[i] = self.loaded(i, self.at[i])
@@ -206,6 +175,11 @@ class Writer:
             if ready and number not in self.scalars and call.function not in REDUCTIONS:
                 operands = [self.scalars[i] for i in call.operands]
                 self.scalars[number] = emitted(self.b, call, operands)
+        for number, call in enumerate(self.program.calls, self.inputs):
+            if call.function == "divide" and not self.kinds[number]:
+                by = call.operands[1]
+                if by in self.scalars and by not in self.inverses:
+                    self.inverses[by] = inverse(self.scalars[by])
 
     def runs(self, each: Callable[[Any, Any, Any], None]) -> None:
         """Do something for each vector of the row: pointers to runs, place in the run, a mask."""
@@ -268,9 +242,15 @@ class Writer:
             return self.splat(self.fixed[number])
         if number < self.inputs:
             return self.read(number, at[number], offset, mask)
+        if number in self.waiting:
+            place = self.inputs + self.parked[number]
+            return self.read(place, at[place], offset, mask)
         call = self.program.calls[number - self.inputs]
         if call.function == "constant":
             return self.splat(constant(self.b, call.text, np.dtype(call.dtype)))
+        if call.function == "divide" and call.operands[1] in self.inverses:
+            factor, scale = map(self.splat, self.inverses[call.operands[1]])
+            return value(call.operands[0]) * factor * scale
         return emitted(self.b, call, [value(i) for i in call.operands])
 
     def intrinsic(self, name: str, result: Any, operands: list[Any], dtype: Any) -> Any:
@@ -295,15 +275,23 @@ class Writer:
         """Write the outputs that are as long as a row."""
         value = self.vectors(at, offset, mask)
         for i in whole:
-            found = value(self.program.outputs[i])
-            dtype = found.dtype
             pointer = at[self.inputs + i]
-            place = self.b.gep(pointer, [offset], source_etype=ir_type(dtype))
-            if mask is None:
-                self.b.store(found.ir, place, align=dtype.itemsize)
-            else:
-                operands = [found.ir, place, INT(dtype.itemsize), mask]
-                self.intrinsic("store", ir.VoidType(), operands, dtype)
+            if self.parts[i]:
+                call = self.program.calls[self.program.outputs[i] - self.inputs]
+                first = self.b.gep(pointer, [offset], source_etype=ir.DoubleType())
+                places = [first, self.moved(first, self.room)][: self.parts[i]]
+                self.joined(call, places, value(call.operands[0]), mask)
+                continue
+            self.put(value(self.program.outputs[i]), pointer, offset, mask)
+
+    def put(self, x: Value, pointer: Any, offset: Any, mask: Any) -> None:
+        """Write a vector."""
+        size = x.dtype.itemsize
+        place = self.b.gep(pointer, [offset], source_etype=ir_type(x.dtype))
+        if mask is None:
+            self.b.store(x.ir, place, align=size)
+        else:
+            self.intrinsic("store", ir.VoidType(), [x.ir, place, INT(size), mask], x.dtype)
 
     def reduce(self, numbers: list[int]) -> None:
         """One pass for reductions that do not depend on each other."""
@@ -318,29 +306,36 @@ class Writer:
             for place, value in zip(held[number], (start, 0.0), strict=False):
                 self.b.store(ir.Constant(kind, [value] * self.lanes), place)
 
+        operands = [i for n in numbers for i in self.program.calls[n - self.inputs].operands]
+        computed = needed(
+            self.program, operands, [i in self.scalars for i in range(len(self.kinds))]
+        )
+        dear = (self.parked.keys() & computed) - self.waiting
+
         def add(at: list[Any], offset: Any, mask: Any) -> None:
             value = self.vectors(at, offset, mask)
+            for number in dear:
+                self.put(value(number), at[self.inputs + self.parked[number]], offset, mask)
             for number in numbers:
                 call = self.program.calls[number - self.inputs]
-                x = value(call.operands[0])
-                if mask is not None:
-                    inside = Value(self.b, mask, BOOL)
-                    x = select(inside, x, REDUCTIONS[call.function])
-                self.joined(call, held[number], x)
+                self.joined(call, held[number], value(call.operands[0]), mask)
 
         self.runs(add)
+        self.waiting |= dear
         for number in numbers:
             call = self.program.calls[number - self.inputs]
             self.scalars[number] = self.total(call, held[number])
 
-    def joined(self, call: Call, places: list[Any], x: Value) -> None:
+    def joined(self, call: Call, places: list[Any], x: Value, mask: Any) -> None:
         """Add a vector to what is held at `places`."""
-        wide = np.dtype(np.float64) if call.function == "sum" else x.dtype
+        if mask is not None:
+            x = select(Value(self.b, mask, BOOL), x, REDUCTIONS.get(call.function, 0.0))
+        wide = x.dtype if call.function in ("max", "min") else np.dtype(np.float64)
         kind = ir_type(wide, self.lanes)
-        held = [Value(self.b, self.b.load(place, typ=kind), wide) for place in places]
+        held = [Value(self.b, self.b.load(place, align=8, typ=kind), wide) for place in places]
         made = JOINS[call.function](convert(x, wide), *held)
         for place, value in zip(places, made, strict=True):
-            self.b.store(value.ir, place)
+            self.b.store(value.ir, place, align=8)
 
     def total(self, call: Call, places: list[Any]) -> Value:
         """What all lanes give together, two by two."""
@@ -371,6 +366,18 @@ def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
     return STRUCTURE.get(call.function, EMIT.get(call.function))(*operands)
 
 
+def inverse(x: Value) -> tuple[Value, Value]:
+    """(factor, scale): y * factor * scale is y / x to a unit in the last place, for all x and y.
+
+    The reciprocal of a very small or large x would not be normal; so that of scale * x is taken.
+    """
+    end, step = (100, 64) if x.dtype.itemsize == 4 else (900, 600)
+    size = abs(x)
+    scale = select(size < 2.0**-end, x.number(2.0**step), 1.0)
+    scale = select(size > 2.0**end, 2.0**-step, scale)
+    return 1.0 / (x * scale), scale
+
+
 def added(x: Value, high: Value, low: Value | None = None) -> tuple[Value, ...]:
     """x more than a sum; of a pair, exactly (D. Knuth). An infinite sum has no low part."""
     total = high + x
@@ -391,7 +398,12 @@ def smaller(x: Value, held: Value) -> tuple[Value]:
     return (select((x < held) | isnan(x), x, held),)
 
 
-JOINS: dict[str, Callable[..., Any]] = {"sum": added, "max": larger, "min": smaller}
+JOINS: dict[str, Callable[..., Any]] = {
+    "sum": added,
+    ACROSS: added,
+    "max": larger,
+    "min": smaller,
+}
 
 
 def row_code(program: Program, rows: Sequence[bool], variant: Variant, name: str) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
+    "FLOATS",
     "Complex",
     "Value",
     "assumed",
@@ -40,6 +41,7 @@ __all__ = [
     "integers",
     "ir_type",
     "isnan",
+    "ldexp",
     "looked_up",
     "remainder",
     "rint",
@@ -53,6 +55,7 @@ BOOL, INT32, INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 REALS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType()}
 INTEGERS = {FLOAT32: INT32, FLOAT64: INT64}  # of a float's width
+FLOATS = {INT32: FLOAT32, INT64: FLOAT64}
 
 
 def ir_type(dtype: np.dtype[Any], lanes: int = 0) -> Any:
@@ -168,13 +171,15 @@ def compared(relation: str, x: Value, y: Any) -> Value:
 
 
 def called(name: str, *operands: Value) -> Value:
-    """A call of LLVM's intrinsic of that name, whose operands and result have one type."""
+    """A call of LLVM's intrinsic of that name, whose result is of the first operand's type."""
     x = operands[0]
-    kind, lanes, module = x.ir.type, x.lanes, x.builder.module
-    whole = f"llvm.{name}.{f'v{lanes}' if lanes else ''}f{8 * x.dtype.itemsize}"
+    kinds, module = [y.ir.type for y in operands], x.builder.module
+    across = f"v{x.lanes}" if x.lanes else ""
+    overloads = dict.fromkeys(f"{across}{y.dtype.kind}{8 * y.dtype.itemsize}" for y in operands)
+    whole = ".".join(["llvm", name, *overloads])
     function = module.globals.get(whole)
     if function is None:
-        function = ir.Function(module, ir.FunctionType(kind, [kind] * len(operands)), whole)
+        function = ir.Function(module, ir.FunctionType(kinds[0], kinds), whole)
     return x.made(x.builder.call(function, [y.ir for y in operands]))
 
 
@@ -203,6 +208,11 @@ def fma(x: Value, y: Any, z: Any) -> Value:
     return called("fma", x, x.like(y), x.like(z))
 
 
+def ldexp(x: Value, n: Value) -> Value:
+    """x * 2**n for an integer n, rounded once; quick only where the machine has it for vectors."""
+    return called("ldexp", x, convert(n, INT32))
+
+
 def select(condition: Value, x: Any, y: Any) -> Any:
     """`x` where the condition holds, else `y`; at least one of them a value. Never a branch."""
     if isinstance(x, Complex) or isinstance(y, Complex):
@@ -226,7 +236,7 @@ def bits(x: Value) -> Value:
 
 def from_bits(x: Value) -> Value:
     """The float whose bits an integer of its width has."""
-    dtype = FLOAT32 if x.dtype.itemsize == 4 else FLOAT64
+    dtype = FLOATS[x.dtype]
     return x.made(x.builder.bitcast(x.ir, ir_type(dtype, x.lanes)), dtype)
 
 

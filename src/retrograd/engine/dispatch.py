@@ -109,6 +109,8 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
         return op.call(*given, **params)
     if op.number_first and isinstance(inputs[0], NUMBERS):
         return op.call(first_number(op, *inputs), inputs[1])
+    if "by" in params and "by" not in op.params:
+        return by_name(op, inputs, params)
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)

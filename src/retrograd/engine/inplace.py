@@ -25,15 +25,16 @@ import numpy as np
 from .. import modes
 from ..kernels.memory import overlaps
 from ..quiet import copyto
+from . import native
 from .backward.hooks import hooks_of
 from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
 from .graph import LEAF, new_node, tick
 from .graph import target as shown_target
-from .record import STALE, derived, make_node, walk
+from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, method, new_tensor, node_of, twin, wrote
-from .views import References, base_of, live_views
+from .views import base_of, live_views, put_down
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -127,6 +128,7 @@ def must_run(target: Tensor, others: Iterable[Tensor]) -> bool:
     return modes.transforming() or is_tracked(target, others)
 
 
+@native.in_c
 def write(
     target: Tensor,
     name: str,
@@ -147,23 +149,40 @@ def write(
     if tracked:
         check_apart(target, others, uniform)
     if not tracked:
-        result = function(target, *args, **kwargs)
-        check_store(target, result)
-        if result._array is not target._array:
-            store(target, result)
-        return overwritten(target, name)
-    old = twin(target, history_of(target))
-    args = tuple(_apart(a, target, old) for a in args)
-    kwargs = {key: _apart(a, target, old) for key, a in kwargs.items()}
+        return stored(target, name, function(target, *args, **kwargs))
+    held = [twin(target, history_of(target))]
+    args = tuple(_apart(a, target, held) for a in args)
+    kwargs = {key: _apart(a, target, held) for key, a in kwargs.items()}
     if modes.special and modes.state.saved_hooks:  # they may keep the memory that is overwritten
-        old._array = old._array.copy()
+        held[0]._array = held[0]._array.copy()
     before = tick()
-    result = function(old, *args, **kwargs)
+    result = function(held[0], *args, **kwargs)
+    del args, kwargs, others
+    return replaced(target, name, held, result, before)
+
+
+@native.in_c
+def stored(target: Tensor, name: str, result: Tensor) -> Tensor:
+    """Write a result into the memory of `target`, and count the write, of which no graph knows."""
+    check_store(target, result)
+    if result._array is not target._array:
+        store(target, result)
+    return overwritten(target, name)
+
+
+@native.in_c
+def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, before: int) -> Tensor:
+    """Write a result into the memory of `target`, with its history.
+
+    `held` is a list of the stand-in that the result was computed from, which nobody else holds but
+    the nodes that saved it; nodes recorded meanwhile have numbers above `before`.
+    """
+    old = held.pop()
     check_store(target, result)
     readers = [weakref.ref(old), *(old._views or ())]
     if result is old:  # nothing was recorded
         result = twin(old, old._node)
-    del old, args, kwargs, others
+    del old
     for ref in readers:
         reader = ref()
         if reader is not None:
@@ -247,14 +266,14 @@ def overwritten(target: Tensor, name: str) -> Tensor:
     if not target._inference:
         base = target if target._view_of is None else target._view_of.base
         if base._views and base._node is not None:
-            outdate(base, recorded=False)
+            outdate(base, False)
     return target
 
 
-def _apart(operand: Any, target: Tensor, old: Tensor) -> Any:
-    """An operand of an in-place write: `old` for the target, a copy if it shares its memory."""
+def _apart(operand: Any, target: Tensor, held: list[Tensor]) -> Any:
+    """An operand of an in-place write: its stand-in for the target, a copy if it shares memory."""
     if operand is target:
-        return old
+        return held[0]
     if isinstance(operand, Tensor) and operand._cell is not None and operand._cell is target._cell:
         copy = new_tensor(operand._array.copy())
         copy._node, copy._tangents = node_of(operand), operand._tangents
@@ -300,7 +319,7 @@ def turn(
     base = target if target._view_of is None else target._view_of.base
     node = base._node
     if base._views and node is not None and (tracked or node.op is LEAF):
-        outdate(base, recorded=True)
+        outdate(base, True)
     return target
 
 
@@ -399,7 +418,7 @@ def rebase(target: Tensor, node: Any) -> None:
         _move_retained(base, spliced)
         base._node = spliced
     if base._views and base._node is not None:
-        outdate(base, recorded=True)
+        outdate(base, True)
 
 
 def memory_order(array: Any) -> tuple[int, ...] | None:
@@ -443,10 +462,7 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
     return walk(new_base, view.path)  # type: ignore[no-any-return]
 
 
-PLAIN = new_node(STALE, ())  # the node of all stale views whose history can be derived
-PLAIN.seq = 0
-
-
+@native.in_c
 def outdate(base: Tensor, recorded: bool) -> None:
     """Let the live views of a written base be stale: NOTE [Stale views] in `views`.
 
@@ -454,13 +470,11 @@ def outdate(base: Tensor, recorded: bool) -> None:
     the one it has.
     """
     views, base._views = base._views or (), []
-    if base._outdated is None:
-        base._outdated = References()
     for ref in views:
         view = ref()
         if view is None or (view._node is not None and view._node.op is STALE):
             continue
-        base._outdated.add(ref)
+        put_down(base, ref)
         node, how = view._node, view._view_of
         hooks = None if node is None else node.hooks
         if how.origin != "plain":
@@ -472,7 +486,7 @@ def outdate(base: Tensor, recorded: bool) -> None:
             view._node = replayed
             base._views.append(ref)
         elif recorded or hooks is None:
-            view._node = PLAIN
+            view._node = STALE_VIEW
         else:
             base._views.append(ref)
 

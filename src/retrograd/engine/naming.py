@@ -7,7 +7,8 @@ NOTE [Other names]
    takes them in that order, with a warning: `ORDERS`, which the families of ops fill.
 3. Nobody looks for either before a call has failed to fit the signature of what was called. So the
    usual calls pay nothing; and a function that has begun to run is never run again.
-4. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
+4. `by=` says what an op means for complex numbers: `MEANINGS`, filled likewise, by the op's name.
+5. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
 
 This module knows no tensor and no op.
 """
@@ -18,7 +19,7 @@ import inspect
 import warnings
 from typing import Any
 
-__all__ = ["ABSENT", "ALIASES", "ORDERS", "by_name", "otherwise"]
+__all__ = ["ABSENT", "ALIASES", "MEANINGS", "ORDERS", "by_name", "otherwise"]
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -36,6 +37,7 @@ ALIASES = {
 }
 
 ORDERS: dict[str, tuple[str, ...]] = {}  # older orders, as "input, alpha, other", by function
+MEANINGS: dict[str, Any] = {}  # what carries out a call with `by`, by the name of the op
 NUMBERS = ("alpha", "beta", "value")  # those of their arguments that are no tensors
 
 DEPRECATED = (
@@ -113,6 +115,8 @@ def check_tensors(
 
 def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:
     """Call an op of one or two inputs, of which those that are ABSENT are among the keywords."""
+    if "by" in given and op.name in MEANINGS:
+        return MEANINGS[op.name](op.call, tuple([t for t in inputs if t is not ABSENT]), given)
     names = ("input", "other")[: len(inputs)]
     place = dict(zip(names, inputs, strict=True))
     for name, value in given.items():

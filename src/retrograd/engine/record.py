@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["STALE", "attach", "derived", "finish", "set_outputs", "tied", "walk"]
+__all__ = ["STALE", "STALE_VIEW", "attach", "derived", "finish", "set_outputs", "tied", "walk"]
 
 # Views made where nothing is recorded: leaves that require grad if their base does, as in PyTorch.
 UNRECORDED = ("inference", "no_grad")
@@ -200,6 +200,8 @@ class Stale(Kind):
 
 
 STALE = Stale("stale", Node)
+STALE_VIEW = new_node(STALE, ())  # the node of all stale views whose history can be derived
+STALE_VIEW.seq = 0
 
 
 def derived(tensor: Tensor) -> Node | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import copied
 from ..quiet import CALM
 from . import callers, graph, native, overriding, table, views
 from .backward import accumulation
@@ -22,7 +21,7 @@ from .graph import FREED, OUTPUT, Cell, Kind, Leaf, Node, tick
 from .namespaces import arrays, reals, recorded
 from .naming import otherwise
 from .op import Example, Op, example
-from .record import STALE
+from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
 
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["OPS", "Example", "declare", "example", "operator"]
+
+OPS: dict[str, Op] = {}
 
 native.bind(
     tensor=Tensor,
@@ -44,15 +45,17 @@ native.bind(
     inference_seen=modes.inference_seen,
     state=modes.state,
     refused=STALE,
+    stale_view=STALE_VIEW,
+    ops=OPS,
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
-    copied=copied,
     scalar_array=dtypes.scalar_array,
     noted=noted,
     calm=CALM,
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
+    own=accumulation.own,
     about_to_write=about_to_write,
     new_tensor=new_tensor,
     finish=callers.finished,
@@ -65,8 +68,6 @@ native.bind(
     passed=overriding.PASSED,
     overrides_nothing=overriding.overrides_nothing,
 )
-
-OPS: dict[str, Op] = {}
 
 
 def declare(

@@ -8,7 +8,8 @@ NOTE [Reading a saved value]
    (NOTE [One clock] in `graph`). A packed one is never checked: it is the hook's business.
 2. `raw` gives arrays, for an ordinary backward pass; `tensors` gives tensors that carry history,
    for `create_graph=True`: an input with the edge it had when saved, an output with the node.
-3. The pack hook is called once, with a detached alias; the unpack hook at every reading.
+3. The pack hook is called once, with the saved tensor if that has no history, else a detached
+   alias; the unpack hook at every reading.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
 from .graph import FREED, LEAF, Cell, Node, target
-from .tensor import Tensor, new_tensor, twin
+from .tensor import Tensor, cell_of, new_tensor, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +77,8 @@ HOOKS_AFTER_FREE = (
 )
 
 
-# By op, further names of what its nodes save: names of its record, or functions of a node. Entered
-# by `ops`.
+# By op, further names of what its nodes save: names of its record, functions of a node, or two, for
+# the value and for its handle. Entered by `ops`.
 PYTORCH_NAMES: dict[str, dict[str, Any]] = {}
 
 
@@ -90,14 +91,18 @@ class Packed:
     __slots__ = ("content", "tangents", "unpack_hook")
 
     def __init__(self, bare: Any, pack_hook: Any, unpack_hook: Any) -> None:
-        shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
-        shown._cell = watched = Cell()
+        if isinstance(bare, Tensor) and bare._node is None:
+            shown, watched = bare, cell_of(bare)
+        else:
+            shown = new_tensor(bare._array if isinstance(bare, Tensor) else bare)
+            shown._cell = watched = Cell()
+        version = watched.version
         before = modes.change(grad=False, saved_hooks=())
         try:
             self.content = pack_hook(shown)
         finally:
             modes.restore(before)
-        if watched.version:
+        if watched.version != version:
             raise RuntimeError(PACK_WROTE)
         self.tangents = bare._tangents if isinstance(bare, Tensor) else None
         self.unpack_hook = unpack_hook
@@ -124,11 +129,25 @@ class PackedValues(tuple[Any, ...]):
 
 
 class SavedTensor:
-    """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks."""
+    """The handle to one saved value, `grad_fn._raw_saved_<name>`; takes a pair of hooks.
+
+    `place` is that in `node.saved`, None for the handle of None.
+
+    Raises RuntimeError where a program makes one itself.
+
+    >>> y = rg.ones(1, requires_grad=True).exp()
+    >>> isinstance(y.grad_fn._raw_saved_result, rg.autograd.SavedTensor)
+    True
+    """
 
     __slots__ = ("node", "place")
 
-    def __init__(self, node: Node, place: int) -> None:
+    def __init__(self, node: Node | None = None, place: int | None = None) -> None:
+        if node is None:
+            raise RuntimeError(
+                "Trying to create a SavedTensor object from Python is forbidden. They are found at "
+                "nodes: y.grad_fn._raw_saved_result"
+            )
         self.node = node
         self.place = place
 
@@ -144,13 +163,13 @@ class SavedTensor:
         saved = self.node.saved
         if saved is FREED:
             raise RuntimeError(HOOKS_AFTER_FREE)
-        bare = saved[self.place]
+        bare = None if self.place is None else saved[self.place]
         if isinstance(bare, Packed):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
                 "only one pair of hooks is allowed at a time."
             )
-        if bare is None:
+        if self.place is None or bare is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
@@ -167,7 +186,7 @@ def saved_properties(op: Op) -> dict[str, property]:
     for place, name in enumerate(op.saves):
         shown = {op.inputs[0]: "self", "out": "result"}.get(name, name)
         found[f"_saved_{shown}"] = property(partial(_saved, place=place))
-        found[f"_raw_saved_{shown}"] = property(partial(handle, place=place))
+        found[f"_raw_saved_{shown}"] = property(partial(SavedTensor, place=place))
     for place, name in enumerate(op.facts):
         found[f"_saved_{name}"] = property(partial(_fact, place=place))
         if name.endswith("_shape"):
@@ -175,12 +194,14 @@ def saved_properties(op: Op) -> dict[str, property]:
             of = "self" if of == op.inputs[0] else of
             found[f"_saved_{of}_sym_sizes"] = property(partial(_fact, place=place))
     for name, source in PYTORCH_NAMES.get(op.name, {}).items():
-        if not isinstance(source, str):
+        if isinstance(source, tuple):
+            found[f"_saved_{name}"], found[f"_raw_saved_{name}"] = map(property, source)
+        elif not isinstance(source, str):
             found[f"_saved_{name}"] = property(source)
         elif source in op.saves:
             place = op.saves.index(source)
             found[f"_saved_{name}"] = property(partial(_saved, place=place))
-            found[f"_raw_saved_{name}"] = property(partial(handle, place=place))
+            found[f"_raw_saved_{name}"] = property(partial(SavedTensor, place=place))
         elif source in op.facts:
             found[f"_saved_{name}"] = property(partial(_fact, place=op.facts.index(source)))
     return found
@@ -190,18 +211,11 @@ def _saved(node: Node, place: int) -> Any:
     held = node.saved
     if held is FREED:
         raise freed_error(node)
-    return tensor_at(node, place, array_at(node, place, held), held)
+    return tensor_at(node, place, held)
 
 
 def _fact(node: Node, place: int) -> Any:
     return node.params[place]
-
-
-def handle(node: Node, place: int) -> SavedTensor:
-    """The handle to one saved value, while it is there."""
-    if node.saved is FREED:
-        raise freed_error(node)
-    return SavedTensor(node, place)
 
 
 def raw(node: Any) -> Any:
@@ -240,46 +254,41 @@ def raw(node: Any) -> Any:
 def tensors(node: Any) -> list[Any]:
     """The same values as tensors with history: what `create_graph=True` and the user read."""
     held = node.saved  # read once: another thread may free the node meanwhile
-    raw_values = raw(node)
-    values = [tensor_at(node, place, raw_values[place], held) for place in range(len(held))]
-    return [*values, *raw_values[len(held) :]]
+    if held is FREED:
+        raise freed_error(node)
+    return [*[tensor_at(node, place, held) for place in range(len(held))], *node.params]
 
 
-def array_at(node: Any, place: int, held: Any) -> Any:
-    """One saved value as an array, checked and unpacked as in `raw`."""
-    value = held[place]
-    if value is None:
-        return None
-    if value.__class__ is Packed:
-        return value.unpack()._array
-    if isinstance(value, Tensor):
-        cell, array = value._cell, value._array
-    else:
-        cell, array = node._cell if node.cells is None else node.cells[place], value
-    if cell is not None and cell.last > node.seq:
-        raise written_error(node, place, cell, array)
-    return array
-
-
-def tensor_at(node: Any, place: int, array: Any, held: Any) -> Tensor | None:
-    """One of the values that a node held, as a tensor with history, given its array."""
+def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
+    """One of the values that a node held, as a tensor with history, checked as in `raw`."""
     value = held[place]
     if value is None:
         return None
     history = node.op.history(node, place)
-    if isinstance(value, Tensor):
-        outside = node.level is not None and not node.level.holds(value)
-        if value._node is history or outside:
-            return value
-        return twin(value, history)
-    shown = new_tensor(array)
-    shown._node = history
-    shown._tangents = node._tangents and node._tangents.get(place)
+    tangents = node._tangents and node._tangents.get(place)
     if value.__class__ is Packed:
-        shown._tangents = shown._tangents or value.tangents
+        found = value.unpack()
+        tangents = tangents or value.tangents
+        if history is found._node is tangents is None:
+            return found
+        shown = new_tensor(found._array)
+    elif isinstance(value, Tensor):
+        check(node, place, value._cell, value._array)
+        outside = node.level is not None and not node.level.holds(value)
+        return value if value._node is history or outside else twin(value, history)
     else:
-        shown._cell = node._cell if node.cells is None else node.cells[place]
+        cell = node._cell if node.cells is None else node.cells[place]
+        check(node, place, cell, value)
+        shown = new_tensor(value)
+        shown._cell = cell
+    shown._node, shown._tangents = history, tangents
     return shown
+
+
+def check(node: Node, place: int, cell: Cell | None, array: Any) -> None:
+    """Raise if a saved value was written after it was saved."""
+    if cell is not None and cell.last > node.seq:
+        raise written_error(node, place, cell, array)
 
 
 def freed_error(node: Node) -> SecondBackwardError:

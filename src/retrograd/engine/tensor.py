@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
-    from .views import References, View
+    from .views import View
 else:
     Attached = object
 
@@ -130,7 +130,7 @@ class Tensor(Attached):
 
     _view_of: View | None = None
     _views: list[Any] | None = None
-    _outdated: References | None = None
+    _outdated: dict[int, Any] | None = None  # by id: weak references to stale views
     _inference: bool = False
     _tangents: dict[Any, Tensor] | None = None  # by level: `engine.transforms.forward`
     _gradient: Tensor | None = None
@@ -427,7 +427,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     elif tensor._node is not None:
         tensor._node.inherited = False
         keep_lent(tensor)
-    elif tensor._parked is not None:
+    elif tensor._parked is not None and dtypes.is_differentiable(tensor._array.dtype):
         node, array = tensor._parked, tensor._array
         node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
         tensor._node, tensor._parked = node, None

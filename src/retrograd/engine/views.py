@@ -30,13 +30,13 @@ from . import native
 
 __all__ = [
     "LONGEST",
-    "References",
     "View",
     "add_view",
     "base_of",
     "enlist",
     "live_views",
     "memory_after",
+    "put_down",
     "resized",
     "room_of",
     "sever",
@@ -64,23 +64,6 @@ class View:
         self.origin = origin
         self.trace: Any = None
         self.roots: tuple[Any, ...] = ()
-
-
-class References:
-    """Weak references to views, each once; the dead are dropped as their number doubles."""
-
-    __slots__ = ("limit", "refs")
-
-    def __init__(self) -> None:
-        self.limit = 16
-        self.refs: dict[int, Any] = {}
-
-    def add(self, ref: Any) -> None:
-        """Enter a reference, of which there is one for each view."""
-        self.refs[id(ref)] = ref
-        if len(self.refs) > self.limit:
-            self.refs = {key: ref for key, ref in self.refs.items() if ref() is not None}
-            self.limit = 2 * len(self.refs) + 16
 
 
 # The ops "permute" and "as_strided", of which a shortened path is made. Entered by `ops`.
@@ -111,9 +94,18 @@ def shortened(base: Any, view: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def live_views(base: Any) -> list[Any]:
     """All views of `base` that live."""
-    refs = {} if base._outdated is None else dict(base._outdated.refs)
-    refs |= {id(ref): ref for ref in base._views or ()}
+    refs = (base._outdated or {}) | {id(ref): ref for ref in base._views or ()}
     return [view for ref in refs.values() if (view := ref()) is not None]
+
+
+def put_down(base: Any, ref: Any) -> None:
+    """Enter a view among the stale ones of `base`; the dead are swept as their number doubles."""
+    refs = base._outdated
+    if refs is None:
+        base._outdated = refs = {}
+    refs[id(ref)] = ref  # there is one for each view
+    if len(refs) >= 16 and len(refs) & (len(refs) - 1) == 0:
+        base._outdated = {key: ref for key, ref in refs.items() if ref() is not None}
 
 
 def add_view(base: Any, view: Any, path: tuple[Any, ...], origin: str) -> None:

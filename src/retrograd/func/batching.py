@@ -181,7 +181,7 @@ def _at_once(
     try:
         with level, modes.Changed(before_write=attempt.before_write):
             given = [
-                leaf if dim is None else batched(leaf, level)
+                leaf if dim is None else batched(leaf, level, dim)
                 for leaf, dim in zip(examples, dims, strict=True)
             ]
             arrays = [leaf._array if isinstance(leaf, Tensor) else None for leaf in given]

@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 __all__ = ["grad", "grad_and_value", "vjp"]
 
 
+class Transform:
+    """A reverse-mode transform in progress, by which its variables are told from others."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 class recording(modes.Changed):  # noqa: N801 (it reads as a function)
     """A context in which the function of a reverse-mode transform runs on `arguments`.
 
@@ -52,7 +61,8 @@ class recording(modes.Changed):  # noqa: N801 (it reads as a function)
     __slots__ = ("histories",)
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(grad=True, inference=False, nested=modes.state.nested + 1, given=[])
+        nested = (*modes.state.nested, Transform(modes.next_number()))
+        super().__init__(grad=True, inference=False, nested=nested, given=[])
         tensors = [leaf for leaf in pytree.flatten(arguments) if isinstance(leaf, Tensor)]
         bases = {id(base): base for base in map(base_of, tensors)}.values()
         self.histories = [(t, t._node) for base in bases for t in (base, *live_views(base))]
@@ -98,6 +108,7 @@ def fresh_variable(x: Tensor) -> Tensor:
     before = node_of(x) if fresh._array is x._array else None  # else the history goes on outside
     fresh._node = node = new_node(OPS["clone"], (before,))
     node.shape, node.dtype = x._array.shape, x._array.dtype
+    node.variable = modes.state.nested[-1]
     base = base_of(x)
     if base._node is not None and base._node.op is LEAF:
         fresh._view_of = View(base, (), "plain")  # so it refuses to be written

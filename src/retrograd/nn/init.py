@@ -21,6 +21,7 @@ from ..engine.dispatch import check_write
 from ..engine.overriding import public
 from ..engine.tensor import Tensor, new_tensor, wrote
 from ..ops.creation.from_data import fill_value
+from ..ops.creation.like import empty_like
 from ..ops.random.factories import randperm
 from ..quiet import quietly
 
@@ -143,7 +144,8 @@ def trunc_normal_(
 ) -> Tensor:
     """Normal, restricted to [a, b]; of a complex tensor, each part, with std / sqrt(2).
 
-    By the inverse of the distribution function: exact and without rejection.
+    By rejection: of normal numbers while most lie in [a, b], else of uniform ones; each round draws
+    for all elements, so that a seed gives PyTorch's numbers.
     """
     size = _whole(tensor, std)
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -153,14 +155,35 @@ def trunc_normal_(
             stacklevel=2,
         )
     low, high = (math.erf((end - mean) / size / math.sqrt(2)) for end in (a, b))
+    draw = _from_normal if (high - low) / 2 > MOSTLY else _from_uniform
     for part in _parts(tensor):
-        part.uniform_(low, high, generator=generator)
-        part.erfinv_()
-        array = part._array
-        array *= size * math.sqrt(2)
-        array += mean
-        np.clip(array, a, b, out=array)
+        again = np.ones(part.shape, bool)
+        while again.any():
+            drawn, wrong = draw(part, mean, size, a, b, generator)
+            part._array[again] = drawn[again]
+            again &= wrong
     return tensor
+
+
+MOSTLY = 0.3  # the share of normal numbers in bounds, above which few have to be drawn again
+
+
+def _from_normal(
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> tuple[Any, Any]:
+    """Candidates, and which of them lie out of bounds."""
+    drawn = empty_like(like).normal_(mean, std, generator=generator)._array
+    return drawn, (drawn < drawn.dtype.type(a)) | (drawn > drawn.dtype.type(b))
+
+
+def _from_uniform(
+    like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> tuple[Any, Any]:
+    """Candidates, and which of them are not accepted with the density's ratio to its peak."""
+    drawn = empty_like(like).uniform_(a, b, generator=generator)._array
+    peak = (max(a, min(mean, b)) - mean) / std
+    chance = np.log(empty_like(like).uniform_(generator=generator)._array)
+    return drawn, chance > ((drawn - mean) / std) ** 2 * -0.5 + 0.5 * peak**2
 
 
 @initialiser

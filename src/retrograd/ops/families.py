@@ -156,6 +156,7 @@ OPS = {
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
+    "sorting.meanings": "arranged",
     "sorting.sort": "argsort kthvalue sort topk",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",

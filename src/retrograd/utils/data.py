@@ -17,6 +17,7 @@ import numpy as np
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.creation.from_data import tensor
 from ..ops.random.factories import randperm
+from ..ops.random.generator import drawn_seed
 from ..ops.shape.join import stack
 from .samplers import (
     BatchSampler,
@@ -354,6 +355,7 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
+        drawn_seed(self.generator)  # which PyTorch draws for the workers, though there are none
         if isinstance(self.dataset, IterableDataset):
             yield from self._stream()
             return

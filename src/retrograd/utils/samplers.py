@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..dtypes import float64
 from ..ops.creation.from_data import as_tensor
 from ..ops.random.factories import multinomial, randint, randperm
+from ..ops.random.generator import Generator, drawn_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +46,9 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
+PORTION = 32  # of independent draws
+
+
 class RandomSampler(Sampler[int]):
     """A new random order each time; with `replacement`, independent draws.
 
@@ -71,15 +75,21 @@ class RandomSampler(Sampler[int]):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        total = len(self.data_source)
-        if self.replacement:
-            drawn = randint(0, total, (self.num_samples,), generator=self.generator)
-            return iter(drawn.tolist())
-        return islice(self._orders(total), self.num_samples)
+        """Indices from `generator`, or from one that the default generator seeds.
 
-    def _orders(self, total: int) -> Iterator[int]:
-        while total:
-            yield from randperm(total, generator=self.generator).tolist()
+        They are drawn in PyTorch's portions, the last of which may give no index.
+        """
+        source = self.generator or Generator().manual_seed(drawn_seed())
+        total = len(self.data_source)
+        portion = PORTION if self.replacement else total
+        for start in range(0, self.num_samples + 1, portion) if total else ():
+            wanted = min(portion, self.num_samples - start)
+            drawn = (
+                randint(0, total, (wanted,), generator=source)
+                if self.replacement
+                else randperm(total, generator=source)[:wanted]
+            )
+            yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

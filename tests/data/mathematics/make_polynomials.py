@@ -4,7 +4,8 @@ python tests/data/mathematics/make_polynomials.py
 
 Each polynomial is the best in the sense of Chebyshev (Remez' exchange on a fine grid) for the error
 of the function it is part of, relative to `size`. Its coefficients are rounded one by one from the
-lowest, and those that are left fitted anew, so that rounding costs next to nothing.
+lowest, and those that are left fitted anew, so that rounding costs next to nothing. Of a quotient,
+the denominator is rounded first, and the numerator fitted to what it is then.
 """
 
 from __future__ import annotations
@@ -24,13 +25,37 @@ def rounded(number, single):
     return struct.unpack("f", struct.pack("f", float(number)))[0] if single else float(number)
 
 
+def highest(errors, count):
+    """Where errors of alternating sign are largest, as many as are needed; and the largest."""
+    peaks = []
+    for i, e in enumerate(errors):
+        if peaks and (e > 0) == (errors[peaks[-1]] > 0):
+            if abs(e) > abs(errors[peaks[-1]]):
+                peaks[-1] = i
+        else:
+            peaks.append(i)
+    while len(peaks) > count:
+        peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+    return peaks, max(map(abs, errors))
+
+
+def evenly(count, last):
+    """The indices to start an exchange with: the extrema of a Chebyshev polynomial."""
+    return [round((1 - mp.cos(mp.pi * i / (count - 1))) / 2 * last) for i in range(count)]
+
+
+def grid(low, high):
+    """Points of an interval, more of them towards its ends."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    return [low + (high - low) * (1 - mp.cos(mp.pi * i / GRID)) / 2 for i in range(GRID + 1)]
+
+
 def remez(values, sizes, points, powers):
     """Coefficients of these powers with the least largest error, and that error."""
     count = len(powers) + 1
     rows = [[x**p / s for p in powers] for x, s in zip(points, sizes, strict=True)]
     right = [v / s for v, s in zip(values, sizes, strict=True)]
-    last = len(points) - 1
-    chosen = [round((1 - mp.cos(mp.pi * i / (count - 1))) / 2 * last) for i in range(count)]
+    chosen = evenly(count, len(points) - 1)
     for _ in range(30):
         system = mp.matrix([[*rows[j], (-1) ** i] for i, j in enumerate(chosen)])
         solved = mp.lu_solve(system, mp.matrix([right[j] for j in chosen]))
@@ -38,17 +63,7 @@ def remez(values, sizes, points, powers):
             r - mp.fsum(c * v for c, v in zip(solved, row, strict=False))
             for r, row in zip(right, rows, strict=True)
         ]
-        # the largest error of each stretch of one sign; of those, as many as are needed
-        peaks = []
-        for i, e in enumerate(errors):
-            if peaks and (e > 0) == (errors[peaks[-1]] > 0):
-                if abs(e) > abs(errors[peaks[-1]]):
-                    peaks[-1] = i
-            else:
-                peaks.append(i)
-        while len(peaks) > count:
-            peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
-        worst = max(map(abs, errors))
+        peaks, worst = highest(errors, count)
         if len(peaks) < count or worst < abs(solved[count - 1]) * (1 + mp.mpf(2) ** -8):
             break
         chosen = peaks
@@ -57,9 +72,7 @@ def remez(values, sizes, points, powers):
 
 def fitted(function, low, high, count, single, size):
     """`count` coefficients, lowest first, of the precision; and the largest error in bits."""
-    low, high = mp.mpf(low), mp.mpf(high)
-    points = [low + (high - low) * (1 - mp.cos(mp.pi * i / GRID)) / 2 for i in range(GRID + 1)]
-    points = [x if x else (high - low) * mp.mpf(2) ** -60 for x in points]
+    points = [x if x else (high - low) * mp.mpf(2) ** -60 for x in grid(low, high)]
     values = [function(x) for x in points]
     sizes = [abs(size(x)) for x in points]
     if low < 0 < high:  # powers from one on vanish inside: there is nothing to fit anew
@@ -79,6 +92,39 @@ def fitted(function, low, high, count, single, size):
         for x, v, s in zip(points, values, sizes, strict=True)
     )
     return found, float(mp.log(worst, 2))
+
+
+def denominator(function, low, high, top, below):
+    """The denominator, 1 first, of the quotient of two polynomials nearest to a function.
+
+    Degrees are `top` and `below`, errors relative. The error, which alternates, is multiplied by
+    the denominator in the equations: a few turns with the last one's make them linear.
+    """
+    points, count, error = grid(low, high), top + below + 2, mp.mpf(0)
+    values = [function(x) for x in points]
+    chosen, lower = evenly(count, len(points) - 1), [mp.mpf(1)] * len(points)
+    for _ in range(30):
+        for _ in range(8):
+            rows, right = [], []
+            for i, j in enumerate(chosen):
+                x, bent = points[j], values[j] * (1 + (-1) ** i * error)
+                upper = [x**k for k in range(top + 1)]
+                more = -values[j] * lower[j] * (-1) ** i
+                rows.append([*upper, *[-bent * x**k for k in range(1, below + 1)], more])
+                right.append(bent)
+            solved = list(mp.lu_solve(mp.matrix(rows), mp.matrix(right)))
+            found = [mp.mpf(1), *solved[top + 1 : -1]]
+            lower = [mp.polyval(found[::-1], x) for x in points]
+            error += solved[-1]
+        errors = [
+            mp.polyval(solved[top::-1], x) / d / v - 1
+            for x, d, v in zip(points, lower, values, strict=True)
+        ]
+        peaks, worst = highest(errors, count)
+        if len(peaks) < count or worst < abs(error) * (1 + mp.mpf(2) ** -8):
+            break
+        chosen = peaks
+    return found
 
 
 HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.01")
@@ -184,7 +230,7 @@ ONE = lambda x: mp.mpf(1)
 
 # name: function, interval, coefficients of float32 and float64, size
 WANTED = {
-    "EXPM1": (lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3, (-HALF_LN2, HALF_LN2), (5, 10),
+    "EXPM1": (lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3, (-HALF_LN2, HALF_LN2), (4, 10),
               lambda r: mp.expm1(r) / r**3),
     "LOG": (log_rest, (1 / ROOT - 1 - mp.mpf("1e-6"), ROOT - 1 + mp.mpf("1e-6")), (9, 0),
             lambda f: mp.log1p(f) / f**3),
@@ -204,6 +250,10 @@ WANTED = {
                     lambda v: erfinv_ratio((v + 3) ** 2)),
     "ERFINV_END": (lambda v: erfinv_ratio((v + 5) ** 2), (mp.mpf(-1), mp.mpf("1.1")), (0, 20),
                    lambda v: erfinv_ratio((v + 5) ** 2)),
+    # of float32, less what the argument is multiplied by first
+    "ERFINV_NEAR": (lambda w: erfinv_ratio(w) - 1, (0, 5), (10, 0), erfinv_ratio),
+    "ERFINV_FAR": (lambda v: erfinv_ratio((v + 3) ** 2) - 2, (mp.sqrt(5) - 3, mp.mpf("1.001")),
+                   (10, 0), lambda v: erfinv_ratio((v + 3) ** 2)),
     "LGAMMA": (lgamma_ratio, (mp.mpf("-0.5001"), mp.mpf("0.5001")), (0, 19), lgamma_ratio),
     "DIGAMMA": (digamma_ratio, (mp.mpf("-0.41"), mp.mpf("0.41")), (0, 21), digamma_ratio),
     "LOG_PAIR": (log_pair, (0, (3 - 2 * ROOT) ** 2 * mp.mpf("1.0001")), (0, 7),
@@ -215,6 +265,26 @@ WANTED = {
     "ATAN": (atan_rest, (0, T8), (5, 11), lambda z: 1 / z),
     "SINH": (sinh_rest, (0, 1), (4, 7), lambda z: 1 / z),
 }  # fmt: skip
+# name: function, interval, degrees of the numerator and the denominator; of float32
+RATIOS = {"ERFCX": (erfcx, (0, mp.mpf("10.2")), (4, 5))}
+
+
+def polynomials():
+    """(name, coefficients, largest error in bits) of all."""
+    for name, (function, (low, high), counts, size) in WANTED.items():
+        for count, single in zip(counts, (True, False), strict=True):
+            if count:
+                found = fitted(function, low, high, count, single, size)
+                yield (f"{name}_{32 if single else 64}", *found)
+    for name, (function, (low, high), (top, below)) in RATIOS.items():
+        lower = [rounded(c, True) for c in denominator(function, low, high, top, below)]
+
+        def upper(x, function=function, lower=lower):
+            return function(x) * mp.polyval(lower[::-1], x)
+
+        found, bits = fitted(upper, low, high, top + 1, True, upper)
+        yield f"{name}_ABOVE_32", found, bits
+        yield f"{name}_BELOW_32", lower, bits
 
 
 def main():
@@ -223,16 +293,11 @@ def main():
     lines.append('largest relative error of what they are used in, as a power of 2.\n"""\n')
     lines.append("from __future__ import annotations\n")
     names = []
-    for name, (function, (low, high), counts, size) in WANTED.items():
-        for count, single in zip(counts, (True, False), strict=True):
-            if not count:
-                continue
-            whole = f"{name}_{32 if single else 64}"
-            found, bits = fitted(function, low, high, count, single, size)
-            names.append(whole)
-            lines.append(f"\n{whole} = (  # {bits:.1f} bits")
-            lines += [f"    {c!r}," for c in found]
-            lines.append(")")
+    for name, found, bits in polynomials():
+        names.append(name)
+        lines.append(f"\n{name} = (  # {bits:.1f} bits")
+        lines += [f"    {c!r}," for c in found]
+        lines.append(")")
     lines.insert(4, "__all__ = [\n" + "".join(f'    "{n}",\n' for n in sorted(names)) + "]\n")
     TARGET.write_text("\n".join(lines) + "\n")
 

@@ -82,6 +82,8 @@ def test_clamp_second_derivative_is_zero():
         (lambda: rg.tensor([True]).clamp(0), rg.int64, [1]),
         (lambda: rg.tensor([1.0]).clamp(3, 2), rg.float32, [2.0]),
         (lambda: rg.tensor([1]).clamp(rg.tensor([1.5])), rg.float32, [1.5]),
+        (lambda: rg.tensor([3 + 5j]).clamp(max=rg.tensor(2.0)), rg.complex64, [2 + 2j]),
+        (lambda: rg.tensor([3 + 5j]).clamp(max=rg.tensor(2 + 4j)), rg.complex64, [2 + 4j]),
         (lambda: rg.tensor([1 + 5j]).clamp(0, 2), rg.complex64, [1 + 2j]),
     ],
 )

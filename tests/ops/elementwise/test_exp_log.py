@@ -243,7 +243,7 @@ def test_integers_are_refused_where_pytorch_refuses_them(name):
         getattr(rg, name)(rg.tensor([1]), rg.tensor([1]))
 
 
-@pytest.mark.parametrize("name", ["atan2", "hypot", "logaddexp2", "fmod", "remainder", "copysign"])
+@pytest.mark.parametrize("name", ["hypot", "logaddexp2", "fmod", "remainder", "copysign"])
 def test_complex_is_refused_by_real_functions(name):
     with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
         getattr(rg, name)(rg.tensor([1j]), rg.tensor([1j]))

@@ -36,16 +36,15 @@ def test_rounding_values_and_derivatives(name, values, derivative):
     assert gradients(out, x) == [[derivative] * 3]
 
 
-def test_rounding_keeps_integers_and_refuses_bools_and_complex():
+def test_rounding_keeps_integers_and_refuses_bools():
     for name in ("floor", "ceil", "trunc", "round"):
         function = getattr(rg, name)
         x = rg.tensor([5, -5])
         out = function(x)
         assert (out.dtype, out.tolist()) == (rg.int64, [5, -5])
         assert not np.shares_memory(out._array, x._array)
-        for bad in (rg.tensor([True]), rg.tensor([1j])):
-            with pytest.raises(NotImplementedError, match="not implemented for"):
-                function(bad)
+        with pytest.raises(NotImplementedError, match="not implemented for"):
+            function(rg.tensor([True]))
 
 
 def test_round_to_decimals():
@@ -119,7 +118,5 @@ def test_copysign_slopes_at_zero_to_second_order():
     assert rg.copysign(rg.tensor([1]), -1).dtype is rg.float32
 
 
-def test_sign_refuses_complex_and_names_sgn():
-    with pytest.raises(NotImplementedError, match="Please use sgn instead"):
-        rg.sign(rg.tensor([1j]))
+def test_signbit_tells_zeros_apart():
     assert rg.signbit(rg.tensor([-0.0, 0.0])).tolist() == [True, False]

@@ -1,12 +1,14 @@
 """Fourier transforms: half spectra, dtypes, errors. Values: `tests/nn/test_functional.py`."""
 
 import importlib
+import types
 
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd.autograd import grad
+from retrograd.kernels import fourier
 
 
 def leaf(shape, dtype=rg.float64, seed=0):
@@ -124,3 +126,32 @@ def test_bad_arguments_raise_as_in_pytorch(call, kind, text):
 
 def test_the_module_can_be_imported_by_its_name():
     assert importlib.import_module("retrograd.fft").fft is rg.fft.fft
+
+
+@pytest.mark.parametrize("norm", ["backward", "forward", "ortho"])
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2", "hfft", "ihfft"])
+def test_single_precision_is_that_of_double_rounded(name, norm):
+    x = np.random.default_rng(0).standard_normal((6, 7, 9))
+    kind = x + 1j * x[::-1] if name in ("fft2", "ifft2", "irfft2", "hfft") else x
+    wide = getattr(rg.fft, name)(rg.tensor(kind), norm=norm).numpy()
+    single = rg.tensor(kind.astype("F" if kind.dtype.kind == "c" else "f"))
+    found = getattr(rg.fft, name)(single, norm=norm).numpy()
+    scale = np.abs(wide).max()
+    np.testing.assert_allclose(found, wide, rtol=0, atol=3e-7 * scale)
+
+
+@pytest.mark.skipif(fourier.loops is None, reason="NumPy keeps its loops elsewhere")
+@pytest.mark.parametrize("norm", ["backward", "forward"])
+def test_single_precision_is_not_computed_in_double(norm, monkeypatch):
+    """NumPy's functions do, where they need not scale."""
+    taken = []
+
+    def noted(x, factor, **options):
+        taken.append((x.dtype, factor.dtype))
+        return x.astype(np.complex64)
+
+    names = dict.fromkeys(("fft", "ifft"), noted)
+    monkeypatch.setattr(fourier, "loops", types.SimpleNamespace(**names))
+    x = rg.ones(4, dtype=rg.complex64)
+    (rg.fft.fft if norm == "backward" else rg.fft.ifft)(x, norm=norm)
+    assert taken == [(np.complex64, np.float32)]

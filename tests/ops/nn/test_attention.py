@@ -1,12 +1,15 @@
-"""Attention of rows that see nothing; reference values from PyTorch 2.13."""
+"""Attention: rows that see nothing, by values from PyTorch 2.13; and without matrices of scores."""
 
 from __future__ import annotations
 
 import math
+import tracemalloc
 
+import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.kernels.native import loops, threads
 
 F = rg.nn.functional
 MASK = rg.tensor([[True, False, True], [False, False, False], [True, True, True]])
@@ -36,3 +39,110 @@ def test_complex_rows_that_see_nothing_are_0():
     q = rg.ones(3, 2, dtype=rg.complex128)
     out = F.scaled_dot_product_attention(q, q, q, attn_mask=MASK)
     assert out[1].tolist() == [0j, 0j]
+
+
+def drawn(*shape, dtype=rg.float64):
+    rg.manual_seed(len(shape))
+    return [rg.randn(*shape, dtype=dtype, requires_grad=True) for _ in range(3)]
+
+
+def composed(q, k, v, bias):
+    """The same by matrices; NumPy's in float64."""
+    q, k, v = (t.detach().numpy().astype(np.float64) for t in (q, k, v))
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]) + bias
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    slopes = np.swapaxes(v, -1, -2)
+    slopes = weights * (
+        np.cos(weights @ v) @ slopes - (np.cos(weights @ v) * (weights @ v)).sum(-1, keepdims=True)
+    )
+    slopes /= math.sqrt(q.shape[-1])
+    turned = [np.swapaxes(m, -1, -2) for m in (slopes, weights)]
+    return weights @ v, slopes @ k, turned[0] @ q, turned[1] @ np.cos(weights @ v)
+
+
+@pytest.mark.parametrize(("dtype", "eps"), [(rg.float32, 2e-6), (rg.float64, 4e-15)])
+@pytest.mark.parametrize("masked", ["no", "causal", "boolean", "added"])
+@pytest.mark.parametrize(
+    ("heads", "rows", "columns", "width"),
+    [((), 3, 5, 2), ((2, 3), 70, 130, 33), ((1,), 600, 530, 8), ((2,), 1030, 40, 100)],
+)
+def test_attention_equals_its_matrices(heads, rows, columns, width, masked, dtype, eps):
+    q, k, v = drawn(*heads, max(rows, columns), width, dtype=dtype)
+    q = q[..., :rows, :].detach().requires_grad_()
+    k, v = (t[..., :columns, :].detach().requires_grad_() for t in (k, v))
+    mask, bias = None, 0.0
+    if masked == "causal":
+        bias = np.where(np.tri(rows, columns, dtype=bool), 0.0, -np.inf)
+    elif masked == "boolean":
+        mask = rg.arange(rows)[:, None] % 3 != rg.arange(columns) % 3
+        bias = np.where(mask.numpy(), 0.0, -np.inf)
+    elif masked == "added":
+        mask = rg.randn(rows, columns, dtype=dtype)
+        mask[:, 1] = -math.inf
+        bias = mask.numpy()
+    out = F.scaled_dot_product_attention(q, k, v, mask, is_causal=masked == "causal")
+    expected = composed(q, k, v, bias)
+    out.backward(rg.tensor(np.cos(expected[0]), dtype=dtype))
+    for found, wanted in zip((out, q.grad, k.grad, v.grad), expected, strict=True):
+        scale = max(1, np.abs(wanted).max())
+        np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=0, atol=8 * eps * scale)
+
+
+def test_its_second_derivatives_are_right():
+    q, k, v = drawn(2, 4, 3)
+    for causal in (False, True):
+        assert rg.autograd.gradgradcheck(
+            lambda q, k, v, causal=causal: F.scaled_dot_product_attention(
+                q, k, v, is_causal=causal
+            ),
+            (q, k, v),
+        )
+
+
+@pytest.mark.skipif(loops is None, reason="NumPy makes a matrix of scores")
+def test_memory_grows_with_the_length_not_with_its_square():
+    q, k, v = drawn(1, 4096, 16, dtype=rg.float32)
+    tracemalloc.start()
+    F.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4096 * 4096 * 4 / 10
+
+
+@pytest.mark.skipif(loops is None, reason="the pool is in C")
+def test_its_bits_do_not_depend_on_the_number_of_threads():
+    found = []
+    for count in (1, 2):
+        q, k, v = drawn(2, 1100, 16, dtype=rg.float32)
+        before = threads.threads()
+        threads.set_threads(count)
+        try:
+            out = F.scaled_dot_product_attention(q, k, v)
+            out.backward(out.detach())
+        finally:
+            threads.set_threads(before)
+        found.append([t.numpy() for t in (out.detach(), q.grad, k.grad, v.grad)])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_what_is_not_a_number_stays_in_its_row(number):
+    q, k, v = (t.detach() for t in drawn(3, 2))
+    q[1, 0] = number
+    out = F.scaled_dot_product_attention(q, k, v)
+    assert out[1].isnan().all()
+    assert out[::2].isfinite().all()
+
+
+def test_scores_without_bounds_do_not_overflow():
+    q, k, v = (t.detach() for t in drawn(200, 2))
+    out = F.scaled_dot_product_attention(q * 1e4, k * 1e4, v)
+    rg.testing.assert_close(out, v[(q @ k.T).argmax(1)])
+
+
+def test_a_mask_with_a_gradient_gets_it():
+    q, k, v = drawn(4, 3)
+    mask = rg.zeros(4, 4, dtype=rg.float64, requires_grad=True)
+    assert rg.autograd.gradcheck(F.scaled_dot_product_attention, (q, k, v, mask))

@@ -213,7 +213,7 @@ def _pushed(
 ) -> tuple[bool, tuple[Tensor, ...]]:
     """The tangents of each output for every tangent of one input, as columns of its Jacobian."""
     x = xs[place]
-    level = BatchLevel(len(units._array), "error")
+    level = BatchLevel(len(units._array))
     with level, Level() as forward:
         duals = [recorded.clone(t) for t in xs]  # the function may write to them
         duals[place] = dual(duals[place], batched(units, level), forward)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "GradcheckError",
     "Settings",
     "as_outputs",
     "difference",
@@ -29,10 +28,6 @@ PERTURBED = (
     "Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, "
     "but got: {what}s {up} and {down}. A function that changes them has no derivative there."
 )
-
-
-class GradcheckError(RuntimeError):
-    """A derivative that does not agree with finite differences, or breaks another rule."""
 
 
 class Settings(NamedTuple):

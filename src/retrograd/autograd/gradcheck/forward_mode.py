@@ -13,8 +13,8 @@ import numpy as np
 from ...engine.tensor import Tensor, new_tensor
 from ...engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
 from .. import forward_ad
+from . import GradcheckError
 from .differences import (
-    GradcheckError,
     Settings,
     difference,
     directions,
@@ -165,7 +165,7 @@ def check_batched_tangents(func: Callable[..., Any], arguments: Sequence[Any]) -
             return [new_tensor(np.zeros_like(v._array)) if t is None else t for v, t in found]
 
         rows = [outputs(new_tensor(row)) for row in drawn]
-        level = BatchLevel(2, "error")
+        level = BatchLevel(2)
         try:
             with level:
                 at_once = [split(t, level) for t in outputs(batched(new_tensor(drawn), level))]

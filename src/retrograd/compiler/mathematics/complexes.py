@@ -67,10 +67,10 @@ def exponential(z: Complex) -> Complex:
     """exp(x) (cos y + i sin y), scaled last."""
     x, y = z.real, z.imag
     end = {4: 170.0, 8: 1400.0}[x.dtype.itemsize]
-    high, low, n = exp_pair(select(x > end, end, select(x < -end, -end, x)))
+    high, low, k = exp_pair(select(x > end, end, select(x < -end, -end, x)))
     size = high + low
     c, s = cos(y), sin(y)
-    real, imag = scaled(size * c, n), scaled(size * s, n)
+    real, imag = scaled(size * c, k), scaled(size * s, k)
     up, down = x > end, x == -math.inf
     real, imag = select(up, math.inf * c, real), select(up, math.inf * s, imag)
     lost = isnan(c)
@@ -170,15 +170,15 @@ def root(z: Complex) -> Complex:
 
 
 def grown(x: Value) -> tuple[Value, Value, Value]:
-    """(cosh(x), sinh(x)) of large |x| as numbers to be scaled by 2**n, of others with n = 0."""
+    """(cosh(x), sinh(x)) of large |x| as numbers to be scaled by 2**k, of others with k = 0."""
     size = abs(x)
     big = size > LARGE
-    high, low, n = exp_pair(select(size > FAR, FAR, select(big, size, LARGE)))
+    high, low, k = exp_pair(select(size > FAR, FAR, select(big, size, LARGE)))
     huge = high + low
     bounded = select(big, 0.0, x)
     c = select(big, huge, cosh(bounded))
     s = select(big, copysign(huge, x), sinh(bounded))
-    return c, s, select(big, n - 1.0, 0.0)
+    return c, s, select(big, k - 1, 0)
 
 
 @emits("cosh", COMPLEX)
@@ -186,8 +186,8 @@ def grown(x: Value) -> tuple[Value, Value, Value]:
 def hyperbolic_cosine(z: Complex) -> Complex:
     """cosh x cos y + i sinh x sin y."""
     x, y = z.real, z.imag
-    c, s, n = grown(x)
-    real, imag = scaled(c * cos(y), n), scaled(s * sin(y), n)
+    c, s, k = grown(x)
+    real, imag = scaled(c * cos(y), k), scaled(s * sin(y), k)
     beyond = copysign(x.number(math.inf), x)
     real = select(abs(x) > FAR, math.inf * cos(y), real)
     imag = select(abs(x) > FAR, beyond * sin(y), imag)
@@ -202,8 +202,8 @@ def hyperbolic_cosine(z: Complex) -> Complex:
 def hyperbolic_sine(z: Complex) -> Complex:
     """sinh x cos y + i cosh x sin y."""
     x, y = z.real, z.imag
-    c, s, n = grown(x)
-    real, imag = scaled(s * cos(y), n), scaled(c * sin(y), n)
+    c, s, k = grown(x)
+    real, imag = scaled(s * cos(y), k), scaled(c * sin(y), k)
     infinite, beyond = abs(x) == math.inf, copysign(x.number(math.inf), x)
     real = select(abs(x) > FAR, beyond * cos(y), real)
     imag = select(abs(x) > FAR, math.inf * sin(y), imag)

@@ -6,7 +6,7 @@ import math
 
 from ..values import Value, copysign, fma, isnan, select
 from . import polynomials
-from .exponential import exp, expm1
+from .exponential import exp, exp_within
 from .formats import horner, widely
 from .table import REAL, emits
 
@@ -21,7 +21,8 @@ def erf(x: Value) -> Value:
     size, square = abs(x), x * x
     if x.dtype.itemsize == 4:
         near = fma(horner(square, polynomials.ERF_32), x, x)
-        far = -expm1(horner(select(size > 4.0, 4.0, size), polynomials.LOG_ERFC_32))
+        end = select(size > 4.0, 4.0, size)
+        far = 1.0 - exp_within(horner(end, polynomials.LOG_ERFC_32))
     else:
         near = fma(horner(square, polynomials.ERF_64), x, x)
         end = select(size > 6.0, 6.0, size)
@@ -55,11 +56,22 @@ def complement(x: Value, low: Value) -> Value:
     return select(size < 0.5, near, select(isnan(x), x, far))
 
 
+def single_complement(x: Value) -> Value:
+    """erfc(x) of float32: exp(-x^2), with what x^2 rounds away, times a quotient of polynomials.
+
+    The exponential is the one of -x * x, so that a formula that has both computes it once.
+    """
+    size, square = abs(x), x * x
+    lost = fma(x, x, -square)
+    ratio = horner(size, polynomials.ERFCX_ABOVE_32) / horner(size, polynomials.ERFCX_BELOW_32)
+    tail = select(size > 11.0, 0.0, exp(-square) * fma(ratio, -lost, ratio))
+    return select(x < 0, 2.0 - tail, tail)
+
+
 @emits("erfc", REAL)
-@widely
 def erfc(x: Value) -> Value:
     """1 - erf(x), exact where it is small."""
-    return complement(x, x.number(0.0))
+    return single_complement(x) if x.dtype.itemsize == 4 else complement(x, x.number(0.0))
 
 
 @emits("erfcx", REAL)

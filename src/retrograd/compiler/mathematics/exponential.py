@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
-from ..values import Value, copysign, fma, select
+from ..values import Value, bits, copysign, fma, from_bits, select
 from . import polynomials
-from .formats import format_of, horner, power_of_two, scaled
+from .formats import format_of, horner, nearest, power_of_two, scaled
 from .table import REAL, emits
 
-__all__ = ["exp", "exp2", "exp2_pair", "exp_pair", "expm1", "expm1_pair"]
+__all__ = ["exp", "exp2", "exp2_pair", "exp_pair", "exp_within", "expm1", "expm1_pair"]
 
 LOG2_E = 1 / math.log(2)
 # ends of the ranges, of float32 and float64: what lies beyond has the value at the end
@@ -34,26 +34,40 @@ def clamped(x: Value, ends: dict[int, tuple[float, float]]) -> Value:
 
 
 def reduced(x: Value) -> tuple[Value, Value, Value]:
-    """(n, r, low): x = n log(2) + r + low, |r| <= log(2) / 2, n an integer."""
-    form = format_of(x)
-    high, low = form.ln2
-    n = fma(x, LOG2_E, form.magic) - form.magic
+    """(k, r, low): x = k log(2) + r + low, |r| <= log(2) / 2, k an integer."""
+    high, low = format_of(x).ln2
+    n, k = nearest(x, LOG2_E)
     exact = fma(n, -high, x)
     r = fma(n, -low, exact)
-    return n, r, fma(n, -low, exact - r)
+    return k, r, fma(n, -low, exact - r)
+
+
+def series(r: Value) -> Value:
+    """(expm1(r) - r) / r^2."""
+    return fma(horner(r, EXPM1[r.dtype.itemsize]), r, 0.5)
+
+
+def one_more(r: Value) -> Value:
+    """exp(r), to a unit of the last place."""
+    return fma(series(r), r * r, r) + 1.0
 
 
 def tail(r: Value, low: Value) -> Value:
     """expm1(r + low) - r."""
-    series = fma(horner(r, EXPM1[r.dtype.itemsize]), r, 0.5)
-    return fma(series, r * r, low)
+    return fma(series(r), r * r, low)
 
 
 @emits("exp", REAL)
 def exp(x: Value) -> Value:
     """e**x."""
-    n, r, low = reduced(clamped(x, EXP_ENDS))
-    return scaled(1.0 + (r + tail(r, low)), n)
+    k, r, _ = reduced(clamped(x, EXP_ENDS))
+    return scaled(one_more(r), k)
+
+
+def exp_within(x: Value) -> Value:
+    """e**x, where both are far from the ends of their ranges."""
+    k, r, _ = reduced(x)
+    return from_bits(bits(one_more(r)) + (k << format_of(x).mantissa))
 
 
 @emits("exp2", REAL)
@@ -65,27 +79,26 @@ def exp2(x: Value) -> Value:
 def exp2_pair(x: Value, low: Value) -> Value:
     """2**(x + low), where low is small beside 1."""
     x = clamped(x, EXP2_ENDS)
-    magic = format_of(x).magic
-    n = (x + magic) - magic
+    n, k = nearest(x, 1.0)
     left = x - n
     high = left * math.log(2)
     more = fma(left + low, LN2_LOW[x.dtype.itemsize], low * math.log(2))
     rest = fma(left, x.dtype.type(math.log(2)).item(), -high) + more
     r = high + rest
-    return scaled(1.0 + (r + tail(r, (high - r) + rest)), n)
+    return scaled(1.0 + (r + tail(r, (high - r) + rest)), k)
 
 
 def exp_pair(x: Value) -> tuple[Value, Value, Value]:
-    """e**x as a pair, to be scaled by 2**n."""
-    n, r, low = reduced(x)
+    """e**x as a pair, and an integer k: to be scaled by 2**k."""
+    k, r, low = reduced(x)
     high = 1.0 + r
-    return high, ((1.0 - high) + r) + tail(r, low), n
+    return high, ((1.0 - high) + r) + tail(r, low), k
 
 
 def expm1_pair(x: Value) -> tuple[Value, Value]:
     """expm1(x) as a pair, for x whose exponential does not overflow."""
-    n, r, low = reduced(x)
-    high, rest = _less_one(power_of_two(n), r, low, 1.0)
+    k, r, low = reduced(x)
+    high, rest = _less_one(power_of_two(k), r, low, 1.0)
     total = high + rest
     return total, (high - total) + rest
 
@@ -100,8 +113,8 @@ def _less_one(scale: Value, r: Value, low: Value, one: float) -> tuple[Value, Va
 @emits("expm1", REAL)
 def expm1(x: Value) -> Value:
     """e**x - 1, halved on the way so that nothing overflows early."""
-    n, r, low = reduced(clamped(x, EXPM1_ENDS))
-    high, rest = _less_one(power_of_two(n - 1.0), r, low, 0.5)
+    k, r, low = reduced(clamped(x, EXPM1_ENDS))
+    high, rest = _less_one(power_of_two(k - 1), r, low, 0.5)
     tiny = 2.0 ** -(format_of(x).mantissa + 2)
     return select(abs(x) < tiny, x, (high + rest) * 2.0)
 
@@ -123,8 +136,8 @@ def tanh(x: Value) -> Value:
 
 def half_exp(x: Value) -> Value:
     """exp(x) / 2, which overflows later than exp(x)."""
-    high, low, n = exp_pair(x)
-    return scaled(high + low, n - 1.0)
+    high, low, k = exp_pair(x)
+    return scaled(high + low, k - 1)
 
 
 @emits("cosh", REAL)

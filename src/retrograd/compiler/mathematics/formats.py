@@ -12,13 +12,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy._core._multiarray_umath import __cpu_features__
 
-from ..values import Value, bits, convert, fma, from_bits, select
+from ..values import FLOATS, Value, bits, convert, fma, from_bits, ldexp, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Format", "format_of", "horner", "power_of_two", "scaled", "split", "widely"]
+__all__ = [
+    "Format",
+    "format_of",
+    "horner",
+    "nearest",
+    "power_of_two",
+    "scaled",
+    "split",
+    "split_normal",
+    "widely",
+]
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,9 @@ FORMATS = {
 }  # fmt: skip
 
 
+HAS_LDEXP = __cpu_features__.get("AVX512_SKX", False)  # for vectors, as an instruction
+
+
 def format_of(x: Value) -> Format:
     """The format of a value."""
     return FORMATS[x.dtype]
@@ -56,28 +70,41 @@ def horner(x: Value, coefficients: Sequence[float]) -> Value:
     return total
 
 
-def power_of_two(n: Value) -> Value:
-    """2**n for a float n that is an integer and the exponent of a normal number."""
-    form = format_of(n)
-    return from_bits((bits(n + form.magic) + form.bias) << form.mantissa)
+def nearest(x: Value, factor: float) -> tuple[Value, Value]:
+    """The integer nearest to x * factor, which is small: as a float, and as an integer."""
+    magic = format_of(x).magic
+    total = bits(fma(x, factor, magic))
+    return from_bits(total) - magic, total - bits(x.number(magic))
 
 
-def scaled(x: Value, n: Value) -> Value:
-    """x * 2**n, rounded once, for a float n that is an integer, up to twice an exponent's range."""
-    magic = format_of(n).magic
-    half = fma(n, 0.5, magic) - magic
-    return x * power_of_two(half) * power_of_two(n - half)
+def power_of_two(k: Value) -> Value:
+    """2**k, for the exponent k of a normal number."""
+    form = FORMATS[FLOATS[k.dtype]]
+    return from_bits((k + form.bias) << form.mantissa)
+
+
+def scaled(x: Value, k: Value) -> Value:
+    """x * 2**k, rounded once, for an integer k, up to twice an exponent's range."""
+    if HAS_LDEXP:
+        return ldexp(x, k)
+    half = k >> 1
+    return x * power_of_two(half) * power_of_two(k - half)
 
 
 def split(x: Value) -> tuple[Value, Value]:
     """(e, f) with x = 2**e (1 + f) and 1 + f from sqrt(1/2) to sqrt(2), for x > 0."""
     form = format_of(x)
+    subnormal = x < 2.0 ** (1 - form.bias)
+    e, f = split_normal(select(subnormal, x * 2.0 ** (form.mantissa + 1), x))
+    return select(subnormal, e - float(form.mantissa + 1), e), f
+
+
+def split_normal(x: Value) -> tuple[Value, Value]:
+    """`split` of a number that is not subnormal."""
+    form = format_of(x)
     root = int(np.sqrt(form.dtype.type(0.5)).view(f"i{form.dtype.itemsize}"))
-    least = 2.0 ** (1 - form.bias)
-    subnormal = x < least
-    lifted = bits(select(subnormal, x * 2.0 ** (form.mantissa + 1), x)) - root
-    exponent = convert(convert(lifted >> form.mantissa, np.int32), form.dtype)
-    e = select(subnormal, exponent - float(form.mantissa + 1), exponent)
+    lifted = bits(x) - root
+    e = convert(convert(lifted >> form.mantissa, np.int32), form.dtype)
     return e, from_bits((lifted & (1 << form.mantissa) - 1) + root) - 1.0
 
 

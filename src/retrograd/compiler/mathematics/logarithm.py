@@ -7,10 +7,10 @@ import math
 from ..values import Value, copysign, fma, select, sqrt
 from . import polynomials
 from .exponential import exp, exp2
-from .formats import format_of, horner, split, widely
+from .formats import format_of, horner, split, split_normal, widely
 from .table import REAL, emits
 
-__all__ = ["log", "log1p", "log2", "log2_pair"]
+__all__ = ["log", "log1p", "log2", "log2_pair", "log_within"]
 
 LN2, LN10 = math.log(2), math.log(10)
 # pairs: 1 / log(2) and 1 / log(10) in float32 and float64, log10(2) with zeros at its end
@@ -46,12 +46,21 @@ def completed(x: Value, found: Value) -> Value:
     return select((x > 0) & (x < math.inf), found, special)
 
 
+def joined(e: Value, f: Value) -> Value:
+    """log(2**e (1 + f))."""
+    high, low = format_of(f).ln2
+    return fma(e, high, f + fma(e, low, rest_of(f)))
+
+
 @emits("log", REAL)
 def log(x: Value) -> Value:
     """The natural logarithm."""
-    e, f = split(x)
-    high, low = format_of(x).ln2
-    return completed(x, fma(e, high, f + fma(e, low, rest_of(f))))
+    return completed(x, joined(*split(x)))
+
+
+def log_within(x: Value) -> Value:
+    """The natural logarithm of a number that is positive, finite and not subnormal."""
+    return joined(*split_normal(x))
 
 
 @emits("log1p", REAL)

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ..values import Value, bits, convert, copysign, fma, isnan, rint, select, sqrt, trunc
+from ..values import Value, bits, convert, copysign, fma, isnan, select, sqrt, trunc
 from . import polynomials
 from .exponential import exp2_pair
-from .formats import horner, scaled, split
+from .formats import horner, nearest, scaled, split
 from .logarithm import log2, log2_pair
 from .table import REAL, emits
 
@@ -20,8 +20,8 @@ __all__ = ["hypot"]
 def cbrt(x: Value) -> Value:
     """Of x = 8**k y, a polynomial in y, a step of Halley's and one of Newton's, with its rest."""
     e, f = split(abs(x))
-    k = rint(e * (1 / 3))
-    y = scaled(f + 1.0, fma(k, -3.0, e))
+    third, k = nearest(e, 1 / 3)
+    y = scaled(f + 1.0, nearest(fma(third, -3.0, e), 1.0)[1])
     table = {4: polynomials.CBRT_32, 8: polynomials.CBRT_64}
     t = horner(y, table[x.dtype.itemsize])
     cube = t * t * t

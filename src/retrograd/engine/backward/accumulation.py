@@ -1,18 +1,24 @@
-"""Leaves: a complete cotangent is added to `.grad`, under the leaf's own lock."""
+"""Leaves: a complete cotangent is added to `.grad`, under the leaf's own lock.
+
+NOTE [Layout of gradients] As in PyTorch, a gradient lies in memory as its leaf does, if that is
+dense: optimizers then go through both in one order. That of any other leaf is in row-major order.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from ...kernels.allocation import copied
+from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
 from .. import native
 from ..dispatch import about_to_write
 from ..tensor import Tensor, as_array, cell_of, new_tensor, wrote
 
-__all__ = ["accumulate", "add_grad", "add_to_leaf", "fit_leaf"]
+__all__ = ["ALONE", "accumulate", "add_grad", "add_to_leaf", "fit_leaf", "holders", "own"]
 
 ndarray, add = np.ndarray, np.add
 
@@ -54,12 +60,66 @@ def add_grad(tensor: Tensor, g: Tensor, lock: Any) -> None:
     while True:
         before: Any = tensor._gradient
         version = None if before is None else cell_of(before).version
-        total = g.clone() if before is None else before + g  # who made `g` may need it as it is
+        total = fresh(tensor, g) if before is None else before + g
         with lock:
             seen = None if before is None else before._cell.version
             if tensor._gradient is before and seen == version:
                 tensor._gradient = total
                 return
+
+
+def fresh(tensor: Tensor, g: Tensor) -> Tensor:
+    """A copy of a cotangent, for whoever made it may need it as it is; NOTE [Layout of gradients].
+
+    That of a tensor that is no leaf (`retain_grad`) lies as the cotangent does.
+    """
+    array = g._array
+    if not tensor.is_leaf or laid_out(tensor._array, array) is array:
+        return g.clone()
+    return new_tensor(laid_out(tensor._array, array)).copy_(g)
+
+
+def own(leaf: Tensor, g: Any, borrowed: bool) -> Any:
+    """A cotangent as the leaf's gradient: NOTE [Layout of gradients]; a copy if it is borrowed."""
+    found = laid_out(leaf._array, g)
+    if found is not g:
+        return found
+    plain = g.__class__ is ndarray and g.base is None  # a formula may give a NumPy scalar
+    return g if plain and not borrowed else copied(g)
+
+
+def laid_out(like: Any, g: Any) -> Any:
+    """The array `g` itself where it lies in memory as it is to, or a copy that does."""
+    if not (like.__class__ is g.__class__ is ndarray):
+        return g
+    if like.flags.c_contiguous and g.flags.c_contiguous:
+        return g
+    made = np.empty_like(like)
+    if steps(made) != steps(like):
+        made = np.empty(like.shape, like.dtype)
+    if steps(made) == steps(g):
+        return g
+    made[...] = g
+    return made
+
+
+def steps(array: Any) -> list[int]:
+    """The strides of the dimensions that have any."""
+    return [step for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
+
+
+def holders(array: Any) -> int:
+    """How many references there are to an array that its caller holds."""
+    return sys.getrefcount(array)
+
+
+def _least() -> int:
+    lone = np.empty(0)
+    return holders(lone)
+
+
+# What `holders` says of an array that nobody else holds; where that says nothing, it never does.
+ALONE = _least() if ONE_AT_A_TIME else 0
 
 
 def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
@@ -86,9 +146,7 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
     try:
         before = leaf._gradient
         if before is None:
-            if borrowed or g.__class__ is not ndarray or g.base is not None:
-                g = copied(g)  # a formula may give a NumPy scalar
-            leaf._gradient = new_tensor(g)
+            leaf._gradient = new_tensor(own(leaf, g, borrowed))
         else:
             array = before._array
             if before._inference:

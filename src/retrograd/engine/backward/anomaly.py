@@ -6,6 +6,7 @@ which node, op or hook it was, and in anomaly mode where the forward ran.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,14 @@ from ...errors import SecondBackwardError, VersionError
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..graph import Node
 
 __all__ = ["check_nan", "noted", "run_hook", "say", "warned"]
 
 DETECTED = "Error detected in "
+INDUCED = "Previous calculation was induced by "
 
 
 def say(error: Exception, where: str) -> None:
@@ -68,20 +70,43 @@ def check_nan(node: Node, contributions: Sequence[Any]) -> None:
 
 
 def warned(node: Node) -> None:
-    """Where the forward of a failing node ran: PyTorch's warning, which error logs may hold."""
-    text = f"{DETECTED}{node.name()}. {forward_trace(node)}"
-    warnings.warn(text, UserWarning, stacklevel=2)
+    """Where the forward of a failing node ran: PyTorch's warnings, which error logs may hold.
+
+    One more for each node whose formula recorded the one before. Where warnings are errors they go
+    to stderr: the error that is on its way counts.
+    """
+    text = f"{DETECTED}{node.name()}. {own_trace(node)}"
+    for parent in parents(node):
+        show(text)
+        text = f"{INDUCED}{parent.name()}. {own_trace(parent)}"
+    show(text)
+
+
+def show(text: str) -> None:
+    try:
+        warnings.warn(text, UserWarning, stacklevel=3)
+    except UserWarning:
+        sys.stderr.write(f"UserWarning: {text}\n")
 
 
 def forward_trace(node: Node) -> str:
     """Where the forward of `node` ran, as far as anomaly mode knows, and what led to that."""
+    traces = [f"{INDUCED}{parent.name()}. {own_trace(parent)}" for parent in parents(node)]
+    return "".join([own_trace(node), *traces])
+
+
+def own_trace(node: Node) -> str:
     if node.trace is None:
         return (
             "No forward pass information available. Enable detect anomaly during forward pass for "
             "more information."
         )
-    text = f"Traceback of forward call that caused the error:\n{node.trace}"
+    return f"Traceback of forward call that caused the error:\n{node.trace}"
+
+
+def parents(node: Node) -> Iterator[Node]:
+    """The node whose formula recorded this one, in a pass that created a graph, and so on."""
     parent = node.metadata.get("parent_")
-    if parent is not None:  # the node was recorded by a backward pass that creates a graph
-        text += f"Previous calculation was induced by {parent.name()}. {forward_trace(parent)}"
-    return text
+    while parent is not None:
+        yield parent
+        parent = parent.metadata.get("parent_")

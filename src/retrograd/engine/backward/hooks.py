@@ -28,7 +28,7 @@ from .anomaly import run_hook
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NodeHooks", "RemovableHandle", "hooks_of"]
+__all__ = ["HookTable", "NodeHooks", "RemovableHandle", "hooks_of"]
 
 _number = counter()
 

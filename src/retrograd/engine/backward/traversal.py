@@ -11,7 +11,7 @@ NOTE [Ownership of cotangents]
 A contribution may be an array that somebody else holds: `g` itself passed on, a view, what a user's
 Function or hook returned. Those are never written. The second contribution to a node makes a fresh
 sum, unless the first was fresh already; later ones are added in place. A leaf takes over a fresh
-array as its `.grad`, and copies any other.
+array as its `.grad`, as it does one that nobody else holds any more, and copies any other.
 
 A node enters the pass when the first contribution arrives, so no search of the graph comes first,
 except where `inputs` are named. Nothing recurses, and all state of a pass is local: passes may nest
@@ -262,7 +262,9 @@ class Pass:
                 if careful or leaf.hooks is not None:
                     self.leaf(leaf)
                 else:
-                    accumulation.add_to_leaf(leaf, g, leaf in borrowed)
+                    grads.pop(leaf)
+                    taken = leaf in borrowed and accumulation.holders(g) > accumulation.ALONE
+                    accumulation.add_to_leaf(leaf, g, taken)
             except Exception as error:
                 noted(error, leaf)
                 raise

@@ -73,6 +73,10 @@ RANDOM = (
     "'different' randomness flags on vmap or perform the randomness operation out of vmap: "
     "vmap(f, randomness='different')"
 )
+RANDOM_WITHIN = (
+    "vmap: We do not yet support calling random operations inside of vmap. Several cotangents or "
+    "tangents go through this code at once, and it draws random numbers: give them one at a time"
+)
 NO_ROOM = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
     "`other` in extra_args that has more elements than `self`. This happened due to `other` being "
@@ -107,11 +111,15 @@ class UnbatchableError(AttributeError, RuntimeError):
 
 
 class BatchLevel:
-    """One batched call in progress, entered as a context."""
+    """One batched call in progress, entered as a context.
 
-    def __init__(self, size: int, randomness: str) -> None:
+    `randomness` is as in `func.vmap`; None where it was not the program that asked for batches.
+    """
+
+    def __init__(self, size: int, randomness: str | None = None) -> None:
         self.size, self.randomness = size, randomness
         self.outer = modes.state.levels
+        self.number = modes.next_number()
         self.depth = len(modes.state.batches)
         self.recorded = False  # whether a tensor in one of its batches has history
         self.left = False  # whether the call is over
@@ -132,7 +140,7 @@ class BatchLevel:
                 tensor._node = tensor._array.value._node
                 renew(tensor, array)
                 if tensor._views and tensor._node is not None:
-                    outdate(tensor, recorded=True)
+                    outdate(tensor, True)
         self.lent.clear()
 
     def lend(self, tensor: Tensor) -> None:
@@ -150,8 +158,8 @@ class BatchLevel:
 
     def draw(self, source: Any) -> None:
         """Called before the generator `source` is used: refuse, or leave it to each example."""
-        if self.randomness == "error":
-            raise RuntimeError(RANDOM)
+        if self.randomness in (None, "error"):
+            raise RuntimeError(RANDOM if self.randomness else RANDOM_WITHIN)
         if self.randomness == "different" and not self.singly:
             raise UnbatchableError("each example draws its own random numbers", self)
         if self.randomness == "same" and source not in self.starts:
@@ -170,13 +178,16 @@ class BatchLevel:
 class Batch(Interpreted):
     """The array of a tensor that stands for one example of many: NOTE [Batches].
 
-    `shared` says that `value` has no batch axis: all examples have the same.
+    `shared` says that `value` has no batch axis: all examples have the same. `dim` is where that
+    axis lay in what the batched call was given; it comes first in `value`.
     """
 
-    __slots__ = ("dtype", "level", "ndim", "shape", "shared", "value")
+    __slots__ = ("dim", "dtype", "level", "ndim", "shape", "shared", "value")
 
-    def __init__(self, value: Tensor, level: BatchLevel, shared: bool = False) -> None:
-        self.value, self.level, self.shared = value, level, shared
+    def __init__(
+        self, value: Tensor, level: BatchLevel, shared: bool = False, dim: int = 0
+    ) -> None:
+        self.value, self.level, self.shared, self.dim = value, level, shared, dim
         self.shape: tuple[int, ...] = value._array.shape[not shared :]
         self.ndim = len(self.shape)
         self.dtype = value._array.dtype
@@ -187,6 +198,14 @@ class Batch(Interpreted):
     def size(self) -> int:
         """The number of elements of one example."""
         return math.prod(self.shape)
+
+    def given(self) -> Tensor:
+        """All examples, as the batched call was given them: with the batch axis at `dim`."""
+        if not self.dim:
+            return self.value
+        order = list(range(1, self.ndim + 1))
+        order.insert(self.dim, 0)
+        return recorded.permute(self.value, dims=tuple(order))
 
     def copy(self) -> Batch:
         """The batch itself: it is never written, only replaced."""
@@ -301,9 +320,9 @@ def is_batch(value: Any) -> bool:
     return isinstance(value, Tensor) and isinstance(value._array, Batch)
 
 
-def batched(value: Tensor, level: BatchLevel) -> Tensor:
-    """A tensor that stands for each example along the first axis of `value`."""
-    return new_tensor(Batch(value, level))
+def batched(value: Tensor, level: BatchLevel, dim: int = 0) -> Tensor:
+    """A tensor that stands for each example along the first axis of `value`; `dim`: see `Batch`."""
+    return new_tensor(Batch(value, level, dim=dim))
 
 
 def split(tensor: Any, level: BatchLevel) -> Tensor:

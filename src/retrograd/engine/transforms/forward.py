@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["Level", "jvp", "make_root", "set_tangent", "tangent_of"]
 
 
+NO_FORWARD = "Trying to use forward AD with {} that does not support it: {}"
+
+
 class Level:
     """One forward derivative in progress, entered as a context: NOTE [Levels]."""
 
@@ -94,6 +97,8 @@ class Level:
         with self.hidden():
             try:
                 found = jvp(op, inputs, tangents, params, [_seen(out) for out in outputs])
+            except NotImplementedError as error:
+                raise NotImplementedError(NO_FORWARD.format(op.name, error)) from error
             except Exception as error:
                 say(error, f"the forward derivative of op {op.name}")
                 raise

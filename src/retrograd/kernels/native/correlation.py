@@ -39,6 +39,13 @@ def half(dtype: Any) -> bool:
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
+def finite(x: Any) -> bool:
+    """Whether all numbers of an array are finite."""
+    if x.dtype.char in "fd" and x.flags.carray:
+        return bool(native.loops.is_finite(x))
+    return bool(np.isfinite(x).all())
+
+
 def run(which: int, x: Any, y: Any, w: Any, bias: Any, geometry: Geometry) -> None:
     """Call the loops on images, results and the weight, one of which is written."""
     stride, padding, dilation, groups = geometry
@@ -71,7 +78,7 @@ def forward(shape: Sizes, x: Any, w: Any, bias: Any, *geometry: Any) -> Any:
 
 def adjoint(shape: Sizes, g: Any, w: Any, *geometry: Any) -> Any:
     """The adjoint in the images."""
-    if not taken(g, w) or not np.isfinite(w).all():
+    if not taken(g, w) or not finite(w):
         return None
     dtype, groups = g.dtype, geometry[3]
     if dtype.char in "fd":
@@ -97,7 +104,7 @@ def weight(shape: Sizes, g: Any, x: Any, *geometry: Any) -> Any:
     if dtype.char in "fd":
         out = np.zeros(shape, dtype)
         run(WEIGHT, in_rows(x), in_rows(g), out, None, geometry)
-        return None if np.isnan(out).any() else out
+        return out if finite(out) or not np.isnan(out).any() else None
     if half(dtype):
         wide = weight(shape, g.astype(np.float32), x.astype(np.float32), *geometry)
         return None if wide is None else wide.astype(dtype)

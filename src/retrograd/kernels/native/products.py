@@ -7,7 +7,6 @@ precision and rounded once.
 
 from __future__ import annotations
 
-import glob
 import math
 import os
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from . import loops
 
 __all__ = ["LARGE", "product"]
 
@@ -25,9 +25,10 @@ LARGE = 1 << 18  # multiplications: below it, BLAS itself takes one thread
 @cache
 def has_blas() -> bool:
     """Whether the loops have found NumPy's BLAS."""
-    folder = os.path.dirname(np.__file__)
-    found = glob.glob(f"{folder}.libs/*openblas*") + glob.glob(f"{folder}/.dylibs/*openblas*")
-    return any(native.loops.use_blas(path) for path in found)
+    home = os.path.dirname(np.__file__)
+    folders = [folder for folder in (f"{home}.libs", f"{home}/.dylibs") if os.path.isdir(folder)]
+    found = [f"{folder}/{name}" for folder in folders for name in sorted(os.listdir(folder))]
+    return any(loops.use_blas(path) for path in found if "openblas" in path)
 
 
 def product(x: Any, y: Any, bias: Any = None) -> Any:

@@ -22,13 +22,14 @@ import numpy as np
 from ... import dtypes
 from ...engine.inplace import in_place, write
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor
-from ...kernels.allocation import empty
+from ...engine.tensor import Tensor, new_tensor
+from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
-from ..elementwise.complex import by_parts
+from ..elementwise.complex import by_parts, real
 from ..elementwise.trigonometry import tanh
 from ..random.factories import rand_like
+from ..random.generator import default_generator
 from .smooth import (
     activation,
     gelu,
@@ -223,7 +224,8 @@ _prelu = activation(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight * x, with one weight for all or one per channel (dimension 1).
 
-    Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
+    Of a complex tensor both parts go through it, with a real weight, or the real part of a complex
+    one. Raises RuntimeError for a weight of another size or dtype. Source: PyTorch's `prelu`.
 
     >>> rg.prelu(rg.tensor([[-1.0, -1.0]]), rg.tensor([0.5, 0.25]))
     tensor([[-0.5000, -0.2500]])
@@ -242,6 +244,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                 f"{sizes[0]} and channel size = {channels}."
             )
+    if holds_complex(input):
+        weight = real(weight)
     if dtypes.real_of(input._array.dtype) != weight._array.dtype:
         a, b = (dtypes.legacy_name(t.dtype) for t in (input, weight))
         raise RuntimeError(
@@ -258,9 +262,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
     if holds_complex(input):
         return by_parts(_random_leak, input, lower, upper)
-    slopes: Any = rand_like(input)
-    slopes = slopes * (upper - lower) + lower
-    return _prelu(input, slopes)
+    array = input._array
+    if not numpys(array):
+        return _prelu(input, rand_like(input) * (upper - lower) + lower)
+    below = array <= 0  # the others take no number
+    drawn = default_generator.uniform((int(below.sum()),), np.dtype(np.float64))
+    slopes = np.ones_like(array)
+    slopes[below] = drawn * (upper - lower) + lower
+    return _prelu(input, new_tensor(slopes))
 
 
 def rrelu(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 ROOT_HALF = math.sqrt(0.5)
+ROOT_PI = math.sqrt(math.pi)
 ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 GELU_CUBIC = 0.044715
 
@@ -126,8 +127,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def _gelu_derivative(xp: Any, input: Any) -> Any:
     input = single(xp, input)
-    density = xp.exp(input * input * -0.5) * (0.5 * ROOT_2_OVER_PI)
-    return xp.erfc(input * -ROOT_HALF) * 0.5 + input * density
+    z = input * -ROOT_HALF
+    return xp.erfc(z) * 0.5 - z * xp.exp(-z * z) * (1.0 / ROOT_PI)
 
 
 def _gelu_tanh_array(x: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, new_tensor, placed
-from ..random.generator import default_generator
+from ..random.generator import default_generator, in_order
 from . import softmax as along
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
@@ -79,8 +79,9 @@ def gumbel_softmax(
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     dtype = dtypes.real_of(logits._array.dtype)
-    drawn = -np.log1p(-default_generator.uniform(logits._array.shape, dtype))
-    noise = -np.log(np.maximum(drawn, np.finfo(dtype).tiny))
+    noise = -np.log(
+        in_order(lambda shape: default_generator.exponential(shape, dtype), logits._array)
+    )
     soft = along.softmax((logits + placed(np.asarray(noise, dtype), logits)) / tau, dim, None)
     if not hard:
         return soft

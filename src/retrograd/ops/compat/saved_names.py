@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...engine.saved import PYTORCH_NAMES
+from ...engine.saved import PYTORCH_NAMES, SavedTensor
 from ...engine.tensor import new_tensor
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ def indices(node: Any) -> tuple[Any, ...]:
     return tuple([found.get(dim) for dim in range(max(dims) + 1)])
 
 
+def index_handles(node: Any) -> tuple[SavedTensor, ...]:
+    """For each dimension the handle to what was given for it; several share what is saved."""
+    dims, place = fact(node, "dims"), node.op.saves.index("index")
+    return tuple([SavedTensor(node, place if d in dims else None) for d in range(max(dims) + 1)])
+
+
 def pad(node: Node) -> tuple[int, ...]:
     """The widths as PyTorch's `pad` takes them: last dimension first, none that is 0 throughout."""
     widths = [*fact(node, "widths")]
@@ -84,7 +90,7 @@ PYTORCH_NAMES.update(
         "scale_grad_by_freq": "by_frequency",
         "padding_idx": lambda node: -1 if fact(node, "skip") is None else fact(node, "skip"),
     },
-    index={"indices": indices},
+    index={"indices": (indices, index_handles)},
     inv_ex={"inverse": "out"},
     kthvalue=REDUCED,
     matmul={"mat2": "other"},

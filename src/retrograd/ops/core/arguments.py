@@ -6,7 +6,10 @@ NOTE [Public functions]
    `public(out="dtype")` computes in the dtype of `out`.
 2. Calls with `out` go another way (`Writing`); all others reach the function as if it were not
    decorated, and cost nothing more. Other names of arguments: `engine.naming`.
-3. `inspect.signature` shows `out`.
+3. `inspect.signature` shows `out`, and `by` where a function has it.
+4. The functions named in `ORDERED` and `ROUNDED` take `by=`, which says what they mean for complex
+   numbers: NOTE [Meanings] in `sorting/meanings.py`, which loads with the first such call. So do
+   the callers of ops of these names, once `by` has proved to be none of their own arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from ... import dtypes
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
+from ...engine.naming import MEANINGS
 from ...engine.tensor import Tensor, method
+from ...locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +34,49 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 F = TypeVar("F")
+
+ORDERED = frozenset(
+    [
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "aminmax",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "cummax",
+        "cummin",
+        "sort",
+        "msort",
+        "topk",
+        "kthvalue",
+        "median",
+        "nanmedian",
+        "argmax",
+        "argmin",
+        "argsort",
+        "scatter_reduce",
+        "index_reduce",
+    ]
+)
+ROUNDED = frozenset(
+    [
+        "round",
+        "floor",
+        "ceil",
+        "trunc",
+        "fix",
+        "frac",
+        "sign",
+        "clamp",
+        "clip",
+        "clamp_min",
+        "clamp_max",
+        "nan_to_num",
+    ]
+)
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -56,8 +104,9 @@ def public(
     """
 
     def decorate(function: Any) -> Any:
-        writing = Writing(function, out) if out else None
-        made = overriding.public(function, writing, OUT_ONLY if out else frozenset())
+        keywords = [name for name, has in (("out", out), ("by", has_by(function))) if has]
+        served = Served(function, out) if keywords else None
+        made = overriding.public(function, served, frozenset(keywords))
         derived = "_ " in f"{methods} " and not function.__name__.endswith("_")
         written = in_place(keeping(made) if out == "dtype" else made) if derived else made
         for name in methods.split():
@@ -92,32 +141,56 @@ def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class Writing:
-    """Takes the calls of a function with `out`."""
+class Served:
+    """Takes the calls of a function with `out` or `by`."""
 
     def __init__(self, function: Callable[..., Any], out: bool | str) -> None:
-        self.function, self.in_dtype = function, out == "dtype"
+        self.function, self.out = function, out
         self.__name__ = function.__name__
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
         """What users see; made when it is asked for, so that imports stay quick."""
         own = inspect.signature(self.function)
-        out = [SEVERAL_OUT, OUT][own.return_annotation == "Tensor"]
-        return own.replace(parameters=[*own.parameters.values(), out])
+        more = [BY] if has_by(self.function) else []
+        if self.out:
+            more.append([SEVERAL_OUT, OUT][own.return_annotation == "Tensor"])
+        return own.replace(parameters=[*own.parameters.values(), *more])
 
-    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, out: Any = None, by: str | None = None, **kwargs: Any) -> Any:
+        function = self.function if by is None else self.meant(by)
         if out is None:
-            return self.function(*args, **kwargs)
-        if self.in_dtype and args:
+            return function(*args, **kwargs)
+        if self.out == "dtype" and args:
             kwargs["dtype"] = dtype_for(args[0], kwargs.get("dtype"), out)
         write = write_each if isinstance(out, (tuple, list)) else write_out
-        return write(self.function, out, args, kwargs)
+        return write(function, out, args, kwargs)
+
+    def meant(self, by: str) -> Callable[..., Any]:
+        """The function as `by` says."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return load(MEANT).meant(self.function, by, args, kwargs)
+
+        call.__name__ = self.__name__
+        return call
 
 
-OUT_ONLY = frozenset({"out"})
+def has_by(function: Any) -> bool:
+    """Whether a function takes `by`."""
+    return function.__name__ in ORDERED or function.__name__ in ROUNDED
+
+
+def said(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A call with `by` of the caller of an op."""
+    return Served(call, True)(*args, **named)
+
+
+MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, said))
+MEANT = __name__.replace("core.arguments", "sorting.meanings")
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
+BY = inspect.Parameter("by", KEYWORD, default=None, annotation="str | None")
 SEVERAL_OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Any")
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...engine.registry import declare, example
 from ...kernels import sums
-from ...kernels.allocation import copied, empty, table
+from ...kernels.allocation import copied, empty, has_special, table
+from ...kernels.native.small import quick
 from . import batching, batching_index
 
 __all__ = ["blank", "cast", "clone", "expand", "piecewise", "splice", "sum_to", "walk"]
@@ -36,9 +37,11 @@ def ones(count: int, kind: str) -> Any:
     return np.ones(count, kind)
 
 
+@quick("sum_to")
 def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     lead = input.ndim - len(shape)
-    if lead == 1 == len(shape) and input.shape[1:] == shape and input.dtype.char in "fd":
+    plain = lead == 1 == len(shape) and input.shape[1:] == shape and not has_special(input)
+    if plain and input.dtype.char in "fd":
         count = len(input)
         if count < sums.MANY or (count <= SMALL and input.size < sums.LARGE):
             weights = table(input, ones(count, input.dtype.char))
@@ -49,6 +52,7 @@ def _sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     return sums.total(input, (*range(lead), *axes), True).reshape(shape)
 
 
+@quick("spread")
 def _spread(input: Any, *, shape: tuple[int, ...]) -> Any:
     if input.ndim == 0:
         out = empty(input, shape)
@@ -72,6 +76,7 @@ sum_to = declare(
     _sum_to,
     input=lambda xp, g, input_shape: xp.expand(g, shape=input_shape),
     linear="input",
+    rows=True,
     batch=batching.sum_to,
     examples=[example("3x4", shape=(1, 4)), example("2x3x4", shape=(3, 1)), example("2", shape=())],
     node_name="SumToSizeBackward0",

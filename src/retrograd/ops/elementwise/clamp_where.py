@@ -43,7 +43,11 @@ __all__ = [
     "where",
 ]
 
-NO_ORDER = "Complex numbers have no order: compare abs(), or real and imag"
+NO_ORDER = (
+    "Complex numbers have no order: compare abs(), or real and imag, or say what is meant, as "
+    'by="modulus"'
+)
+BOUNDS = "A complex number bounds both parts of a complex tensor: write clamp(x + 0j, ...)"
 NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
     "where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}. Write "
@@ -200,10 +204,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Each element, but not below `min` nor above `max`; the upper bound wins if they cross.
 
     The bounds are numbers or tensors, broadcast with `input`; one may be left out. A complex tensor
-    is bounded in its real and in its imaginary part. The derivative at a bound goes to `input`.
-    Raises RuntimeError without any bound and for a complex number as a bound, TypeError for a
-    bound that is neither number nor tensor, NotImplementedError for complex tensors with a tensor
-    as a bound. Source: PyTorch's `clamp`.
+    is bounded in its real and in its imaginary part, by those of a complex bound; with by="modulus"
+    in its modulus. The derivative at a bound goes to `input`. Raises RuntimeError without any bound
+    and for a complex number as a bound, TypeError for a bound that is neither number nor tensor,
+    NotImplementedError for a complex bound of a real tensor. Source: PyTorch's `clamp`.
 
     >>> rg.clamp(rg.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -219,10 +223,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
             )
         if bound is not None and not isinstance(bound, (Tensor, int, float, np.number)):
             raise TypeError(f"clamp(): a bound must be a Tensor or a number, not {bound!r}")
-    if tensors and any(isinstance(t, Tensor) and holds_complex(t) for t in (input, min, max)):
-        raise unsupported("clamp", np.result_type(input._array, np.complex64), NO_ORDER)
     if holds_complex(input):
         return by_parts(clamp, input, min, max)
+    if any(isinstance(bound, Tensor) and holds_complex(bound) for bound in (min, max)):
+        raise unsupported("clamp", np.result_type(input._array, np.complex64), BOUNDS)
     dtype = input._array.dtype
     for bound in (min, max):
         if dtype.kind == "f" and bound is not None and not isinstance(bound, Tensor):

@@ -28,7 +28,7 @@ from ..core.pointwise import (
     unary,
     unsupported,
 )
-from .rounding import sign_array
+from .rounding import sign_array, sign_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,21 +250,26 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(real, imag)
 
 
-def by_parts(function: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
-    """A complex tensor with `function` applied to its real and to its imaginary part."""
-    return complex(function(real(input), *args), function(imag(input), *args))
+def each_part(
+    function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[Any, Any]:
+    """What a function gives for the real and for the imaginary parts of its complex arguments."""
+
+    def of(part: Callable[..., Tensor]) -> Any:
+        def take(value: Any) -> Any:
+            return part(value) if isinstance(value, Tensor) and holds_complex(value) else value
+
+        return function(*map(take, args), **{name: take(value) for name, value in named.items()})
+
+    return of(real), of(imag)
+
+
+def by_parts(function: Callable[..., Tensor], *args: Any) -> Tensor:
+    """A complex tensor with `function` applied to the real and to the imaginary parts."""
+    return complex(*each_part(function, args, {}))
 
 
 # -- absolute value and angle ------------------------------------------------------------------
-
-
-def _sgn_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
-    """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
-    if not holds_complex(input):
-        return xp.zeros_like(g)
-    radius = xp.abs(input)
-    across = g - out * xp.real(g * xp.conj(out))
-    return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
 
 
 sgn = unary(
@@ -272,7 +277,7 @@ sgn = unary(
     sign_array,
     "x / |x|, and 0 at 0: the sign of a real element, the direction of a complex one.",
     ("[3 + 4j, 0j]", "[0.6000+0.8000j, 0.0000+0.0000j]"),
-    input=_sgn_input,
+    input=sign_input,
     domain=(0.5, 2.0),
 )
 

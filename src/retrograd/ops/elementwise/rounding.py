@@ -1,7 +1,8 @@
-"""Rounding, signs and remainders: functions that are piecewise constant or linear, real only.
+"""Rounding, signs and remainders: functions that are piecewise constant or linear.
 
 The derivative of a rounding function is 0 everywhere, at its jumps too, as in PyTorch. Integer
-tensors are their own rounding.
+tensors are their own rounding. A complex number is rounded in both of its parts, as the array API
+standard says of `round`; with `by="modulus"` in its modulus. All else is real only.
 """
 
 from __future__ import annotations
@@ -13,8 +14,18 @@ import numpy as np
 from ...engine.dispatch import operand
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
+from ...kernels.allocation import empty
 from ..core.arguments import public
-from ..core.pointwise import SINGLE, binary, floating, only, unary, unsupported, zero_derivative
+from ..core.pointwise import (
+    SINGLE,
+    binary,
+    floating,
+    holds_complex,
+    only,
+    unary,
+    unsupported,
+    zero_derivative,
+)
 from ..tensor.operators import attach_in_place, attach_operator, attach_reflected
 from .arithmetic import div
 
@@ -34,14 +45,25 @@ __all__ = [
     "trunc",
 ]
 
-NO_SIGN = "Unlike NumPy, sign is not intended to support complex numbers. Please use sgn instead."
+
+def _in_parts(function: Any) -> Any:
+    def on_parts(x: Any) -> Any:
+        if x.dtype.kind != "c":
+            return function(x)
+        out = empty(x, x.shape)
+        out.real[...], out.imag[...] = function(x.real), function(x.imag)
+        return out
+
+    return on_parts
 
 
 def _rounding(name: str, function: Any) -> Any:
-    def rounded(x: Any) -> Any:
-        return function(x) if x.dtype.kind in "fV" else x.copy()
+    in_parts = _in_parts(function)
 
-    return only(name, "fiu", rounded, "Complex numbers have no order: round real and imag apart.")
+    def rounded(x: Any) -> Any:
+        return in_parts(x) if x.dtype.kind in "fVc" else x.copy()
+
+    return only(name, "fiuc", rounded)
 
 
 floor = unary(
@@ -50,7 +72,7 @@ floor = unary(
     "The largest integer not above each element.",
     ("[1.5, -1.5]", "[ 1., -2.]"),
     input=zero_derivative,
-    complex=False,
+    domain=(0.1, 0.9),
 )
 
 ceil = unary(
@@ -59,7 +81,7 @@ ceil = unary(
     "The smallest integer not below each element.",
     ("[1.5, -1.5]", "[ 2., -1.]"),
     input=zero_derivative,
-    complex=False,
+    domain=(0.1, 0.9),
 )
 
 trunc = fix = unary(
@@ -69,16 +91,15 @@ trunc = fix = unary(
     ("[1.5, -1.5]", "[ 1., -1.]"),
     ["fix"],
     input=zero_derivative,
-    complex=False,
+    domain=(0.1, 0.9),
 )
 
 frac = unary(
     "frac",
-    only("frac", "f", lambda x: x - np.trunc(x)),
+    only("frac", "fc", lambda x: x - _in_parts(np.trunc)(x)),
     "The fractional part of each element, with its sign; derivative 1.",
     ("[1.5, -2.25]", "[ 0.5000, -0.2500]"),
     input=lambda xp, g: g,
-    complex=False,
     domain=(0.1, 0.9),
 )
 
@@ -87,7 +108,6 @@ _round = declare(
     _rounding("round", np.rint),
     input=zero_derivative,
     elementwise=True,
-    complex=False,
     inplace=False,
     examples=SINGLE,
     domain=(0.6, 1.4),
@@ -95,10 +115,9 @@ _round = declare(
 
 _round_decimals = declare(
     "round_decimals(input, *, decimals)",
-    only("round", "f", lambda input, *, decimals: np.round(input, decimals)),
+    only("round", "fc", lambda input, *, decimals: np.round(input, decimals)),
     input=zero_derivative,
     elementwise=True,
-    complex=False,
     inplace=False,
     examples=[example("3x4", decimals=-1)],
     domain=(1.0, 4.0),
@@ -110,8 +129,9 @@ _round_decimals = declare(
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10 ** -decimals; ties go to the even one. Derivative 0.
 
-    Raises NotImplementedError for complex and bool tensors, and for integers where `decimals` is
-    not 0. Source: PyTorch's `round`.
+    Of a complex number both parts are rounded; with by="modulus" its modulus. Raises
+    NotImplementedError for bool tensors, and for integers where `decimals` is not 0. Source:
+    PyTorch's `round`, which is real only; the array API standard.
 
     >>> rg.round(rg.tensor([0.5, 1.5, -2.6])), rg.round(rg.tensor([1234.5]), decimals=-2)
     (tensor([ 0.,  2., -3.]), tensor([1200.]))
@@ -125,13 +145,21 @@ def sign_array(x: Any) -> Any:
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
+def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
+    """The part of g across the radius, divided by it; 0 at 0, as for a real tensor."""
+    if not holds_complex(input):
+        return xp.zeros_like(g)
+    radius = xp.abs(input)
+    across = g - out * xp.real(g * xp.conj(out))
+    return xp.zero_where(across / (radius + (radius == 0)), radius == 0)
+
+
 sign = unary(
     "sign",
-    only("sign", "fiub", sign_array, NO_SIGN),
-    "1, 0 or -1, as each element is positive, 0 or negative; derivative 0, at 0 too.",
+    only("sign", "fiubc", sign_array),
+    "x / |x|, and 0 at 0, as `sgn`: 1 or -1 of a real element, which has derivative 0.",
     ("[2.0, 0.0, -3.0]", "[ 1.,  0., -1.]"),
-    input=zero_derivative,
-    complex=False,
+    input=sign_input,
     domain=(0.5, 2.0),
 )
 

@@ -202,8 +202,26 @@ hypot = binary(
 )
 
 
+def _atan2_arrays(y: Any, x: Any) -> Any:
+    """atan2, and for complex numbers -i log((x + iy) / sqrt(x^2 + y^2)).
+
+    That has the digits of log near 1, so it says only by which multiple of pi atan(y / x) is off.
+    """
+    if y.dtype.kind != "c":
+        return np.arctan2(y, x)
+    u, v = x + 1j * y, x - 1j * y
+    radius = np.sqrt(u) * np.sqrt(v)
+    whole = -1j * np.log(u / np.where(radius.real < 0, -radius, radius))
+    part = np.arctan(y / x)
+    moved = part + np.pi * np.rint((whole - part).real / np.pi)
+    return np.where(np.isfinite(part), moved, whole).astype(y.dtype)
+
+
 def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
     """other / (input^2 + other^2), in two divisions that neither overflow nor give 0 / 0."""
+    if holds_complex(input) or holds_complex(other):
+        i = input * 1j
+        return g * xp.conj(other / (other + i) / (other - i))
     radius = xp.hypot(input, other)
     divisor = radius + (radius == 0)
     return xp.zero_where(g * (other / divisor) / divisor, radius == 0)
@@ -211,13 +229,13 @@ def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
 
 atan2 = arctan2 = binary(
     "atan2",
-    floating(only("atan2", "f", np.arctan2)),
-    "The angle of the point (other, input), in radians from -pi to pi; derivative 0 at (0, 0).",
+    floating(only("atan2", "fc", _atan2_arrays)),
+    "The angle of the point (other, input), in radians from -pi to pi; derivative 0 at (0, 0). "
+    "Complex numbers have its analytic continuation.",
     ("[1.0, 0.0]", "[1.0, -1.0]", "[0.7854, 3.1416]"),
     ["arctan2"],
     input=_atan2_input,
     other=lambda xp, g, input, other: -_atan2_input(xp, g, other, input),
-    complex=False,
     domain=(0.5, 2.0),
 )
 

@@ -18,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
 from ..core.structure import cast
 
@@ -27,23 +28,17 @@ DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def _c2c(input: Any, *, dim: tuple[int, ...], norm: Any, forward: bool) -> Any:
-    if len(dim) == 1:  # thrice as fast as the general functions
-        return (np.fft.fft if forward else np.fft.ifft)(input, None, dim[0], norm)
     if not dim:
         return input.astype(dtypes.complex_of(input.dtype))
-    return (np.fft.fftn if forward else np.fft.ifftn)(input, None, dim, norm)
+    return fourier.complex_transform(input, dim, norm, forward)
 
 
 def _r2c(input: Any, *, dim: tuple[int, ...], norm: Any) -> Any:
-    if len(dim) == 1:
-        return np.fft.rfft(input, None, dim[0], norm)
-    return np.fft.rfftn(input, None, dim, norm)
+    return fourier.to_half(input, dim, norm)
 
 
 def _c2r(input: Any, *, dim: tuple[int, ...], norm: Any, n: int) -> Any:
-    if len(dim) > 1:
-        input = _c2c(input, dim=dim[:-1], norm=norm, forward=False)
-    return np.fft.irfft(input, n, dim[-1], norm)
+    return fourier.from_half(input, dim, norm, n)
 
 
 def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:

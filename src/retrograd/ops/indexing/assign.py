@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import modes
 from ...engine.dispatch import about_to_write, check_broadcast
 from ...engine.graph import Kind, Node, new_node
 from ...engine.inplace import (
@@ -336,7 +337,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     shape = shape_of(sizes, "resize_")
     about_to_write(self)
-    if self._node is not None:
+    if self._node is not None and not (modes.state.inference and self.is_leaf):
         raise RuntimeError("cannot resize variables that require grad")
     if has_tangent(self):
         raise RuntimeError(
@@ -362,6 +363,8 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         array = np.moveaxis(array, -1, 1)
     sever(self, array)
     self._array = array
+    if self._node is not None:
+        self._node.shape = array.shape
     wrote(self, "resize_")
     return self
 

@@ -15,6 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...kernels.native.products import LARGE, product
+from ...kernels.native.small import quick
 from ..core import batching
 
 CONVERT = "Convert one of them first, such as x.to(y.dtype)."
@@ -53,6 +54,7 @@ adjoint = declare(
 )
 
 
+@quick("mm")
 def _mm_arrays(x: Any, y: Any) -> Any:
     if x.dtype is not y.dtype:
         check_dtypes(x, y)
@@ -75,6 +77,7 @@ mm = declare(
 )
 
 
+@quick("mm")
 def _matmul_arrays(x: Any, y: Any) -> Any:
     if y.ndim == 2:
         return _mm_arrays(x, y) if x.ndim == 2 else rows_times(x, y)
@@ -204,6 +207,7 @@ outer = declare(
 )
 
 
+@quick("linear")
 def _linear_arrays(x: Any, w: Any, b: Any) -> Any:
     if x.dtype is not w.dtype:
         check_dtypes(x, w)
@@ -278,6 +282,7 @@ linear = declare(
 )
 
 
+@quick("linear_weight")
 def _linear_weight_arrays(x: Any, y: Any) -> Any:
     if x.ndim == 1:
         return np.multiply.outer(x, y)

@@ -16,12 +16,13 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_broadcast, check_cast
+from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels import sums
 from ...kernels.allocation import surely
 from ..core import batching
-from ..core.pointwise import check_floating, unsupported
+from ..core.pointwise import check_floating, holds_complex, unsupported
 
 __all__ = [
     "binary_cross_entropy",
@@ -291,6 +292,16 @@ _bce = declare(
 )
 
 
+def in_parts(loss: Any, input: Tensor, target: Tensor, *args: Any) -> Tensor:
+    """The mean of the losses of real and imaginary parts; a real target holds for both of them."""
+    pairs = [
+        (part(input), part(target) if holds_complex(target) else target)
+        for part in (recorded.real, recorded.imag)
+    ]
+    first, second = (loss(*pair, *args) for pair in pairs)
+    return (first + second) / 2  # type: ignore[no-any-return]
+
+
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -302,15 +313,18 @@ def binary_cross_entropy(
     """-(t log p + (1 - t) log(1 - p)) for probabilities p in [0, 1], reduced.
 
     The logarithms are at least -100, and the gradient's denominator p (1 - p) at least 1e-12.
-    `weight` broadcasts. Raises ValueError for a target of another shape, RuntimeError for p outside
-    [0, 1]. Source: PyTorch's `binary_cross_entropy`.
+    `weight` broadcasts. Of complex input it is the mean over both parts. Raises ValueError for a
+    target of another shape, RuntimeError for p outside [0, 1]. Source: PyTorch's
+    `binary_cross_entropy`; for complex input Barrachina et al., ICASSP 2021.
 
     >>> rg.nn.functional.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([1.0]))
     tensor(0.6931)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("binary_cross_entropy", input=input, target=target)
-    check_real("binary_cross_entropy", input, target)
+    if holds_complex(input):
+        return in_parts(binary_cross_entropy, input, target, weight, None, None, reduction)
+    check_real("binary_cross_entropy", target)
     if input._array.shape != target._array.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size "
@@ -354,15 +368,20 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), stable for inputs of any size; reduced.
 
-    `weight` broadcasts to the loss; `pos_weight` multiplies the term of the positive class. Raises
-    ValueError for a target of another shape. Source: PyTorch's `binary_cross_entropy_with_logits`.
+    `weight` broadcasts to the loss; `pos_weight` multiplies the term of the positive class. Of
+    complex input it is the mean over both parts. Raises ValueError for a target of another shape.
+    Source: PyTorch's `binary_cross_entropy_with_logits`; for complex input see
+    `binary_cross_entropy`.
 
     >>> rg.nn.functional.binary_cross_entropy_with_logits(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("binary_cross_entropy_with_logits", input=input, target=target)
-    check_real("binary_cross_entropy_with_logits", input, target)
+    if holds_complex(input):
+        more = (weight, None, None, reduction, pos_weight)
+        return in_parts(binary_cross_entropy_with_logits, input, target, *more)
+    check_real("binary_cross_entropy_with_logits", target)
     check_floating("binary_cross_entropy_with_logits", input)
     if input._array.shape != target._array.shape:
         raise ValueError(
@@ -384,9 +403,9 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) for targets 1 and -1, reduced.
+    """log(1 + exp(-target * input)) for targets 1 and -1, reduced; holomorphic.
 
-    Source: PyTorch's `soft_margin_loss`.
+    Source: PyTorch's `soft_margin_loss`, which is real only.
 
     >>> rg.nn.functional.soft_margin_loss(rg.tensor([0.0]), rg.tensor([1.0]))
     tensor(0.6931)
@@ -394,5 +413,7 @@ def soft_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("soft_margin_loss", input=input, target=target)
     product = -target * input
+    if holds_complex(product):
+        return reduced(-recorded.log_sigmoid(-product), reduction)
     zeros = new_tensor(np.zeros_like(product._array))
     return reduced(_bce_with_logits(product, zeros), reduction)

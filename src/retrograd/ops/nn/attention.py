@@ -11,6 +11,7 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, placed, wrap
 from ...kernels.allocation import surely
+from .attention_records import attention
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
@@ -52,6 +53,11 @@ def scaled_dot_product_attention(
         heads = query._array.shape[-3]
         key = key.repeat_interleave(heads // key._array.shape[-3], -3)
         value = value.repeat_interleave(heads // value._array.shape[-3], -3)
+    if not dropout_p and are_alike(query, key, value):
+        bias = None if attn_mask is None else full_bias(attn_mask, query, columns)
+        if attn_mask is None or bias is not None:
+            packed = recorded.cat(query, key, value, dim=query._array.ndim - 2)
+            return attention(packed, bias, rows=rows, scale=scale, causal=is_causal)[0]
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         attn_mask = placed(np.tri(rows, columns, dtype=np.bool_), query)
@@ -63,6 +69,33 @@ def scaled_dot_product_attention(
         return dropout((scores + bias).softmax(-1), dropout_p) @ value
     weights = (scores + bias).masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
     return dropout(weights, dropout_p) @ value
+
+
+def are_alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether operands may lie in one array: real, and alike in all but their lengths."""
+    shapes = [t._array.shape for t in (query, key, value)]
+    kinds = {t._array.dtype for t in (query, key, value)}
+    return (
+        len(kinds) == 1
+        and query._array.dtype.char in "fd"
+        and len({(*shape[:-2], shape[-1]) for shape in shapes}) == 1
+        and shapes[1] == shapes[2]
+        and bool(shapes[0][-1])
+        and bool(shapes[1][-2])
+    )
+
+
+def full_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
+    """What a mask adds to the scores, for all of them; None where it has a gradient, or a row sees
+    nothing."""
+    if mask.requires_grad or isinstance(mask._array, Interpreted):
+        return None
+    bias = _as_bias(mask, query._array.dtype)
+    shape = (*query._array.shape[:-1], columns)
+    seen = ~(bias._array == -math.inf).all(-1).any()
+    if bias._array.dtype != query._array.dtype or not surely(seen):
+        return None
+    return recorded.expand(bias, shape=shape)
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:

@@ -15,7 +15,7 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.layout import as_in
-from ..random.generator import default_generator, examples
+from ..random.generator import default_generator, examples, in_order
 
 __all__ = [
     "alpha_dropout",
@@ -53,8 +53,12 @@ masked_scale = declare(
 
 def _keep(shape: tuple[int, ...], p: float, like: Tensor) -> Tensor:
     """A mask that is True with probability 1 - p."""
-    kind = np.dtype(np.float32)
-    drawn = examples(lambda s: np.asarray(default_generator.uniform(s, kind) >= p), shape)
+    keep = 1.0 - p
+    if shape != like._array.shape:
+        return placed(examples(lambda s: default_generator.bernoulli(keep, s), shape), like)
+    drawn = in_order(
+        lambda shape: examples(lambda s: default_generator.bernoulli(keep, s), shape), like._array
+    )
     return placed(drawn, like)
 
 

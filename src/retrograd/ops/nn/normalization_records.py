@@ -49,6 +49,7 @@ declare(
     x=lambda xp, g, y, x_shape: xp.spread(g, shape=x_shape) * y,
     y=lambda xp, g, x: xp.conj(g) * x,
     linear="x",
+    rows=True,
     batch=batching.dot_to("dot_to"),
     examples=[
         example("3x4, 3x4", shape=(3, 1)),

@@ -6,7 +6,7 @@ grad, so does the sample, with derivative 0, as in PyTorch: the numbers do not f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ import numpy as np
 from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, as_array, concrete, is_array, new_tensor, placed
+from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...kernels.allocation import copied, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public
 from ..creation.factories import factory, leaf_or_out, shape_of, sized, target_of
-from ..creation.from_data import check_device
-from ..creation.memory_format import in_format, preserve_format
+from ..creation.from_data import check_device, check_dtype
+from ..creation.memory_format import arranged, in_format
 from ..tensor.inspection import check_tensor
 from .generator import (
     Generator,
@@ -29,6 +29,7 @@ from .generator import (
     examples,
     fork_rng,
     get_rng_state,
+    in_order,
     initial_seed,
     manual_seed,
     seed,
@@ -182,22 +183,28 @@ def randint(
         if len(bounds) + (high is not None) < 2:
             raise TypeError("randint() expects randint(high, size) or randint(low, high, size)")
         size = bounds.pop()
-    if len(bounds) == 1 and high is None:
-        (high,) = bounds
-    elif len(bounds) == 1:
-        (low,) = bounds
-    elif len(bounds) == 2:
-        low, high = bounds
-    if high is None or len(bounds) > 2:
-        raise TypeError("randint() expects randint(high, size) or randint(low, high, size)")
+    first, last = bounds_of(bounds, low, high, "randint")
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
                         f"{type(size).__name__}")  # fmt: skip
-    first, last = check_integer(low, "randint", "low"), check_integer(high, "randint", "high")
     array = drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
     return array
+
+
+def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int, int]:
+    """The bounds among the arguments of a function that is called `f([low,] high)`."""
+    if len(given) == 1 and high is None:
+        (high,) = given
+    elif len(given) == 1:
+        (low,) = given
+    elif len(given) == 2:
+        low, high = given
+    if high is None or len(given) > 2:
+        size = ", size" if name == "randint" else ""
+        raise TypeError(f"{name}() expects {name}(high{size}) or {name}(low, high{size})")
+    return check_integer(low, name, "low"), check_integer(high, name, "high")
 
 
 @factory(lambda: np.dtype(np.int64))
@@ -225,24 +232,26 @@ def randperm(
             f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
             f"{count - 1}"
         )
-    array = chosen(generator, "randperm").call("permutation", count).astype(target)
+    array = chosen(generator, "randperm").draw("permutation", count).astype(target)
     return array
 
 
-def _like(input: Tensor, dtype: Any, name: str) -> dict[str, Any]:
-    check_tensor(input, name)
-    return {"size": tuple(input.shape), "dtype": input.dtype if dtype is None else dtype}
-
-
-def _finished(made: Tensor, like: Tensor, requires_grad: bool, memory_format: Any) -> Tensor:
-    """`made` in the order of `memory_format`, or else of `like`, in memory."""
-    made, order = placed(made._array, like), like._array
-    if memory_format is not None and memory_format is not preserve_format:
-        made = in_format(made, memory_format, "rand_like")
-    elif numpys(order) and not order.flags.c_contiguous and 0 not in order.strides:
-        array = np.empty_like(order, made._array.dtype)
-        array[...] = made._array
-        made = new_tensor(array)
+def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:
+    """`draw(shape, dtype, in_runs)` for the shape of `input`, in the order of its memory."""
+    dtype, device, requires_grad, memory_format = settings
+    array = check_tensor(input, name)._array
+    check_device(device)
+    target = array.dtype if dtype is None else check_dtype(dtype, name)
+    order = array
+    if numpys(array):
+        order = np.empty_like(array, order="C" if 0 in array.strides else "K")
+        if memory_format is not None:
+            order = arranged(order, memory_format)
+    in_runs = not numpys(array) or order.flags.c_contiguous
+    values = in_order(lambda shape: examples(lambda s: draw(s, target, in_runs), shape), order)
+    made = placed(values, input)
+    if memory_format is not None:
+        made = in_format(made, memory_format, name)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -261,9 +270,13 @@ def rand_like(
     >>> x.shape, bool(((x >= 0) & (x < 1)).all())
     (retrograd.Size([2, 3]), True)
     """
-    like = _like(input, dtype, "rand_like")
-    made = rand(generator=generator, device=device, **like)
-    return _finished(made, input, requires_grad, memory_format)
+    source = chosen(generator, "rand_like")
+
+    def draw(shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool) -> Any:
+        refuse("check_uniform_bounds", target, "fc")
+        return source.uniform(shape, target)
+
+    return _like(draw, input, (dtype, device, requires_grad, memory_format), "rand_like")
 
 
 def randn_like(
@@ -281,9 +294,13 @@ def randn_like(
     >>> x.shape, x.dtype
     (retrograd.Size([2, 3]), retrograd.float64)
     """
-    like = _like(input, dtype, "randn_like")
-    made = randn(generator=generator, device=device, **like)
-    return _finished(made, input, requires_grad, memory_format)
+    source = chosen(generator, "randn_like")
+
+    def draw(shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool) -> Any:
+        refuse("normal_kernel_cpu", target, "fc")
+        return source.normal(shape, target, in_runs)
+
+    return _like(draw, input, (dtype, device, requires_grad, memory_format), "randn_like")
 
 
 def randint_like(
@@ -303,9 +320,13 @@ def randint_like(
     >>> x.shape, bool(((x >= 5) & (x < 8)).all())
     (retrograd.Size([2, 3]), True)
     """
-    like = _like(input, dtype, "randint_like")
-    made = randint(*bounds, low=low, high=high, generator=generator, device=device, **like)
-    return _finished(made, input, requires_grad, memory_format)
+    source = chosen(generator, "randint_like")
+    first, last = bounds_of(bounds, low, high, "randint_like")
+
+    def draw(shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool) -> Any:
+        return drawn_integers(source, first, last, shape, target)
+
+    return _like(draw, input, (dtype, device, requires_grad, memory_format), "randint_like")
 
 
 def check_std(std: Any) -> None:
@@ -369,11 +390,11 @@ def normal(
     return _normal(a, b, new_tensor(values))
 
 
-def drawn_bernoulli(generator: Generator, p: Any, shape: tuple[int, ...]) -> Any:
-    """Booleans that are true with probability `p`, a number or an array."""
-    dtype = np.dtype(np.float32) if getattr(p, "itemsize", 8) <= 4 else np.dtype(np.float64)
-    drawn = generator.uniform(shape, dtype)
-    return (table(p, drawn) if is_array(p) else drawn) < p
+def drawn_bernoulli(generator: Generator, p: Any, like: Any) -> Any:
+    """Booleans, true with the probabilities in an array, for each element of another one."""
+    precision = np.dtype(np.float32 if p.itemsize <= 4 else np.float64)
+    drawn = in_order(lambda shape: generator.uniform(shape, precision), like)
+    return table(p, drawn) < p
 
 
 @public(out=True, methods="bernoulli")
@@ -393,11 +414,12 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
         if surely(~((array >= 0) & (array <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: "
                                "probabilities lie between 0 and 1")  # fmt: skip
-        p = array
+        values = drawn_bernoulli(source, array, array)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    values = drawn_bernoulli(source, p, array.shape).astype(array.dtype)
-    return _bernoulli(input, new_tensor(values))
+    else:
+        values = in_order(lambda shape: source.bernoulli(float(p), shape), array)
+    return _bernoulli(input, new_tensor(values.astype(array.dtype)))
 
 
 @public(out=True, methods="multinomial")
@@ -414,7 +436,7 @@ def multinomial(
     negative, not finite, or all zero, and for more samples than there are weights.
 
     The generator gives a uniform number for each sample, which is looked up in the sums of the
-    weights; without `replacement`, an exponential one for each weight, in the order of the weights.
+    weights; for one sample, or without `replacement`, an exponential one for each weight.
 
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 1)
     tensor([1])
@@ -435,16 +457,16 @@ def multinomial(
         )
     if surely(~(np.isfinite(weights) & (weights >= 0)).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    weights = weights.astype(np.float64)
+    precision, weights = weights.dtype, weights.astype(np.float64)
     if surely((weights.sum(-1) <= 0).any()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = chosen(generator, "multinomial")
-    if replacement:
+    if replacement and num_samples > 1:
         edges = np.cumsum(weights, -1)
         drawn = source.uniform((*weights.shape[:-1], num_samples), weights.dtype)
         indices = searched(edges, table(edges, drawn) * edges[..., -1:], "right")
     else:  # the largest of w/E, for exponential E, is an index drawn with probability w
-        drawn = source.exponential(weights.shape, weights.dtype)
+        drawn = source.exponential(weights.shape, precision).astype(weights.dtype)
         indices = np.argsort(-weights / table(weights, drawn), -1)[..., :num_samples]
     return new_tensor(indices.astype(np.int64, "C"))
 

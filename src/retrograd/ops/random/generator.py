@@ -1,9 +1,9 @@
 """The source of random numbers: `Generator`, the default one, and its seeds and states.
 
-Numbers come from NumPy's PCG64, so the same seed gives the same numbers on every platform, and
-other numbers than in PyTorch. Each draw holds the generator's lock: threads that share a generator
-share one stream. A forked child goes on at the parent's place, so both draw the same numbers until
-one of them is seeded. NumPy's random module is loaded at the first draw: importing it is slow.
+A generator draws from a stream: NOTE [PyTorch's numbers] in `streams`. Each draw holds the
+generator's lock: threads that share a generator share one stream. A forked child goes on at the
+parent's place, so both draw the same numbers until one of them is seeded. NumPy's random module is
+loaded at the first draw: importing it is slow.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import numpy as np
 
 from ... import dtypes, modes
 from ...engine.placement import present
-from ...engine.tensor import Tensor, device, new_tensor
+from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
+from ...kernels.allocation import numpys, table
 from ...locks import new_lock
 from ...quiet import quietly
+from .streams import STREAMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,25 +38,32 @@ __all__ = [
 ]
 
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
-STATE_PARTS = {"seed": 8, "state": 16, "inc": 16, "has_uint32": 4, "uinteger": 4}  # bytes each
-STATE_SIZE = sum(STATE_PARTS.values())
 
 
 class Generator:
-    """A stream of random numbers, determined by its seed.
+    """A stream of random numbers, determined by its seed: the numbers that PyTorch draws.
 
-    Raises AssertionError for a device that is absent. Source: PyTorch's `Generator`.
+    `algorithm="pcg64"` gives NumPy's stream instead: other numbers, and quicker. Raises
+    AssertionError for a device that is absent, ValueError for another algorithm. Source: PyTorch's
+    `Generator`.
 
     >>> g = rg.Generator().manual_seed(0)
-    >>> first = rg.rand(3, generator=g)
-    >>> bool((rg.rand(3, generator=g.manual_seed(0)) == first).all())
-    True
+    >>> rg.rand(3, generator=g)
+    tensor([0.4963, 0.7682, 0.0885])
+    >>> quick = rg.Generator(algorithm="pcg64").manual_seed(0)
+    >>> rg.rand(3, generator=quick)
+    tensor([0.8506, 0.6370, 0.5111])
     """
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Any = "cpu", *, algorithm: str = "mt19937") -> None:
+        if algorithm not in STREAMS:
+            raise ValueError(
+                f"a Generator's algorithm is one of {', '.join(STREAMS)}, but got {algorithm!r}"
+            )
         self._device = present("cpu" if device is None else device)
         self._lock = new_lock()
         self._seed = FIRST_SEED
+        self._kind = STREAMS[algorithm]
         self._stream: Any = None
 
     @property
@@ -64,9 +73,9 @@ class Generator:
 
     @property
     def stream(self) -> Any:
-        """NumPy's generator, seeded when first asked for."""
+        """The stream, seeded when first asked for."""
         if self._stream is None:
-            self._stream = np.random.Generator(np.random.PCG64(self._seed))
+            self._stream = self._kind(self._seed)
         return self._stream
 
     def manual_seed(self, seed: int) -> Generator:
@@ -92,42 +101,31 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """The place in the stream, as a 1-D uint8 tensor."""
+        """The place in the stream, as a 1-D uint8 tensor; PyTorch's generators take it, too."""
         with self._lock:
-            state = self.stream.bit_generator.state
-            values = {**state, **state["state"], "seed": self._seed}
-        parts = [values[name].to_bytes(size, "little") for name, size in STATE_PARTS.items()]
-        return new_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
+            return new_tensor(self.stream.state())
 
     def set_state(self, new_state: Tensor) -> None:
-        """Go to the place in the stream that `get_state` gave.
+        """Go to the place in the stream that `get_state` gave, here or in PyTorch.
 
         Raises TypeError for what is no uint8 tensor, RuntimeError for one of another size.
         """
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("RNG state must be a retrograd.ByteTensor (dtype uint8)")
         content = new_state._array.tobytes()
-        if len(content) != STATE_SIZE:
+        if len(content) != self._kind.size:
             raise RuntimeError(
-                f"Expected a generator state of size {STATE_SIZE} but found the input RNG state "
-                f"size to be {len(content)}"
+                f"Expected a generator state of size {self._kind.size} but found the input RNG "
+                f"state size to be {len(content)}"
             )
-        values, start = {}, 0
-        for name, size in STATE_PARTS.items():
-            values[name] = int.from_bytes(content[start : start + size], "little")
-            start += size
+        stream = self._kind.at(content)
         with self._lock:
-            self._seed = values.pop("seed")
-            inner = {name: values.pop(name) for name in ("state", "inc")}
-            self.stream.bit_generator.state = {
-                "bit_generator": "PCG64",
-                "state": inner,
-                **values,
-            }
+            self._seed, self._stream = stream.seed, stream
 
     def clone_state(self) -> Generator:
         """Another generator at the same place in the same stream."""
         made = Generator(self._device)
+        made._kind = self._kind
         made.set_state(self.get_state())
         return made
 
@@ -139,51 +137,52 @@ class Generator:
 
     # -- what the ops draw -----------------------------------------------------------------------
 
-    @quietly
     def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Numbers from 0 to 1, exclusive; of a complex dtype, for each of both parts."""
-        check_batches(self)
         if target.kind == "c":
             return _paired(self.uniform((*shape, 2), dtypes.real_of(target)), target)
-        with self._lock:
-            if target.itemsize == 2:  # float32 would round to 1
-                steps = 2**11 if target.kind == "f" else 2**8  # bfloat16 has fewer digits
-                return (self.stream.integers(0, steps, shape) / steps).astype(target)
-            return np.asarray(self.stream.random(shape, target))
+        return self.draw("uniform", shape, target)
 
-    @quietly
-    def normal(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
-        """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts."""
-        check_batches(self)
+    def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
+        """Numbers of mean 0 and variance 1; of a complex dtype, 1/2 for each of both parts.
+
+        `in_runs` says that what they fill is one block of memory: NOTE [PyTorch's numbers], 2.
+        """
         if target.kind == "c":
-            parts = self.normal((*shape, 2), dtypes.real_of(target))
+            parts = self.normal((*shape, 2), dtypes.real_of(target), in_runs)
             return _paired(parts * parts.dtype.type(0.5**0.5), target)
-        with self._lock:
-            if target.itemsize == 2:
-                return np.asarray(self.stream.standard_normal(shape, np.float32)).astype(target)
-            return np.asarray(self.stream.standard_normal(shape, target))
+        return self.draw("normal", shape, target, in_runs)
 
-    @quietly
     def exponential(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
         """Positive numbers of density exp(-x)."""
-        check_batches(self)
         precision = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
-        with self._lock:
-            drawn = np.asarray(self.stream.standard_exponential(shape, precision))
+        drawn = self.draw("exponential", shape, precision)
         return np.maximum(drawn, np.finfo(precision).tiny).astype(target)
+
+    def bernoulli(self, p: Any, shape: tuple[int, ...]) -> Any:
+        """Booleans that are true with probability `p`, a number or an array that broadcasts."""
+        if not is_array(p):
+            return self.draw("bernoulli", float(p), shape)
+        drawn = self.uniform(shape, np.dtype(np.float32 if p.itemsize <= 4 else np.float64))
+        return table(p, drawn) < p
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> Any:
         """Integers from `low` to `high`, exclusive, as int64 (uint64 above its range)."""
-        check_batches(self)
         kind = np.int64 if high <= 2**63 else np.uint64
-        with self._lock:
-            return np.asarray(self.stream.integers(low, high, shape, kind))
+        return self.draw("integers", low, high, shape, kind)
 
-    def call(self, name: str, *args: Any) -> Any:
-        """What the method `name` of NumPy's generator gives."""
+    @quietly
+    def draw(self, name: str, *args: Any) -> Any:
+        """What the method `name` of the stream gives."""
         check_batches(self)
         with self._lock:
             return np.asarray(getattr(self.stream, name)(*args))
+
+    def call(self, name: str, *args: Any) -> Any:
+        """What the method `name` of NumPy's generator gives, on the words of the stream."""
+        check_batches(self)
+        with self._lock:
+            return np.asarray(getattr(self.stream.numpys, name)(*args))
 
 
 def check_batches(source: Generator) -> None:
@@ -210,12 +209,22 @@ def examples(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> 
     return made._array
 
 
+def in_order(draw: Callable[[tuple[int, ...]], Any], array: Any) -> Any:
+    """What `draw(shape)` gives for the shape of an array, in the order of the array's memory."""
+    if not numpys(array) or array.flags.c_contiguous:
+        return draw(array.shape)
+    axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    drawn = draw(tuple([array.shape[axis] for axis in axes]))
+    return drawn.transpose(np.argsort(axes))
+
+
 def _paired(parts: Any, target: np.dtype[Any]) -> Any:
     return parts.view(target)[..., 0]
 
 
 def _restored(state: Any) -> Generator:
-    made = Generator()
+    algorithm = next(name for name, kind in STREAMS.items() if kind.size == state.size)
+    made = Generator(algorithm=algorithm)
     made.set_state(new_tensor(np.array(state)))
     return made
 
@@ -234,6 +243,11 @@ def chosen(generator: Any, name: str) -> Generator:
             f"{type(generator).__name__}"
         )
     return generator
+
+
+def drawn_seed(generator: Generator | None = None) -> int:
+    """A seed below 2**63 from a generator: what PyTorch's samplers and loaders draw."""
+    return int(chosen(generator, "drawn_seed").draw("below", 2**63, (), True))
 
 
 def manual_seed(seed: Any) -> Generator:

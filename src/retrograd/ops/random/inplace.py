@@ -14,10 +14,10 @@ from ... import dtypes
 from ...engine.backward.fitting import expands
 from ...engine.inplace import write
 from ...engine.tensor import Tensor, placed
-from ...kernels.allocation import surely
+from ...kernels.allocation import numpys, surely
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
-from .generator import Generator, chosen
+from .generator import Generator, chosen, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,8 @@ def fill(
 
     def drawn(old: Tensor) -> Any:
         array = old._array
-        return op(old, placed(make(source, array.shape, array.dtype), old))
+        values = in_order(lambda shape: make(source, shape, array.dtype), array)
+        return op(old, placed(values, old))
 
     return write(self, f"{name}_", drawn, (), {})
 
@@ -102,8 +103,9 @@ def normal_(
 
     def make(source: Generator, shape: Any, dtype: Any) -> Any:
         scale = dtypes.real_of(dtype).type(std)
-        return source.normal(shape, dtype) * scale + dtype.type(mean)
+        return source.normal(shape, dtype, in_runs) * scale + dtype.type(mean)
 
+    in_runs = not numpys(self._array) or self._array.flags.c_contiguous
     return fill(self, "normal", generator, make)
 
 
@@ -126,10 +128,16 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
             f"{list(self.shape)}"
         )
 
-    def make(source: Generator, shape: Any, dtype: Any) -> Any:
-        return drawn_bernoulli(source, given, shape).astype(dtype)
+    if not isinstance(p, Tensor):
+        return fill(self, "bernoulli", generator, lambda source, shape, dtype:
+                    source.bernoulli(given, shape).astype(dtype))  # fmt: skip
+    source, op = chosen(generator, "bernoulli_"), _ops["bernoulli"]
 
-    return fill(self, "bernoulli", generator, make)
+    def drawn(old: Tensor) -> Any:
+        made = drawn_bernoulli(source, given, old._array)
+        return op(old, placed(made.astype(old._array.dtype), old))
+
+    return write(self, "bernoulli_", drawn, (), {})
 
 
 @public(methods="exponential_")
@@ -184,7 +192,9 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
         self,
         "geometric",
         generator,
-        lambda source, shape, dtype: source.call("geometric", p, shape).astype(dtype),
+        lambda source, shape, dtype: np.ceil(
+            np.log(source.uniform(shape, np.dtype(np.float64))) / np.log1p(-p)
+        ).astype(dtype),
     )
 
 
@@ -205,8 +215,8 @@ def log_normal_(
         "log_normal",
         generator,
         lambda source, shape, dtype: np.exp(
-            source.normal(shape, dtype) * dtype.type(std) + dtype.type(mean)
-        ),
+            source.normal(shape, np.dtype(np.float64), False) * std + mean
+        ).astype(dtype),
     )
 
 
@@ -235,18 +245,26 @@ def random_(
     if to is None:
         low, to = 0, low
     first = 0 if low is None else int(low)
-    if to is not None:
-        last = int(to)
-    elif dtype.kind == "f":
-        last = 2 ** (np.finfo(dtype).nmant + 1) + 1
+    if to is None:  # PyTorch takes the words otherwise than with bounds
+        values, long = _all_of(dtype), dtype.itemsize == 8
+
+        def make(source: Generator, shape: Any, dtype: Any) -> Any:
+            return source.draw("below", values, shape, long).astype(dtype)
+
     else:
-        last = 2 if dtype.kind == "b" else int(np.iinfo(dtype).max) + 1
-    return fill(
-        self,
-        "random",
-        generator,
-        lambda source, shape, dtype: drawn_integers(source, first, last, shape, dtype),
-    )
+        last = int(to)
+
+        def make(source: Generator, shape: Any, dtype: Any) -> Any:
+            return drawn_integers(source, first, last, shape, dtype)
+
+    return fill(self, "random", generator, make)
+
+
+def _all_of(dtype: Any) -> int:
+    """How many integers from 0 on are in a dtype, each with the next one."""
+    if dtype.kind in "fV":
+        return int(2 / dtypes.finfo(dtypes.of_numpy(dtype)).eps) + 1
+    return 2 if dtype.kind == "b" else int(np.iinfo(dtype).max) + 1
 
 
 def _continuous(t: Tensor, name: str) -> None:

@@ -3,7 +3,8 @@
 Over everything or over several dimensions (`max()`, `amax`, `median()`), equal elements share the
 cotangent evenly; along one dimension (`max(dim)`, `median(dim)`, `mode`), the element whose index
 is returned gets it. NaN counts as larger than every number and smaller than every number: where
-there is one, it is the result. Complex numbers have no order: RuntimeError.
+there is one, it is the result. Complex numbers have no order: RuntimeError, unless `by=` says which
+is meant, as NOTE [Meanings] in `sorting/meanings.py` has it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def ordered(x: Any, name: str) -> Any:
     if x.dtype.kind == "c":
         raise RuntimeError(
             f"{name}(): does not support complex input: complex numbers have no order. Compare "
-            "x.abs() or x.real"
+            'x.abs() or x.real, or say which order is meant, as by="modulus"'
         )
     return x
 
@@ -272,12 +273,16 @@ def max(
     """The largest element; along `dim` a pair (values, indices); of two tensors `maximum`.
 
     Over everything, equal elements share the cotangent evenly; along `dim`, the first gets it, and
-    is the one named. Raises RuntimeError or IndexError where there are no elements, RuntimeError
-    for complex input. Source: PyTorch's `max`.
+    is the one named. Complex numbers are compared as `by` says: by "modulus" (those of equal one by
+    their angle), "lexicographic" (real, then imaginary parts), or in their "parts". Raises
+    RuntimeError or IndexError where there are no elements, RuntimeError for complex input without
+    `by`. Source: PyTorch's `max`.
 
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.max(x), rg.max(x, 0).indices
     (tensor(5.), tensor([1, 0]))
+    >>> rg.max(rg.tensor([1 + 1j, -3j, 2.0]), by="modulus")
+    tensor(-0.-3.j)
     """
     return _max_or_min("max", recorded.maximum, input, dim, keepdim, other)
 

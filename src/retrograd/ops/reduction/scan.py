@@ -269,7 +269,9 @@ def running(ufunc: Any, name: str) -> Any:
 
     def forward(input: Any, *, dim: int | None) -> Any:
         if input.dtype.kind == "c":
-            raise RuntimeError(f"{name}(): complex numbers have no order")
+            raise RuntimeError(
+                f'{name}(): complex numbers have no order, but by="modulus" names one'
+            )
         x = dim_first(input, dim)
         values = ufunc.accumulate(x, 0)
         steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))

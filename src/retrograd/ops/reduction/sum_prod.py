@@ -18,6 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import sums
 from ...kernels.allocation import empty
+from ...kernels.native.small import quick
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
@@ -47,6 +48,7 @@ def converted(input: Tensor, dtype: Any) -> Tensor:
     return recorded.cast(source, dtype=target)
 
 
+@quick("sum_dim")
 def add_up(x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Sums over `dim`: integers as int64, half floats accumulated in float32."""
     if x.size < sums.LARGE and x.dtype.char in "fdFD":
@@ -61,6 +63,7 @@ def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
     return math.prod([shape[d] for d in dim])
 
 
+@quick("unreduce")
 def _unreduce(input: Any, *, dim: Any, keepdim: bool, shape: Any) -> Any:
     if shape is None:
         return np.expand_dims(input, () if keepdim else dim)
@@ -90,6 +93,7 @@ unreduce = declare(
 # -- sums and means ------------------------------------------------------------------------------
 
 
+@quick("sum")
 def _sum_all(x: Any) -> Any:
     if x.size < sums.LARGE and x.dtype.char in "fdFD":
         return add_reduce(x, None, None, empty(x, ()))  # an array at once, not a scalar

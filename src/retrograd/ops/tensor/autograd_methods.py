@@ -6,13 +6,13 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ...engine.backward.hooks import RemovableHandle, hooks_of
-from ...engine.graph import LEAF
+from ...engine.backward.hooks import HookTable, RemovableHandle, hooks_of
+from ...engine.graph import LEAF, leaf_node
 from ...engine.tensor import Tensor, method, node_of, set_requires_grad
 from ..core.arguments import public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__: list[str] = []
 
@@ -101,9 +101,19 @@ def retains_grad(self: Tensor) -> bool:
 
 
 def _hook_table(tensor: Tensor, kind: str) -> Any:
-    hooks = None if tensor._node is None else tensor._node.hooks
+    node = tensor._parked if tensor._node is None else tensor._node
+    hooks = None if node is None else node.hooks
     table = None if hooks is None else getattr(hooks, kind)
     return table if table is not None and table.used else None
+
+
+def _set_hooks(self: Tensor, hooks: Mapping[int, Any] | None) -> None:
+    node = node_of(self) or self._parked
+    if node is None:  # they run once the tensor requires grad
+        node = self._parked = leaf_node(self, self._array.shape, self._array.dtype)
+    table = HookTable(hooks or {})
+    table.used = hooks is not None
+    hooks_of(node).cotangent = table
 
 
 def _refuse(self: Tensor) -> None:
@@ -124,7 +134,9 @@ def _volatile(self: Tensor) -> bool:
 
 
 method(property(retains_grad), "retains_grad")
-method(property(lambda self: _hook_table(self, "cotangent"), None, _refuse), "_backward_hooks")
+method(
+    property(lambda self: _hook_table(self, "cotangent"), _set_hooks, _refuse), "_backward_hooks"
+)
 method(property(lambda self: _hook_table(self, "accumulated")), "_post_accumulate_grad_hooks")
 method(property(_grad_fn, None, _refuse), "_grad_fn")
 method(property(_nothing), "name")

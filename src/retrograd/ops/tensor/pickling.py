@@ -80,12 +80,17 @@ def rebuild(cls: Any, array: Any, requires_grad: bool, stored: dict[str, Any]) -
     return made
 
 
-def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
-    if has_tangent(self):
-        raise RuntimeError(NO_DUAL.format(done="pickled"))
-    for hook in (self._backward_hooks or {}).values():
+def check_whole(tensor: Tensor, done: str) -> None:
+    """Raise if a copy of the tensor lost its tangent; warn if it loses hooks."""
+    if has_tangent(tensor):
+        raise RuntimeError(NO_DUAL.format(done=done))
+    for hook in (tensor._backward_hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
-            warnings.warn(HOOK_LOST.format(hook=hook), UserWarning, stacklevel=2)
+            warnings.warn(HOOK_LOST.format(hook=hook), UserWarning, stacklevel=3)
+
+
+def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    check_whole(self, "pickled")
     return rebuild, (type(self), self._array, self.requires_grad, attributes(self))
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import html
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import dtypes, modes
-from ...engine.tensor import Interpreted, Tensor, method
+from ...engine.backward.search import reachable
+from ...engine.tensor import Tensor, alias, method
+from ...engine.transforms.batch import is_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,12 +200,43 @@ def notes(tensor: Tensor) -> Iterator[str]:
         yield f"tangent={tensor._tangents[levels[-1]]}"
 
 
+def transforms_of(tensor: Tensor) -> list[int]:
+    """The numbers of the transforms in progress that differentiate by what this was computed from.
+
+    In tensors that a batch holds, that is told by those.
+    """
+    nested = modes.state.nested
+    if not nested or tensor._node is None:
+        return []
+    found = {node.variable for node in reachable([tensor._node])}
+    return [transform.number for transform in nested if transform in found]
+
+
+def within(tensor: Tensor, transforms: list[int]) -> str:
+    """A tensor as PyTorch shows it inside function transforms: what each has made of it."""
+    batch = tensor._array
+    if is_batch(tensor):
+        said = f"bdim={batch.dim}, " * (not batch.shared)
+        text = held(f"BatchedTensor(lvl={batch.level.number}, {said}", batch.given())
+    else:
+        text = to_text(alias(tensor, None))
+    for number in transforms:
+        text = held(f"GradTrackingTensor(lvl={number}, ", text)
+    return text
+
+
+def held(start: str, value: Any) -> str:
+    """What stands around a value in a representation of several lines."""
+    return f"{start}value=\n{textwrap.indent(str(value), '    ')}\n)"
+
+
 def to_text(tensor: Tensor, name: str | None = None) -> str:
     """The whole representation, opening with `name` (by default "tensor", or a subclass's own)."""
     if name is None:
         name = "tensor" if type(tensor) is Tensor else type(tensor).__name__
-    if isinstance(tensor._array, Interpreted):
-        return f"{name}(..., size={tuple(tensor._array.shape)}, dtype={tensor.dtype}, batched)"
+    transforms = transforms_of(tensor)
+    if transforms or is_batch(tensor):
+        return within(tensor, transforms)
     indent = len(name) + 1
     text = f"{name}({elements(tensor._array, indent)}"
     column = len(text) - text.rfind("\n") + 1

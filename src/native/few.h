@@ -1,0 +1,60 @@
+/* What forwards of few numbers share: NOTE [Small] in `small.c`. */
+
+#ifndef RETROGRAD_FEW
+#define RETROGRAD_FEW
+
+#include <numpy/ufuncobject.h>
+
+enum { FEW = 4096 }; /* numbers, at most */
+
+typedef struct {
+    PyUFuncGenericFunction function;
+    void *data;
+} Inner;
+
+/* Of single and double precision. */
+static Inner add_inner[2], exp_inner[2];
+static PyObject *text_shape, *text_dim, *text_keepdim, *text_scale;
+
+/* One call: positional arguments, then those that `names` names. */
+typedef struct {
+    PyObject *const *args;
+    Py_ssize_t count;
+    PyObject *names;
+} Given;
+
+/* The argument of that place or name, borrowed; None where it is not given. */
+static PyObject *
+given(const Given *all, Py_ssize_t place, PyObject *name)
+{
+    if (place < all->count) {
+        return all->args[place];
+    }
+    for (Py_ssize_t i = 0; all->names != NULL && i < PyTuple_GET_SIZE(all->names); i++) {
+        PyObject *found = PyTuple_GET_ITEM(all->names, i);
+        if (found == name || PyUnicode_Compare(found, name) == 0) {
+            return all->args[all->count + i];
+        }
+    }
+    return Py_None;
+}
+
+/* The few numbers of an array that loops here take, or NULL. */
+static PyArrayObject *
+few(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_CheckExact(object) || !is_plain(array, PyArray_TYPE(array)) ||
+        PyArray_SIZE(array) == 0 || PyArray_SIZE(array) > FEW) {
+        return NULL;
+    }
+    return array;
+}
+
+static bool
+is_wide(PyArrayObject *array)
+{
+    return PyArray_TYPE(array) == NPY_DOUBLE;
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* Sums of few numbers, and their adjoints: NOTE [Small] in `small.c`. */
+
+#include "few.h"
+
+#define ADD_ROWS(REAL)                                                                             \
+    static void fold_rows_##REAL(const REAL *x, npy_intp n, npy_intp width, REAL *to)              \
+    {                                                                                              \
+        for (npy_intp i = 0; i < n; i++, x += width) {                                             \
+            for (npy_intp j = 0; j < width; j++) {                                                 \
+                to[j] += x[j];                                                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+ADD_ROWS(float)
+ADD_ROWS(double)
+
+/* Add `n` rows of `width` numbers, `times` over. */
+static void
+add_few(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, PyArrayObject *out)
+{
+    npy_intp item = PyArray_ITEMSIZE(x), steps[] = {0, item, 0};
+    char *from = PyArray_BYTES(x), *to = PyArray_BYTES(out);
+    Inner *add = &add_inner[is_wide(x)];
+    memset(to, 0, (size_t)(times * width * item));
+    for (npy_intp i = 0; i < times; i++, from += n * width * item, to += width * item) {
+        char *data[] = {to, from, to};
+        if (width == 1) {
+            add->function(data, &n, steps, add->data);
+        }
+        else if (is_wide(x)) {
+            fold_rows_double((double *)from, n, width, (double *)to);
+        }
+        else {
+            fold_rows_float((float *)from, n, width, (float *)to);
+        }
+    }
+}
+
+/* The sizes before, of, and behind axes that follow on each other, and the first; or false. */
+static bool
+read_axes(PyObject *axes, int dims, const npy_intp *shape, npy_intp *sizes, int *first)
+{
+    Py_ssize_t count = PyTuple_CheckExact(axes) ? PyTuple_GET_SIZE(axes) : 0;
+    sizes[0] = sizes[1] = sizes[2] = 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *axis = PyTuple_GET_ITEM(axes, i);
+        long place = PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : -1;
+        *first = i == 0 ? (int)place : *first;
+        if (place < 0 || place >= dims || place != *first + i) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    for (int d = 0; count > 0 && d < dims; d++) {
+        sizes[d < *first ? 0 : d < *first + count ? 1 : 2] *= shape[d];
+    }
+    return count > 0;
+}
+
+/* `add_up(x, dim, keepdim)`. */
+static PyObject *
+small_sum_dim(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]);
+    PyObject *axes = given(all, 1, text_dim), *keep = given(all, 2, text_keepdim);
+    npy_intp sizes[3], shape[NPY_MAXDIMS];
+    int first, dims = 0;
+    if (x == NULL || !read_axes(axes, PyArray_NDIM(x), PyArray_DIMS(x), sizes, &first)) {
+        return NULL;
+    }
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
+        if (d < first || d >= first + PyTuple_GET_SIZE(axes)) {
+            shape[dims++] = PyArray_DIM(x, d);
+        }
+        else if (keep == Py_True) {
+            shape[dims++] = 1;
+        }
+    }
+    PyObject *out = PyArray_SimpleNew(dims, shape, PyArray_TYPE(x));
+    if (out != NULL) {
+        add_few(x, sizes[0], sizes[1], sizes[2], (PyArrayObject *)out);
+    }
+    return out;
+}
+
+/* `sum(x)`. */
+static PyObject *
+small_sum(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]);
+    PyObject *out = x == NULL ? NULL : PyArray_SimpleNew(0, NULL, PyArray_TYPE(x));
+    if (out != NULL) {
+        add_few(x, 1, PyArray_SIZE(x), 1, (PyArrayObject *)out);
+    }
+    return out;
+}
+
+/* The sizes in a tuple; how many, or -1 where they are none, or more than a few numbers. */
+static int
+read_shape(PyObject *tuple, npy_intp *shape)
+{
+    Py_ssize_t dims = PyTuple_Check(tuple) ? PyTuple_GET_SIZE(tuple) : NPY_MAXDIMS + 1;
+    npy_intp size = 1;
+    for (Py_ssize_t d = 0; dims <= NPY_MAXDIMS && d < dims; d++) {
+        PyObject *n = PyTuple_GET_ITEM(tuple, d);
+        shape[d] = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+        if (shape[d] <= 0 || shape[d] > FEW || (size *= shape[d]) > FEW) {
+            PyErr_Clear();
+            return -1;
+        }
+    }
+    return dims <= NPY_MAXDIMS ? (int)dims : -1;
+}
+
+/* `sum_to(x, shape)`, over the first axes. */
+static PyObject *
+small_sum_to(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]);
+    npy_intp shape[NPY_MAXDIMS], n = 1;
+    int dims = read_shape(given(all, 1, text_shape), shape);
+    int lead = x == NULL || dims < 0 ? 0 : PyArray_NDIM(x) - dims;
+    if (lead <= 0 || memcmp(shape, PyArray_DIMS(x) + lead, (size_t)dims * sizeof(*shape)) != 0) {
+        return NULL;
+    }
+    for (int d = 0; d < lead; d++) {
+        n *= PyArray_DIM(x, d);
+    }
+    PyObject *out = PyArray_SimpleNew(dims, shape, PyArray_TYPE(x));
+    if (out != NULL) {
+        add_few(x, 1, n, PyArray_SIZE(x) / n, (PyArrayObject *)out);
+    }
+    return out;
+}
+
+/* Repeat each of `times` rows of `width` numbers `n` times, the copies behind each other. */
+static PyObject *
+repeated(PyArrayObject *x, npy_intp times, npy_intp n, npy_intp width, int dims, npy_intp *shape)
+{
+    PyObject *out = PyArray_SimpleNew(dims, shape, PyArray_TYPE(x));
+    size_t bytes = (size_t)(width * PyArray_ITEMSIZE(x));
+    char *from = PyArray_BYTES(x);
+    char *to = out == NULL ? NULL : PyArray_BYTES((PyArrayObject *)out);
+    for (npy_intp i = 0; to != NULL && i < times; i++, from += bytes) {
+        for (npy_intp k = 0; k < n; k++, to += bytes) {
+            if (width == 1 && is_wide(x)) {
+                *(double *)to = *(double *)from;
+            }
+            else if (width == 1) {
+                *(float *)to = *(float *)from;
+            }
+            else {
+                memcpy(to, from, bytes);
+            }
+        }
+    }
+    return out;
+}
+
+/* `spread(x, shape)` of one number. */
+static PyObject *
+small_spread(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]);
+    npy_intp shape[NPY_MAXDIMS], size = 1;
+    int dims = read_shape(given(all, 1, text_shape), shape);
+    if (x == NULL || PyArray_NDIM(x) != 0 || dims < 0) {
+        return NULL;
+    }
+    for (int d = 0; d < dims; d++) {
+        size *= shape[d];
+    }
+    return repeated(x, 1, size, 1, dims, shape);
+}
+
+/* `unreduce(x, dim, keepdim, shape)`. */
+static PyObject *
+small_unreduce(const Given *all)
+{
+    PyArrayObject *x = few(all->args[0]);
+    npy_intp sizes[3], shape[NPY_MAXDIMS];
+    int first, dims = read_shape(given(all, 3, text_shape), shape);
+    if (x == NULL || dims < 0 || !read_axes(given(all, 1, text_dim), dims, shape, sizes, &first) ||
+        PyArray_SIZE(x) != sizes[0] * sizes[2]) {
+        return NULL;
+    }
+    return repeated(x, sizes[0], sizes[1], sizes[2], dims, shape);
+}

@@ -1,0 +1,330 @@
+/* Forwards of few numbers, without NumPy's way to its loops.
+
+   NOTE [Small]
+   1. A `Small` stands for a function of arrays. Where its arguments are few numbers of one real type
+      in plain memory, a loop here computes; it calls the function for whatever else, errors included.
+   2. Both agree to rounding. Sums are added in NumPy's order, to the same bits. Products are those
+      of BLAS, NOTE [One pool], in one thread. Exponentials are NumPy's own loops.
+   3. The interpreter's lock is kept: so little work is done before it could be handed over.
+   The files: `few.h` is what loops share, `few_sums.c` and `few_losses.c` are some of them.
+*/
+
+#include "gemm.c"
+#include "few_losses.c"
+#include "few_sums.c"
+
+#include <stddef.h>
+#include <structmember.h>
+
+enum { LITTLE = 1 << 17 }; /* multiplications, at most */
+
+static PyObject *blas_finder; /* `products.has_blas`, until it was asked */
+static int left_out;          /* whether all is left to the functions */
+
+typedef struct {
+    char *data;
+    npy_intp rows, columns, down, right; /* how many; how far apart, in bytes */
+} Factor;
+
+static Factor
+transposed(Factor x)
+{
+    return (Factor){x.data, x.columns, x.rows, x.right, x.down};
+}
+
+/* The rows of an array, along its last axis. */
+static bool
+read_factor(PyObject *object, int type, Factor *to)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    int dims = PyArray_CheckExact(object) ? PyArray_NDIM(array) : 0;
+    if (dims < 2 || PyArray_TYPE(array) != type || !PyArray_ISBEHAVED_RO(array) ||
+        PyArray_SIZE(array) == 0 || !(dims == 2 || PyArray_IS_C_CONTIGUOUS(array))) {
+        return false;
+    }
+    npy_intp columns = PyArray_DIM(array, dims - 1), item = PyArray_ITEMSIZE(array);
+    *to =
+        (Factor){PyArray_DATA(array), PyArray_SIZE(array) / columns, columns, columns * item, item};
+    if (dims == 2) {
+        to->down = PyArray_STRIDE(array, 0);
+        to->right = PyArray_STRIDE(array, 1);
+    }
+    return true;
+}
+
+#ifdef WITHOUT_BLAS
+
+static PyObject *
+small_product(Factor x, Factor y, PyArrayObject *like, PyArrayObject *bias)
+{
+    return NULL;
+}
+
+#else
+
+static bool
+blas_is_there(void)
+{
+    PyObject *finder = blas_finder;
+    blas_finder = NULL;
+    PyObject *found = finder == NULL ? NULL : PyObject_CallNoArgs(finder);
+    Py_XDECREF(found);
+    Py_XDECREF(finder);
+    return !PyErr_Occurred() && blas.real != NULL;
+}
+
+/* `x @ y` in an array of the shape of `like` but for its last dimension; NULL, without an error where it
+   is not to be done here. */
+static PyObject *
+small_product(Factor x, Factor y, PyArrayObject *like, PyArrayObject *bias)
+{
+    int type = PyArray_TYPE(like), dims = PyArray_NDIM(like);
+    Product p = {.type = type,
+                 .m = x.rows,
+                 .n = y.columns,
+                 .k = x.columns,
+                 .pieces = 1,
+                 .piece = x.rows,
+                 .item = PyArray_ITEMSIZE(like),
+                 .by_rows = true};
+    bool known =
+        type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+    if (!known || x.columns != y.rows || x.rows * x.columns > LITTLE ||
+        x.rows * x.columns * y.columns > LITTLE ||
+        !read_order(x.rows, x.columns, x.down, x.right, p.item, &p.a) ||
+        !read_order(y.rows, y.columns, y.down, y.right, p.item, &p.b) || !blas_is_there()) {
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    memcpy(shape, PyArray_DIMS(like), (size_t)dims * sizeof(npy_intp));
+    shape[dims - 2] = dims == 2 ? x.rows : shape[dims - 2];
+    shape[dims - 1] = y.columns;
+    PyObject *out = PyArray_SimpleNew(dims, shape, type);
+    if (out != NULL) {
+        p.a.data = x.data;
+        p.b.data = y.data;
+        p.bias = bias == NULL ? NULL : PyArray_DATA(bias);
+        p.out = PyArray_DATA((PyArrayObject *)out);
+        multiply_pieces(&p, 0, 1);
+    }
+    return out;
+}
+
+#endif
+
+/* `mm(x, y)`. */
+static PyObject *
+small_mm(const Given *all)
+{
+    PyArrayObject *like = (PyArrayObject *)all->args[0];
+    Factor x, y;
+    if (all->count != 2 || !PyArray_CheckExact(all->args[1]) ||
+        PyArray_NDIM((PyArrayObject *)all->args[1]) != 2 ||
+        !read_factor(all->args[0], PyArray_TYPE(like), &x) ||
+        !read_factor(all->args[1], PyArray_TYPE(like), &y)) {
+        return NULL;
+    }
+    return small_product(x, y, like, NULL);
+}
+
+/* `linear(x, w, b)`. */
+static PyObject *
+small_linear(const Given *all)
+{
+    PyArrayObject *like = (PyArrayObject *)all->args[0], *bias = NULL;
+    Factor x, w;
+    if (all->count != 3 || !PyArray_CheckExact(all->args[1]) ||
+        PyArray_NDIM((PyArrayObject *)all->args[1]) != 2 ||
+        !read_factor(all->args[0], PyArray_TYPE(like), &x) ||
+        !read_factor(all->args[1], PyArray_TYPE(like), &w)) {
+        return NULL;
+    }
+    if (all->args[2] != Py_None) {
+        bias = few(all->args[2]);
+        if (bias == NULL || PyArray_TYPE(bias) != PyArray_TYPE(like) || PyArray_NDIM(bias) != 1 ||
+            PyArray_SIZE(bias) != w.rows) {
+            return NULL;
+        }
+    }
+    return small_product(x, transposed(w), like, bias);
+}
+
+/* `linear_weight(x, y)`: `x.T @ y` of rows. */
+static PyObject *
+small_linear_weight(const Given *all)
+{
+    PyArrayObject *like = (PyArrayObject *)all->args[0];
+    Factor x, y;
+    if (all->count != 2 || PyArray_NDIM(like) != 2 ||
+        !read_factor(all->args[0], PyArray_TYPE(like), &x) ||
+        !read_factor(all->args[1], PyArray_TYPE(like), &y)) {
+        return NULL;
+    }
+    return small_product(transposed(x), y, like, NULL);
+}
+
+typedef struct {
+    const char *name;
+    PyObject *(*loop)(const Given *all); /* NULL without an error: call the function */
+    Py_ssize_t most;                     /* arguments */
+} Few;
+
+static const Few fews[] = {
+    {"mm", small_mm, 2},
+    {"linear", small_linear, 3},
+    {"linear_weight", small_linear_weight, 2},
+    {"sum", small_sum, 1},
+    {"sum_dim", small_sum_dim, 3},
+    {"sum_to", small_sum_to, 2},
+    {"spread", small_spread, 2},
+    {"unreduce", small_unreduce, 4},
+    {"highest", small_highest, 1},
+    {"cross_entropy", small_cross_entropy, 5},
+    {"cross_entropy_derivative", small_cross_entropy_derivative, 6},
+};
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *function, *name;
+    const Few *few;
+} Small;
+
+static PyObject *
+small_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Small *self = (Small *)object;
+    Given all = {args, PyVectorcall_NARGS(nargsf), kwnames};
+    Py_ssize_t count = all.count + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames));
+    bool fits =
+        !left_out && all.count > 0 && count <= self->few->most && PyArray_CheckExact(args[0]);
+    PyObject *found = fits ? self->few->loop(&all) : NULL;
+    if (found != NULL || PyErr_Occurred()) {
+        return found;
+    }
+    return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+}
+
+/* `Small(function, name)`: the function, and which of the loops does the same. */
+static PyObject *
+small_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function, *name;
+    if (!PyArg_ParseTuple(args, "OU", &function, &name)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(fews); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, fews[i].name) == 0) {
+            Small *self = (Small *)type->tp_alloc(type, 0);
+            if (self != NULL) {
+                self->vectorcall = small_call;
+                self->function = Py_NewRef(function);
+                self->name = Py_NewRef(name);
+                self->few = &fews[i];
+            }
+            return (PyObject *)self;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "there is no loop for few numbers called %R", name);
+    return NULL;
+}
+
+static int
+small_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(((Small *)object)->function);
+    return 0;
+}
+
+static int
+small_clear(PyObject *object)
+{
+    Small *self = (Small *)object;
+    Py_XSETREF(self->function, Py_NewRef(Py_None)); /* which may still be called */
+    return 0;
+}
+
+static void
+small_dealloc(PyObject *object)
+{
+    PyObject_GC_UnTrack(object);
+    Py_XDECREF(((Small *)object)->function);
+    Py_XDECREF(((Small *)object)->name);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyMemberDef small_members[] = {
+    {"function", T_OBJECT, offsetof(Small, function), READONLY, NULL},
+    {"__name__", T_OBJECT, offsetof(Small, name), READONLY, NULL},
+    {NULL},
+};
+
+static PyTypeObject SmallType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "retrograd.kernels._loops.Small",
+    .tp_basicsize = sizeof(Small),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = small_new,
+    .tp_dealloc = small_dealloc,
+    .tp_traverse = small_traverse,
+    .tp_clear = small_clear,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Small, vectorcall),
+    .tp_members = small_members,
+};
+
+/* `leave_small_out(whether)`: let the functions compute, for tests that compare both. */
+static PyObject *
+leave_small_out(PyObject *module, PyObject *whether)
+{
+    left_out = PyObject_IsTrue(whether);
+    return left_out < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* `set_finder(function)`: what calls `use_blas`, when a product is first asked for. */
+static PyObject *
+set_finder(PyObject *module, PyObject *function)
+{
+    Py_XSETREF(blas_finder, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
+/* The loops of a ufunc for single and double precision; -1 with an error. */
+static int
+find_inner(PyObject *numpy, const char *name, Inner *found)
+{
+    PyObject *ufunc = PyObject_GetAttrString(numpy, name);
+    if (ufunc == NULL || !PyObject_TypeCheck(ufunc, &PyUFunc_Type)) {
+        Py_XDECREF(ufunc);
+        return -1;
+    }
+    PyUFuncObject *loops = (PyUFuncObject *)ufunc;
+    for (int i = loops->ntypes - 1; i >= 0; i--) { /* the first of a type is the one that is kept */
+        int type = loops->types[i * loops->nargs];
+        bool same = loops->types[i * loops->nargs + loops->nargs - 1] == type;
+        if (same && (type == NPY_FLOAT || type == NPY_DOUBLE)) {
+            found[type == NPY_DOUBLE] =
+                (Inner){loops->functions[i], loops->data == NULL ? NULL : (void *)loops->data[i]};
+        }
+    }
+    Py_DECREF(ufunc); /* NumPy keeps it */
+    return found[0].function != NULL && found[1].function != NULL ? 0 : -1;
+}
+
+/* Make ready what is above; -1 with an error. */
+static int
+prepare_small(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    int failed = numpy == NULL || find_inner(numpy, "add", add_inner) < 0 ||
+                 find_inner(numpy, "exp", exp_inner) < 0 || PyType_Ready(&SmallType) < 0;
+    Py_XDECREF(numpy);
+    if (failed && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ImportError, "NumPy's add or exp has other loops than expected");
+    }
+    text_shape = PyUnicode_InternFromString("shape");
+    text_dim = PyUnicode_InternFromString("dim");
+    text_keepdim = PyUnicode_InternFromString("keepdim");
+    text_scale = PyUnicode_InternFromString("scale");
+    failed = failed || !text_shape || !text_dim || !text_keepdim || !text_scale;
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,5 @@
+"""`torch._functorch.vmap`."""
+
+from ..func import vmap
+
+__all__ = ["vmap"]

@@ -1,0 +1,57 @@
+"""Attention by the loops in C, without a matrix of scores: NOTE [Attention] in `attention.c`.
+
+The functions give None for whatever the loops do not take: arrays that are not NumPy's own, other
+types than single and double precision, a bias that lies in memory in another way.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import native
+from ..memory import in_rows
+
+__all__ = ["derivative", "forward"]
+
+
+def taken(*arrays: Any) -> bool:
+    """Whether the loops are there, and take these arrays: of one dtype, NumPy's own."""
+    first = arrays[0]
+    return native.loops is not None and all(
+        x is None or (x.__class__ is np.ndarray and x.dtype == first.dtype and x.dtype.char in "fd")
+        for x in arrays
+    )
+
+
+def heads(x: Any) -> Any:
+    """`(..., n, m)` as `(heads, n, m)`, in row-major order."""
+    return in_rows(x).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+
+
+def forward(packed: Any, bias: Any, rows: int, scale: float, causal: bool) -> Any:
+    """The results, and for each row its largest score and the inverse of its sum."""
+    if not taken(packed, bias):
+        return None
+    lead, width = packed.shape[:-2], packed.shape[-1]
+    out = np.empty((*lead, rows, width), packed.dtype)
+    stats = np.empty((*lead, rows, 2), packed.dtype)
+    found = native.loops.attention(
+        rows, scale, causal, heads(packed), bias, heads(out), heads(stats), None, None
+    )
+    return (out, stats) if found else None
+
+
+def derivative(
+    g: Any, packed: Any, bias: Any, out: Any, stats: Any, rows: int, scale: float, causal: bool
+) -> Any:
+    """The gradient of `packed`."""
+    if not taken(g, packed, bias, out, stats):
+        return None
+    made = np.empty(packed.shape, packed.dtype)
+    found = native.loops.attention(
+        rows, scale, causal, heads(packed), bias, heads(out), heads(stats), heads(g), heads(made)
+    )
+    return made if found else None

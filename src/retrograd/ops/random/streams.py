@@ -1,0 +1,275 @@
+"""The streams from which generators draw: PyTorch's numbers, and NumPy's PCG64.
+
+NOTE [PyTorch's numbers]
+The same seed gives what PyTorch's CPU generator gives, in the same order: equal for integers and
+masks, to rounding for what goes through `log` and `cos`. Words are the 32-bit numbers of the
+Mersenne Twister; a long takes two of them, the upper half first.
+1. Uniform: the lower 24 bits of a word for float32 (half floats are rounded from it), the lower 53
+   of a long for float64.
+2. Normal, 16 numbers and more in one block: uniforms for all of them, then the Box-Muller
+   transform of each run of 16, cosines before sines; if they are no multiple of 16, a run that is
+   drawn anew replaces the last 16. (For half floats nothing is drawn for those left over.)
+   Otherwise: pairs by the transform in float64, of which an odd last one is kept for the next call.
+3. Masks of one probability, exponentials, Cauchy and geometric numbers: a float64 each.
+4. Integers: a word, or from 2**28 values on a long, modulo the number of values.
+5. A tensor is filled in the order of its memory.
+Other distributions take words in an order of their own: gamma, Poisson, binomial, von Mises.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["STREAMS", "Pcg64", "Twister"]
+
+RUN = 16  # how many numbers a run of the Box-Muller transform has
+LONG = 1 << 28  # from how many values on integers come from longs
+WORDS = 624  # in the state of the Mersenne Twister
+# PyTorch's state: seed, words left, whether seeded, next word; the words; the normal number kept
+STATE = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("words", "<u8", WORDS),
+        ("unused_x", "<f8"),
+        ("kept", "<f8"),
+        ("unused_rho", "<f8"),
+        ("keeps", "<i8"),
+        ("kept_float", "<f4"),
+        ("keeps_float", "<i4"),
+    ]
+)
+
+PARTS = {"seed": 8, "state": 16, "inc": 16, "has_uint32": 4, "uinteger": 4}  # PCG64's, in bytes
+
+
+class Twister:
+    """PyTorch's stream: NOTE [PyTorch's numbers]."""
+
+    size = STATE.itemsize
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.bits = np.random.MT19937(0)
+        legacy = np.random.RandomState(seed & 0xFFFFFFFF)  # which seeds as PyTorch does
+        state: Any = legacy.get_state(legacy=False)
+        self.bits.state = state
+        self.numpys = np.random.Generator(self.bits)
+        self.kept: float | None = None
+
+    # -- words -----------------------------------------------------------------------------------
+
+    def words(self, count: int) -> Any:
+        """The next 32-bit words."""
+        return self.numpys.integers(0, 1 << 32, count, np.uint32)
+
+    def longs(self, count: int) -> Any:
+        """The next 64-bit numbers."""
+        return self.words(2 * count).reshape(count, 2)[:, ::-1].copy().view(np.uint64)[:, 0]
+
+    def singles(self, count: int) -> Any:
+        """Uniform numbers in float32."""
+        drawn = (self.words(count) & np.uint32(0xFFFFFF)).astype(np.float32)
+        drawn *= np.float32(2**-24)
+        return drawn
+
+    def doubles(self, count: int) -> Any:
+        """Uniform numbers in float64."""
+        pairs = self.words(2 * count).reshape(count, 2)
+        drawn = (pairs[:, 0] & np.uint32(0x1FFFFF)).astype(np.float64)
+        drawn *= 2.0**32
+        drawn += pairs[:, 1]
+        drawn *= 2.0**-53
+        return drawn
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
+        """From 0 to 1, exclusive."""
+        count = math.prod(shape)
+        if target.itemsize == 8:
+            return self.doubles(count).reshape(shape)
+        drawn = self.singles(count).reshape(shape)
+        if target.itemsize == 2:
+            most = 1 - (2.0**-11 if target.kind == "f" else 2.0**-8)  # PyTorch rounds up to 1
+            drawn = np.minimum(drawn.astype(target), target.type(most))
+        return drawn
+
+    def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
+        """Of mean 0 and variance 1; `in_runs` says that what they fill is one block of memory."""
+        count = math.prod(shape)
+        if count < RUN or not in_runs:
+            return self.gaussians(count).astype(target).reshape(shape)
+        draw = self.doubles if target.itemsize == 8 else self.singles
+        over = count % RUN
+        drawn = draw(count) if target.itemsize > 2 else np.pad(draw(count - over), (0, over))
+        by_run(drawn[: count - over].reshape(-1, RUN))
+        if over:
+            drawn[-RUN:] = draw(RUN)
+            by_run(drawn[-RUN:].reshape(1, RUN))
+        return drawn.astype(target, copy=False).reshape(shape)
+
+    def gaussians(self, count: int) -> Any:
+        """Normal numbers in float64, in pairs; one may be left from before, and for later."""
+        drawn = np.empty(count)
+        start = int(count > 0 and self.kept is not None)
+        if start:
+            drawn[0], self.kept = self.kept, None
+        pairs = (count - start + 1) // 2
+        first, second = self.doubles(2 * pairs).reshape(pairs, 2).T
+        radius, angle = np.sqrt(-2 * np.log1p(-second)), 2 * np.pi * first
+        drawn[start::2] = radius * np.cos(angle)
+        sines = radius * np.sin(angle)
+        if (count - start) % 2:
+            self.kept, sines = float(sines[-1]), sines[:-1]
+        drawn[start + 1 :: 2] = sines
+        return drawn
+
+    def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
+        """Not negative, of density exp(-x)."""
+        drawn = self.doubles(math.prod(shape)).reshape(shape)
+        return (-np.log1p(-drawn)).astype(precision, copy=False)
+
+    def bernoulli(self, p: float, shape: tuple[int, ...]) -> Any:
+        """Booleans, true with probability `p`."""
+        count = math.prod(shape)
+        pairs = self.words(2 * count).reshape(count, 2)
+        upper, bound = pairs[:, 0] & np.uint32(0x1FFFFF), math.ceil(p * 2**53)
+        made = upper < np.uint32(bound >> 32)
+        (close,) = np.nonzero(upper == np.uint32(bound >> 32))  # the lower word decides
+        made[close] = pairs[close, 1] < (bound & 0xFFFFFFFF)
+        return made.reshape(shape)
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
+        """From `low` to `high`, exclusive."""
+        count, values = math.prod(shape), high - low
+        if values < LONG:
+            drawn = (self.words(count) % np.uint32(values)).astype(np.uint64)
+        elif values < 2**64:
+            drawn = self.longs(count) % np.uint64(values)
+        else:
+            drawn = self.longs(count)
+        drawn += np.uint64(low % 2**64)  # modulo 2**64
+        return drawn.view(kind).reshape(shape)
+
+    def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
+        """From 0 to `high`, exclusive, from words or from longs."""
+        count = math.prod(shape)
+        drawn = self.longs(count) if long else self.words(count).astype(np.uint64)
+        return (drawn % np.uint64(high)).reshape(shape)
+
+    def permutation(self, count: int) -> Any:
+        """The integers below `count`, in random order."""
+        order = list(range(count))
+        left = np.arange(count, 1, -1, dtype=np.uint32)
+        for place, ahead in enumerate((self.words(len(left)) % left).tolist()):
+            other = place + ahead
+            order[place], order[other] = order[other], order[place]
+        return np.array(order, np.int64)
+
+    # -- the place in the stream -----------------------------------------------------------------
+
+    def state(self) -> Any:
+        """The place, as PyTorch's generators give it."""
+        made = np.zeros((), STATE)
+        inner: Any = self.bits.state["state"]
+        made["seed"], made["words"], made["seeded"] = self.seed, inner["key"], 1
+        fresh = inner["pos"] == WORDS
+        made["left"], made["next"] = (1, 0) if fresh else (WORDS + 1 - inner["pos"], inner["pos"])
+        if self.kept is not None:
+            made["kept"], made["keeps"] = self.kept, 1
+        return np.frombuffer(made.tobytes(), np.uint8).copy()
+
+    @classmethod
+    def at(cls, content: bytes) -> Twister:
+        """The stream at a place."""
+        (given,) = np.frombuffer(content, STATE)
+        made = cls(int(given["seed"]))
+        position = WORDS if given["left"] == 1 else int(given["next"])
+        key = given["words"].astype(np.uint32)
+        if not 0 <= position <= WORDS:
+            raise RuntimeError(f"the state of a generator is broken: it is at word {position}")
+        made.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+        made.kept = float(given["kept"]) if given["keeps"] & 1 else None
+        return made
+
+
+def by_run(runs: Any) -> None:
+    """The Box-Muller transform of runs of uniform numbers, in place."""
+    half = RUN // 2
+    one = runs.dtype.type(1)
+    radius = np.sqrt(-2 * np.log(one - runs[:, :half]))
+    angle = runs.dtype.type(2 * np.pi) * runs[:, half:]
+    np.multiply(radius, np.cos(angle), out=runs[:, :half])
+    np.multiply(radius, np.sin(angle), out=runs[:, half:])
+
+
+class Pcg64:
+    """NumPy's stream, which is quicker: the same numbers on every platform, not PyTorch's."""
+
+    size = sum(PARTS.values())
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.bits = np.random.PCG64(seed)
+        self.numpys = np.random.Generator(self.bits)
+
+    def uniform(self, shape: tuple[int, ...], target: np.dtype[Any]) -> Any:
+        """From 0 to 1, exclusive."""
+        if target.itemsize == 2:  # float32 would round to 1
+            steps = 2**11 if target.kind == "f" else 2**8  # bfloat16 has fewer digits
+            return (self.numpys.integers(0, steps, shape) / steps).astype(target)
+        return self.numpys.random(shape, target)
+
+    def normal(self, shape: tuple[int, ...], target: np.dtype[Any], in_runs: bool = True) -> Any:
+        """Of mean 0 and variance 1."""
+        precision = np.dtype(np.float32) if target.itemsize == 2 else target
+        return np.asarray(self.numpys.standard_normal(shape, precision)).astype(target, copy=False)
+
+    def exponential(self, shape: tuple[int, ...], precision: np.dtype[Any]) -> Any:
+        """Not negative, of density exp(-x)."""
+        return self.numpys.standard_exponential(shape, precision)
+
+    def bernoulli(self, p: float, shape: tuple[int, ...]) -> Any:
+        """Booleans, true with probability `p`."""
+        return self.numpys.random(shape) < p
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
+        """From `low` to `high`, exclusive."""
+        return self.numpys.integers(low, high, shape, kind)
+
+    def below(self, high: int, shape: tuple[int, ...], long: bool) -> Any:
+        """From 0 to `high`, exclusive."""
+        return self.numpys.integers(0, high, shape, np.uint64)
+
+    def permutation(self, count: int) -> Any:
+        """The integers below `count`, in random order."""
+        return self.numpys.permutation(count)
+
+    def state(self) -> Any:
+        """The place."""
+        state: Any = self.bits.state
+        values = {**state, **state["state"], "seed": self.seed}
+        parts = [values[name].to_bytes(size, "little") for name, size in PARTS.items()]
+        return np.frombuffer(b"".join(parts), np.uint8).copy()
+
+    @classmethod
+    def at(cls, content: bytes) -> Pcg64:
+        """The stream at a place."""
+        values, start = {}, 0
+        for name, size in PARTS.items():
+            values[name] = int.from_bytes(content[start : start + size], "little")
+            start += size
+        made = cls(values.pop("seed"))
+        inner = {name: values.pop(name) for name in ("state", "inc")}
+        state: Any = {"bit_generator": "PCG64", "state": inner, **values}
+        made.bits.state = state
+        return made
+
+
+STREAMS: dict[str, Any] = {"mt19937": Twister, "pcg64": Pcg64}

@@ -1,0 +1,224 @@
+"""The pickler of `save`: Python's own, with PyTorch's names for what PyTorch has.
+
+A tensor is written as a call of the function by which PyTorch makes one again, of its storage and
+its place in it; `rebuilding` reads the same. Storages are kept aside, to be written after the
+pickle.
+"""
+
+from __future__ import annotations
+
+import collections
+import pickle
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..engine.tensor import Size, Tensor, device
+from ..kernels.allocation import numpys
+from ..kernels.memory import address, memory, root
+from ..ops.tensor.inspection import layout
+from ..ops.tensor.pickling import attributes, check_whole
+from .rebuilding import STORAGES
+
+__all__ = ["Kept", "pickler_of"]
+
+HERE = "retrograd.nn.parameter."
+PARAMETERS = ("Parameter", "Buffer")
+UNINITIALIZED = {f"{HERE}Uninitialized{name}": f"Uninitialized{name}" for name in PARAMETERS}
+TYPED = {dtype: name for name, dtype in STORAGES.items()}
+
+NO_NAMES = (
+    "save() cannot give PyTorch's names to what {module} writes, for its Pickler is not derived "
+    "from Python's pickle._Pickler, as dill's is. Leave pickle_module out."
+)
+
+
+class Name(NamedTuple):
+    """A function or class of PyTorch's by its name."""
+
+    module: str
+    name: str
+
+    def __call__(self) -> None:
+        """Never called: pickle asks for something that could be."""
+
+
+# One of each, so that a pickle has each name once.
+NAMES = {
+    name: Name(f"torch.{module}".rstrip("."), name)
+    for module, names in {
+        "": (*STORAGES, *dtypes._MESSAGE_NAMES, "Size", "Tensor", "device"),
+        "_utils": ("_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
+                   "_rebuild_parameter_with_state"),
+        "_tensor": ("_rebuild_from_type_v2",),
+        "nn.parameter": ("Parameter", "UninitializedParameter", "UninitializedBuffer"),
+        "serialization": ("_get_layout",),
+        "storage": ("UntypedStorage",),
+    }.items()
+    for name in names
+}  # fmt: skip
+
+
+class Kept:
+    """A storage: its bytes, the name of the dtype of its elements, and its key in the file."""
+
+    __slots__ = ("bytes", "dtype", "key", "owner")
+
+    def __init__(self, block: Any, dtype: str, key: str, owner: Any) -> None:
+        self.bytes, self.dtype, self.key, self.owner = block, dtype, key, owner
+
+
+class Use(NamedTuple):
+    """A storage as a tensor of a dtype refers to it; None for bytes."""
+
+    kept: Kept
+    dtype: str | None
+
+
+def name_of(kind: type) -> str:
+    """The full name of a class, the same under the alias `torch`."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+class Pickler(pickle._Pickler):
+    """Writes tensors by their storages, which it keeps in `storages`."""
+
+    beyond: tuple[Any, ...] = ()  # what else a reference to a storage has
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.storages: dict[int, Kept] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        """The reference to a storage."""
+        if obj.__class__ is not Use:
+            return None
+        kept, dtype = obj
+        size = kept.bytes.size if dtype is None else kept.bytes.size // width(dtype)
+        kind = NAMES["UntypedStorage" if dtype is None else TYPED[dtype]]
+        return ("storage", kind, kept.key, "cpu", size, *self.beyond)
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How what PyTorch has is written; anything else in Python's way."""
+        kind = obj.__class__
+        if kind is str or kind is int or kind is float or kind is tuple:  # the usual parts
+            return NotImplemented
+        if isinstance(obj, Tensor):
+            return self.tensor(obj)
+        if kind is Size:
+            return NAMES["Size"], (tuple(obj),)
+        if kind is device:
+            return NAMES["device"], (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if kind is layout:
+            return NAMES["_get_layout"], (f"torch.{obj.name}",)
+        if kind is dtypes.dtype or kind is Name or obj is Tensor:
+            return "named"  # `save_global` sees to it
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write a name: PyTorch's where `reducer_override` says so."""
+        if name != "named":
+            super().save_global(obj, name)
+            return
+        if obj.__class__ is not Name:
+            self.save(NAMES["Tensor" if obj is Tensor else obj.name])
+            return
+        if self.proto >= 4:
+            self.save(obj.module)
+            self.save(obj.name)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
+        self.memoize(obj)
+
+    # -- tensors -------------------------------------------------------------------------------
+
+    def tensor(self, obj: Tensor) -> Any:
+        """How a tensor is made again."""
+        kind = type(obj)
+        if kind.__reduce_ex__ is not Tensor.__reduce_ex__:
+            return NotImplemented  # a class with a way of its own
+        called = name_of(kind)
+        if called in UNINITIALIZED:
+            return NAMES[UNINITIALIZED[called]], (obj.requires_grad, None, obj.dtype)
+        check_whole(obj, "saved")
+        custom = getattr(kind, "__getstate__", None)
+        same = custom is getattr(Tensor, "__getstate__", None)
+        state = attributes(obj) if same else obj.__getstate__()  # type: ignore[attr-defined]
+        if called == f"{HERE}Parameter":
+            plain = self.plain(obj, requires_grad=False)
+            args = (Call(*plain), obj.requires_grad, collections.OrderedDict())
+            if state:
+                return NAMES["_rebuild_parameter_with_state"], (*args, state)
+            return NAMES["_rebuild_parameter"], args
+        function, args = self.plain(obj, obj.requires_grad)
+        if called == f"{HERE}Buffer":
+            kind, state = Tensor, {"persistent": obj.persistent, **state, "_is_buffer": True}
+        if kind is Tensor and not state:
+            return function, args
+        return NAMES["_rebuild_from_type_v2"], (function, kind, args, state)
+
+    def plain(self, obj: Tensor, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
+        """The function that makes a plain tensor, and its arguments."""
+        array = obj._array if numpys(obj._array) else np.asarray(obj._array)
+        name = dtypes.of_numpy(array.dtype).name
+        kept, offset, strides = self.keep(array, name)
+        place = (offset, array.shape, strides, requires_grad, collections.OrderedDict())
+        if kept.dtype == name and name in TYPED:
+            return NAMES["_rebuild_tensor_v2"], (Use(kept, name), *place)
+        return NAMES["_rebuild_tensor_v3"], (Use(kept, None), *place, NAMES[name])
+
+    def keep(self, array: Any, name: str) -> tuple[Kept, int, tuple[int, ...]]:
+        """The storage of an array, and its place in it by elements."""
+        found = placed(array)
+        if found is None:
+            array = array.astype(array.dtype.newbyteorder("="), order="C")  # for PyTorch to see
+            found = placed(array)
+        assert found is not None
+        block, offset, strides = found
+        owner = root(array)
+        kept = self.storages.get(id(owner))
+        if kept is None:
+            kept = self.storages[id(owner)] = Kept(block, name, str(len(self.storages)), owner)
+        return kept, offset, strides
+
+
+class Call:
+    """A call within the arguments of another."""
+
+    def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
+        self.function, self.args = function, args
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.function, self.args
+
+
+def width(dtype: str) -> int:
+    """The bytes of an element."""
+    return dtypes.by_name(dtype).itemsize
+
+
+def placed(array: Any) -> tuple[Any, int, tuple[int, ...]] | None:
+    """The memory of an array, and offset and strides in elements; None if they are no such."""
+    block, size = memory(array), array.itemsize
+    offset = address(array) - address(block) if array.size else 0
+    whole = block.size // size * size
+    reach = (
+        offset + size + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+    )
+    steps = (offset, *array.strides)
+    if not array.dtype.isnative or any(step < 0 or step % size for step in steps):
+        return None
+    if (array.size and reach > whole) or (array.size and whole < block.size):
+        return None
+    return block, offset // size, tuple(step // size for step in array.strides)
+
+
+def pickler_of(module: Any) -> type[Pickler]:
+    """The pickler, or one that pickles the rest as `module` does."""
+    if module is None or module is pickle:
+        return Pickler
+    if not issubclass(module.Pickler, pickle._Pickler):
+        raise TypeError(NO_NAMES.format(module=module.__name__))
+    return type("Pickler", (Pickler, module.Pickler), {})

@@ -1,0 +1,350 @@
+"""Tensors in PyTorch's files: what the names in a pickle stand for, and the memory behind tensors.
+
+NOTE [Names in files]
+1. Files name PyTorch's functions and classes. They stand in a table here, for reading
+   (`Rebuilding`) and for writing (`pickler`), and mean functions of this module. No module is
+   imported for a name, but for `Parameter`, which is this package's.
+2. A tensor is its storage, which several may share, and its place in it: offset, sizes and strides
+   in elements. `strided` checks that it stays within (NOTE [No view leaves its memory]).
+3. A tensor may be of any class of tensors that is loaded by then; none of its code is run, unless
+   it is allowed. Its attributes go into its dictionary; those that the engine or a tensor's
+   interface know are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes, modes
+from ..engine.overriding import OFF
+from ..engine.tensor import Size, Tensor, device, new_tensor, set_requires_grad
+from ..kernels.memory import address, strided
+from ..locks import load
+from ..ops.tensor.inspection import strided as strided_layout
+from . import safe
+from .data import PYTHON_2, Data
+from .unpickler import Lookup, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .archive import Allowance
+
+__all__ = ["STORAGES", "Rebuilding", "Storage"]
+
+UNSUPPORTED = (
+    "Unsupported global: GLOBAL {name} was not an allowed global by default. By default, files "
+    "hold tensors, dtypes, NumPy arrays of numbers, OrderedDict and Python's own data. Please use "
+    "`retrograd.serialization.add_safe_globals([{short}])`, or the "
+    "`retrograd.serialization.safe_globals([{short}])` context manager, to allow it if you trust "
+    "it; or, only if you trust whoever wrote the file: retrograd.load(f, weights_only=False)"
+)
+LACKING = {
+    "torch._utils._rebuild_meta_tensor_no_storage": "a tensor on the meta device, without data",
+    "torch._utils._rebuild_sparse_tensor": "a sparse tensor. Save x.to_dense()",
+    "torch._utils._rebuild_qtensor": "a quantized tensor. Save x.dequantize()",
+    "torch._utils._rebuild_nested_tensor": "a nested tensor. Save x.unbind()",
+}
+# Dtypes by the names of their storages; others are saved as bytes.
+STORAGES = {
+    "BoolStorage": "bool",
+    "ByteStorage": "uint8",
+    "CharStorage": "int8",
+    "ShortStorage": "int16",
+    "IntStorage": "int32",
+    "LongStorage": "int64",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "FloatStorage": "float32",
+    "DoubleStorage": "float64",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+DTYPES = {*STORAGES.values(), "uint16", "uint32", "uint64"}
+UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
+NN = "torch.nn.parameter."
+ALIGNMENT = 16  # of the largest element
+
+
+def unsupported(name: str) -> Exception:
+    """The error for a name that is not allowed."""
+    return failed(UNSUPPORTED.format(name=name, short=name.rpartition(".")[2]))
+
+
+class Kind(NamedTuple):
+    """A class of storages: the name of its dtype, None for one of bytes."""
+
+    dtype: str | None
+
+
+class Storage:
+    """A block of memory in a file, which tensors share."""
+
+    __slots__ = ("dtype", "memory", "swapped")
+
+    def __init__(self, memory: Any, dtype: str | None, swapped: bool) -> None:
+        apart = memory.size and address(memory) % ALIGNMENT
+        self.memory = memory.copy() if apart else memory  # in a file that is mapped
+        self.dtype, self.swapped = dtype, swapped
+
+    def of(self, dtype: Any) -> Any:
+        """The memory, in this machine's byte order."""
+        if self.swapped:
+            whole = self.memory.size // dtype.itemsize * dtype.itemsize
+            self.memory[:whole].view(dtype).byteswap(inplace=True)
+            self.swapped = False
+        return self.memory
+
+
+def numpy_dtype(name: str) -> Any:
+    """NumPy's dtype of a name; RuntimeError where its package is not installed."""
+    try:
+        return dtypes.by_name(name).numpy
+    except AttributeError as error:
+        raise RuntimeError(str(error)) from None
+
+
+class Rebuilding(Lookup):
+    """What the names of one file stand for, and its storages.
+
+    `read` gives the memory of a storage by key and number of bytes, and `place` is called with a
+    storage's memory and the device that it was on; `order` is the byte order of the file.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[str, int], Any],
+        place: Callable[[Any, str], Any],
+        allowance: Allowance,
+        order: str = sys.byteorder,
+    ) -> None:
+        self.read, self.place, self.allowance = read, place, allowance
+        self.foreign = order != sys.byteorder
+        self.storages: dict[str, Storage] = {}
+        self.data = Data(allowance)
+        self.allowed = safe.allowed()
+        self.classes = {id(kind) for kind in self.allowed.values() if isinstance(kind, type)}
+        self.functions = self.data.functions() | {
+            "torch._utils._rebuild_tensor": self.tensor,
+            "torch._utils._rebuild_tensor_v2": self.tensor,
+            "torch._utils._rebuild_tensor_v3": self.tensor_of_bytes,
+            "torch._utils._rebuild_parameter": self.parameter,
+            "torch._utils._rebuild_parameter_with_state": self.parameter,
+            "torch._tensor._rebuild_from_type_v2": self.of_class,
+            "torch.Size": self.size,
+            "torch.device": device,
+            "torch.serialization._get_layout": self.layout,
+            f"{NN}UninitializedParameter": self.uninitialized_parameter,
+            f"{NN}UninitializedBuffer": self.uninitialized_buffer,
+        }
+        self.called = {id(f) for f in (*self.functions.values(), *self.allowed.values())}
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def find(self, module: str, name: str) -> Any:
+        """What a name stands for: NOTE [Names in files]."""
+        full = f"{PYTHON_2.get(module, module)}.{name}"
+        found = self.known(full)
+        if found is None:
+            found = self.allowed.get(safe.name_here(full)) or safe.tensor_class(full)
+        if found is None:
+            raise unsupported(full)
+        return found
+
+    def known(self, full: str) -> Any:
+        """What a name stands for in files that this package or PyTorch wrote, or None."""
+        found = self.functions.get(full)
+        if found is not None:
+            return found
+        if full in LACKING:
+            raise failed(f"The file holds {LACKING[full]}; there are none here.")
+        if full in UNTYPED:
+            return Kind(None)
+        module, _, name = full.rpartition(".")
+        if module in ("torch", "torch.cuda") and name in STORAGES:
+            return Kind(STORAGES[name])
+        if module == "torch" and (name in DTYPES or name in dtypes.MISSING):
+            return dtypes.of_numpy(numpy_dtype(name))
+        if full in (f"{NN}Parameter", f"{NN}Buffer"):
+            return getattr(parameters(), name)
+        return {"torch.Tensor": Tensor, "numpy.ndarray": np.ndarray}.get(full)
+
+    def calls(self, function: Any) -> bool:
+        """Whether a file may call what `find` gave it."""
+        return id(function) in self.called
+
+    def makes(self, kind: Any) -> bool:
+        """Whether a class has been allowed by the user."""
+        return id(kind) in self.classes
+
+    def fill(self, made: Any, state: Any) -> None:
+        """Give an object its state."""
+        if not self.makes(type(made)):
+            self.data.fill(made, state)
+        elif hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        else:
+            own, slots = state if isinstance(state, tuple) else (state, None)
+            made.__dict__.update(own or {})
+            for name, value in (slots or {}).items():
+                setattr(made, name, value)
+
+    # -- storages ------------------------------------------------------------------------------
+
+    def persistent(self, key: Any) -> Storage:
+        """The storage that a file refers to."""
+        if key.__class__ is not tuple or len(key) < 5 or text(key[0]) != "storage":
+            raise failed(f"Unknown typename for persistent_load: {key!r:.200}")
+        _, kind, name, location, count = (text(part) for part in key[:5])
+        if (kind.__class__, name.__class__, location.__class__) != (Kind, str, str):
+            raise failed(f"it refers to a storage in another way than PyTorch: {key!r:.200}")
+        if count.__class__ is not int or count < 0:
+            raise failed(f"it has a storage of {count!r} elements")
+        found = self.storages.get(name)
+        size = count * (1 if kind.dtype is None else numpy_dtype(kind.dtype).itemsize)
+        if found is None:
+            memory = self.place(self.read(name, size), location)
+            found = self.storages[name] = Storage(memory, kind.dtype, self.foreign)
+        if found.memory.size != size:
+            raise failed(f"the storage {name!r} has {found.memory.size} bytes, and not {size}")
+        return found
+
+    # -- tensors -------------------------------------------------------------------------------
+
+    def laid(self, storage: Any, dtype: str | None, offset: Any, size: Any, stride: Any) -> Any:
+        """An array in a storage."""
+        if storage.__class__ is not Storage or dtype is None:
+            raise TypeError("a tensor without a storage of its dtype")
+        numbers = [offset, *size, *stride]
+        if any(number.__class__ is not int or number < 0 for number in numbers):
+            raise ValueError(f"a tensor of sizes {size}, strides {stride} and offset {offset}")
+        target = numpy_dtype(dtype)
+        steps = [step * target.itemsize for step in stride]
+        return strided(storage.of(target), size, steps, offset * target.itemsize, target)
+
+    def tensor(
+        self,
+        storage: Storage,
+        offset: int,
+        size: Any,
+        stride: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+        metadata: Any = None,
+    ) -> Tensor:
+        """A tensor of its storage's dtype; hooks are never loaded."""
+        dtype = getattr(storage, "dtype", None)
+        return self.leaf(self.laid(storage, dtype, offset, size, stride), requires_grad, metadata)
+
+    def tensor_of_bytes(
+        self,
+        storage: Storage,
+        offset: int,
+        size: Any,
+        stride: Any,
+        requires_grad: Any,
+        hooks: Any,
+        dtype: Any,
+        metadata: Any = None,
+    ) -> Tensor:
+        """A tensor of another dtype than its storage's."""
+        array = self.laid(storage, dtype.name, offset, size, stride)
+        return self.leaf(array, requires_grad, metadata)
+
+    def leaf(self, array: Any, requires_grad: Any, metadata: Any = None) -> Tensor:
+        """A leaf around an array, which PyTorch may have kept conjugated or negated."""
+        for name, function in (("conj", np.conjugate), ("neg", np.negative)):
+            if metadata and metadata.get(name):
+                self.allowance.take(math.prod(array.shape) * array.itemsize)
+                array = self.turned(function, array)
+        made = new_tensor(array)
+        if requires_grad is True:
+            set_requires_grad(made, True)
+        return made
+
+    def turned(self, function: Any, array: Any) -> Any:
+        """What a function makes of an array."""
+        return function(array)
+
+    def parameter(
+        self, data: Tensor, requires_grad: bool, hooks: Any = None, state: Any = None
+    ) -> Tensor:
+        """A parameter, with attributes."""
+        made: Tensor = parameters().Parameter(data, requires_grad is True)
+        self.restore(made, state)
+        return made
+
+    def of_class(self, function: Any, kind: Any, args: Any, state: Any) -> Tensor:
+        """A tensor of a class, with attributes."""
+        if not self.calls(function) or not (isinstance(kind, type) and issubclass(kind, Tensor)):
+            raise failed(f"it makes a tensor of {kind!r}, which is no class of tensors")
+        made: Tensor = function(*args)
+        if not isinstance(made, Tensor):
+            raise failed(f"it makes a tensor by {function!r}, which makes none")
+        if kind is Tensor and state.__class__ is dict and state.pop("_is_buffer", None):
+            kind = parameters().Buffer
+        return self.dressed(kind, made._array, made.requires_grad, state)
+
+    def dressed(self, kind: Any, array: Any, requires_grad: Any, state: Any) -> Tensor:
+        """A leaf of a class, with attributes."""
+        if kind.__setattr__ is not Tensor.__setattr__ and not self.makes(kind):
+            raise unsupported(f"{kind.__module__}.{kind.__qualname__}")
+        made = new_tensor(array, kind)
+        with modes.Changed(overriding=OFF):  # its __torch_function__ sees nothing of this
+            set_requires_grad(made, requires_grad is True)
+        self.restore(made, state)
+        return made
+
+    def restore(self, made: Tensor, state: Any) -> None:
+        """Give a tensor its attributes: NOTE [Names in files], 3."""
+        kind = type(made)
+        if getattr(kind, "__setstate__", None) is not getattr(Tensor, "__setstate__", None):
+            if not self.makes(kind):
+                raise unsupported(f"{kind.__module__}.{kind.__qualname__}")
+            kind.__setstate__(made, state)
+            return
+        for part in state if state.__class__ is tuple else (state,):
+            for name, value in (part or {}).items():
+                if name.__class__ is not str or hasattr(Tensor, name):
+                    raise failed(f"it sets the attribute {name!r} of a tensor")
+                slots = [vars(each)[name] for each in kind.__mro__ if name in vars(each)]
+                if slots and isinstance(slots[0], types.MemberDescriptorType):
+                    slots[0].__set__(made, value)
+                else:
+                    made.__dict__[name] = value
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def size(self, sizes: Any = ()) -> Size:
+        """The sizes of a tensor."""
+        self.data.entries(sizes)
+        return Size(sizes)
+
+    def layout(self, name: str) -> Any:
+        """The one layout that there is."""
+        if name != "torch.strided":
+            raise failed(f"it has the layout {name!r}, which is not here")
+        return strided_layout
+
+    def uninitialized_parameter(self, requires_grad: bool = True, *rest: Any) -> Tensor:
+        """A parameter without a shape, of the default dtype if none is given."""
+        return parameters().UninitializedParameter(requires_grad is True, *rest)  # type: ignore[no-any-return]
+
+    def uninitialized_buffer(self, requires_grad: bool = False, *rest: Any) -> Tensor:
+        """A buffer without a shape."""
+        return parameters().UninitializedBuffer(requires_grad is True, *rest)  # type: ignore[no-any-return]
+
+
+def text(part: Any) -> Any:
+    """A string that Python 2 wrote as bytes, as text."""
+    return part.decode("ascii") if isinstance(part, bytes) else part
+
+
+def parameters() -> Any:
+    """The module that has `Parameter`, above this one."""
+    return load("retrograd.nn.parameter")

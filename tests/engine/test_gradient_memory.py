@@ -1,0 +1,97 @@
+"""How gradients of leaves lie in memory, and whose memory it is."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+
+
+def strided(leaf, make=lambda x: (x * 2).sum(), **options):
+    """The strides of a leaf's gradient."""
+    make(leaf.requires_grad_()).backward(**options)
+    assert leaf.grad.tolist() == (2 * rg.ones_like(leaf)).tolist()
+    return leaf.grad.stride()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: (x * 2).sum(),
+        lambda x: x.sum() * 2,
+        lambda x: (x * rg.full_like(x, 2.0, memory_format=rg.contiguous_format)).sum(),
+        lambda x: (x * rg.full((5, 4, 3, 2), 2.0).permute(3, 2, 1, 0)).sum(),
+    ],
+    ids=["same", "expanded", "row-major", "reversed"],
+)
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        lambda: rg.zeros(2, 3, 4, 5),
+        lambda: rg.zeros(2, 3, 4, 5).to(memory_format=rg.channels_last),
+        lambda: rg.zeros(5, 3, 4, 2).permute(3, 1, 2, 0),
+    ],
+    ids=["row-major", "channels_last", "permuted"],
+)
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_the_gradient_of_a_dense_leaf_lies_as_the_leaf_does(leaf, make, create_graph):
+    x = leaf()
+    assert strided(x, make, create_graph=create_graph) == x.stride()
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        lambda: rg.zeros(6, 4)[::2].t(),
+        lambda: rg.zeros(4, 1).expand(4, 3),
+        lambda: rg.zeros(3, 2, 4)[:, 0].t(),
+    ],
+    ids=["strided", "expanded", "select"],
+)
+def test_the_gradient_of_another_leaf_is_in_row_major_order(leaf):
+    assert strided(leaf()) == (3, 1)
+
+
+def test_a_leaf_that_changes_its_layout_keeps_the_gradient_that_it_has():
+    x = rg.zeros(2, 3, requires_grad=True)
+    x.sum().backward()
+    x.data = rg.zeros(3, 2).t()
+    x.sum().backward()
+    assert x.grad.stride() == (3, 1)
+    assert x.grad.tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
+def test_the_gradient_that_retain_grad_keeps_lies_as_it_came():
+    x = rg.zeros(3, 2, requires_grad=True)
+    y = (x * 1).t()
+    y.retain_grad()
+    (y * rg.ones(2, 3)).sum().backward()
+    assert y.grad.stride() == (3, 1)
+
+
+class Twofold(rg.autograd.Function):
+    """x + y, whose backward gives both the same tensor, and remembers where that lies."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+
+    @staticmethod
+    def backward(ctx, g):
+        made = g * 2
+        Twofold.place = made.data_ptr()
+        Twofold.kept = made if Twofold.keep else None
+        return made, made
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_gradient_that_nobody_else_holds_is_not_copied(keep):
+    Twofold.keep = keep
+    x, y = rg.zeros(3, requires_grad=True), rg.zeros(3, requires_grad=True)
+    Twofold.apply(x, y).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [2, 2, 2]
+    places = {x.grad.data_ptr(), y.grad.data_ptr()}
+    assert len(places) == 2
+    assert (Twofold.place in places) is not keep
+    Twofold.kept = None

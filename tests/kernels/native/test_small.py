@@ -1,0 +1,186 @@
+"""Loops for few numbers give what the functions of arrays give that they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from retrograd.kernels.native import loops
+from retrograd.ops.core.structure import _spread, _sum_to
+from retrograd.ops.linalg import bilinear
+from retrograd.ops.loss import cross_entropy as losses
+from retrograd.ops.reduction import sum_prod
+
+pytestmark = pytest.mark.skipif(loops is None, reason="no loops in C")
+
+TOLERANCE = {"f": 1e-5, "d": 1e-13, "F": 1e-5, "D": 1e-13}
+LABELS = np.array([1, 0, 4, 4, 2, 3])
+
+
+def some(dtype, *shape):
+    values = np.random.default_rng(0).standard_normal((2, *shape))
+    return (values[0] + 1j * values[1] if dtype in "FD" else values[0]).astype(dtype)
+
+
+def both(function, *args, **params):
+    """What a function gives by its loop and without; the loop must have taken the arguments."""
+    found = function(*args, **params)
+    expected = function.function(*args, **params)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert found.flags.c_contiguous
+    return found, expected
+
+
+def close(found, expected):
+    tolerance = TOLERANCE[found.dtype.char]
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 5, 1), (3, 1, 7), (16, 32, 64), (5, 64, 10)])
+@pytest.mark.parametrize("layout", ["rows", "left columns", "right columns", "part", "turned"])
+def test_products_of_matrices(dtype, shape, layout):
+    n, k, m = shape
+    x, y = some(dtype, n, k), some(dtype, k, m)
+    if layout == "left columns":
+        x = np.asfortranarray(x)
+    if layout == "right columns":
+        y = np.asfortranarray(y)
+    if layout == "part":
+        x, y = some(dtype, n, k + 3)[:, 1 : k + 1], some(dtype, k, m + 2)[:, :m]
+    if layout == "turned":
+        x, y = x[::-1, ::-1], some(dtype, k, 2 * m)[:, ::2]
+    close(*both(bilinear._mm_arrays, x, y))
+    close(*both(bilinear._matmul_arrays, x, y))
+    close(*both(bilinear._linear_weight_arrays, x.T, y))
+    close(*both(bilinear._linear_arrays, x, y.T, None))
+    close(*both(bilinear._linear_arrays, x, y.T, some(dtype, m)))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_products_of_rows_in_more_dimensions(dtype):
+    x, w = some(dtype, 2, 3, 4), some(dtype, 5, 4)
+    close(*both(bilinear._linear_arrays, x, w, some(dtype, 5)))
+    close(*both(bilinear._matmul_arrays, x, some(dtype, 4, 5)))
+
+
+def test_axes_of_one_element_may_have_any_stride():
+    x, y = some("D", 3, 5, 2)[:, :1].transpose(1, 0, 2).copy().transpose(1, 0, 2), some("D", 2, 4)
+    assert x.flags.c_contiguous
+    assert x.strides[1] != 2 * x.itemsize
+    close(*both(bilinear._matmul_arrays, x, y))
+    close(*both(bilinear._linear_arrays, x, y.T, None))
+
+
+@pytest.mark.parametrize("function", [bilinear._mm_arrays, bilinear._matmul_arrays])
+@pytest.mark.parametrize(("a", "b"), [("f", "d"), ("e", "e"), ("l", "l"), ("?", "?")])
+def test_other_dtypes_go_to_the_function(function, a, b):
+    x, y = np.ones((2, 3), a), np.ones((3, 2), b)
+    if a != b:
+        with pytest.raises(RuntimeError, match="dtype"):
+            function(x, y)
+        return
+    np.testing.assert_array_equal(function(x, y), function.function(x, y))
+
+
+def test_sizes_that_do_not_fit_raise_as_in_the_function():
+    with pytest.raises(RuntimeError, match=r"cannot be multiplied \(2x3 and 2x3\)"):
+        bilinear._mm_arrays(np.ones((2, 3)), np.ones((2, 3)))
+    with pytest.raises(RuntimeError, match="must match the existing size"):
+        bilinear._linear_arrays(np.ones((2, 3)), np.ones((4, 3)), np.ones(5))
+    with pytest.raises(TypeError):
+        sum_prod._sum_all(np.ones(3), np.ones(3))
+    with pytest.raises(TypeError):
+        bilinear._mm_arrays()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_products_without_terms_are_zero(shape):
+    x = np.ones(shape)
+    np.testing.assert_array_equal(bilinear._mm_arrays(x, x.T), np.zeros((shape[0], shape[0])))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [((8, 8), (0,)), ((8, 8), (1,)), ((8, 8), (0, 1)), ((3, 4, 5), (1,)), ((3, 4, 5), (1, 2)),
+     ((3, 4, 5), (0, 2)), ((1, 7), (0,)), ((100, 40), (1,)), ((100, 40), (0,)), ((1,), (0,))],
+)  # fmt: skip
+def test_sums_are_those_of_numpy_to_the_bit(dtype, shape, dim, keepdim):
+    found, expected = both(sum_prod.add_up, some(dtype, *shape), dim, keepdim)
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(), (1,), (8, 8), (3, 4, 5), (4096,)])
+def test_sums_of_all_are_those_of_numpy_to_the_bit(dtype, shape):
+    found, expected = both(sum_prod._sum_all, some(dtype, *shape))
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("shape", [(64,), (2, 3), ()])
+def test_sums_to_a_shape(dtype, shape):
+    close(*both(_sum_to, some(dtype, 6, *shape), shape=shape))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_adjoints_of_sums_repeat(dtype):
+    found, expected = both(_spread, some(dtype), shape=(3, 4))
+    np.testing.assert_array_equal(found, expected)
+    for shape, dim, keepdim in [((3, 2), (1,), False), ((3, 2, 4), (0, 1), False),
+                                ((3, 2, 4), (1,), True)]:  # fmt: skip
+        given = [n for i, n in enumerate(shape) if i not in dim]
+        given = [1 if i in dim else n for i, n in enumerate(shape)] if keepdim else given
+        args = {"dim": dim, "keepdim": keepdim, "shape": shape}
+        found, expected = both(sum_prod._unreduce, some(dtype, *given), **args)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("labels", [LABELS, LABELS.astype(np.uint8)])
+@pytest.mark.parametrize("share", [None, [1.0, 0.0, 0.5, 2.0, 1.0, 0.0]])
+def test_losses_and_their_derivatives(dtype, labels, share):
+    logits = 5 * some(dtype, 6, 5)
+    share = None if share is None else np.array(share, dtype)[:, None]
+    args = {"scale": 0.25, "rows": None}
+    close(*both(losses._cross_entropy_forward, logits, labels, share, **args))
+    g = np.array(3.0, dtype)
+    close(*both(losses._cross_entropy_derivative, g, logits, labels, share, **args))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_losses_of_nan_and_infinities(value):
+    logits = some("f", 3, 5)
+    logits[1, 2] = value
+    logits[2] = -np.inf
+    args = {"scale": 1.0, "rows": None}
+    share = np.array([[1.0], [1.0], [0.0]], "f")
+    with np.errstate(all="ignore"):
+        for labels in ([1, 2, 0], [1, 0, 0]):
+            pair = logits, np.array(labels)
+            close(*both(losses._cross_entropy_forward, *pair, share, **args))
+            g = np.array(1.0, "f")
+            close(*both(losses._cross_entropy_derivative, g, *pair, share, **args))
+
+
+def test_classes_that_are_none_go_to_the_function():
+    with pytest.raises(IndexError):
+        losses._cross_entropy_forward(
+            np.ones((1, 3)), np.array([7]), None, scale=1.0, rows=None
+        )  # fmt: skip
+
+
+def test_few_loops_may_be_left_out():
+    x = np.full((2, 2), 0.1)
+    loops.leave_small_out(True)
+    try:
+        assert bilinear._mm_arrays(x, x).tobytes() == x.dot(x).tobytes()
+    finally:
+        loops.leave_small_out(False)
+
+
+def test_an_unknown_loop_is_refused():
+    with pytest.raises(ValueError, match="no loop for few numbers called 'nothing'"):
+        loops.Small(len, "nothing")

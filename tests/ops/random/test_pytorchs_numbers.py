@@ -1,0 +1,77 @@
+"""The same seeds give PyTorch's numbers: equal where they are whole, else to rounding."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+DATA = Path(__file__).parents[2] / "data"
+sys.path.insert(0, str(DATA))
+
+from random_cases import CASES  # noqa: E402 (from the folder of the data)
+
+sys.path.remove(str(DATA))
+STORED = np.load(DATA / "random.npz")
+
+
+@pytest.mark.parametrize("case", STORED.files)
+def test_a_seed_gives_the_numbers_that_it_gives_in_pytorch(case):
+    name, seed = case.split("; ")
+    expected = STORED[case]
+    rg.manual_seed(int(seed))
+    found = CASES[name](rg).detach().numpy()
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    if np.array_equal(expected, np.round(expected)):
+        assert np.array_equal(found, expected)
+    else:
+        bound = 1e-14 if "64 bits" in name else 2e-6
+        assert np.allclose(found, expected, bound, bound)
+
+
+def test_a_state_of_pytorch_is_gone_on_from():
+    """The state was stored after `randn(5)`, which keeps a number, and 700 words."""
+    rg.manual_seed(42)
+    rg.randn(5)
+    rg.rand(700)
+    expected = rg.randn(9), rg.randperm(5)
+    generator = rg.Generator()
+    generator.set_state(rg.tensor(STORED["the state; 42"]))
+    assert generator.initial_seed() == 42
+    assert rg.equal(rg.randn(9, generator=generator), expected[0])
+    assert rg.equal(rg.randperm(5, generator=generator), expected[1])
+
+
+@pytest.mark.parametrize("algorithm", ["mt19937", "pcg64"])
+def test_a_generator_that_was_copied_or_pickled_goes_on_in_the_same_way(algorithm):
+    generator = rg.Generator(algorithm=algorithm).manual_seed(5)
+    rg.randn(3, generator=generator)
+    others = (
+        copy.deepcopy(generator),
+        pickle.loads(pickle.dumps(generator)),
+        generator.clone_state(),
+    )
+    expected = rg.randn(4, generator=generator)
+    for other in others:
+        assert rg.equal(rg.randn(4, generator=other), expected)
+
+
+def test_an_algorithm_that_is_not_there_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"one of mt19937, pcg64, but got 'xorshift'"):
+        rg.Generator(algorithm="xorshift")
+
+
+def test_a_broken_state_is_refused_and_changes_nothing():
+    generator = rg.Generator().manual_seed(1)
+    state = generator.get_state()
+    broken = state.clone()
+    broken[8:24] = 255
+    with pytest.raises(RuntimeError, match="state of a generator is broken"):
+        generator.set_state(broken)
+    assert rg.equal(generator.get_state(), state)
