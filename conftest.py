@@ -9,7 +9,7 @@ import pytest
 
 import retrograd as rg
 
-# The import of the first changes what torch means; the others are MkDocs's, which finds them itself.
+# The import of the first changes what torch means; the others are MkDocs's.
 collect_ignore = ["src/retrograd/as_torch.py", "docs/mathematics.py", "docs/pages.py"]
 
 
