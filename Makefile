@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 # What is tested once more without the hot path in C.
 IN_PYTHON := tests/engine tests/autograd tests/fuzz tests/laws/test_dtypes.py
+# What is tested once more without llvmlite: every op, on small arrays and on large ones.
+UNCOMPILED := tests/laws/test_laws.py tests/laws/test_results.py tests/laws/test_sizes.py
 
 .PHONY: demo picture test sanitize bench fuzz lint docs clean
 
@@ -20,6 +22,7 @@ picture: demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
+	RETROGRAD_COMPILE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNCOMPILED)
 
 # The hot path in C under gcc's sanitizers. RETROGRAD_ABUSE_ROUNDS=2000 lets threads meet for minutes;
 # TESTS names tests other than the engine's and those that compare C with Python.

@@ -18,7 +18,9 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,6 +43,14 @@ limit that Retrograd reaches: the rate of a large float32 product, or the traffi
 Written by `benchmarks/performance.py` on this machine:
 
 {machine}
+
+"""
+FIRST_USED = "conv net with batch norm, batch 32"
+FIRST_USE = """## First use
+
+The first step of a process takes longer than a later one: of the {name},
+{empty:.2f} s where the cache of kernels is empty (asked: 3.00), and {filled:.2f} s in the next
+process (asked: 0.10).
 
 """
 SWEPT = """## By size
@@ -185,6 +195,35 @@ def table(libraries, machine, settings):
     return "\n".join(lines) + "\n"
 
 
+# -- first use -------------------------------------------------------------------------------------
+
+
+def first_step(size):
+    """Print how much longer the first step of this process takes than later ones."""
+    import retrograd as lib
+
+    (workload,) = [each for each in workloads.WORKLOADS if each.name == FIRST_USED]
+    run = workload.make(lib, size)
+    first, *later = [seconds(run, 0) for _ in range(6)]
+    print(first - statistics.median(later))
+
+
+def first_use(size):
+    """What a first step costs with an empty cache of kernels, and in the next process, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, os.path.abspath(__file__), "--first-step", str(size)]
+        kept = {"RETROGRAD_CACHE": "kernels", "PYTHONPYCACHEPREFIX": "bytecode"}
+        kept = {name: os.path.join(folder, part) for name, part in kept.items()}
+        environment = os.environ | kept | {"PYTHONDONTWRITEBYTECODE": ""}
+        empty, filled = (
+            float(
+                subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout
+            )
+            for _ in range(2)
+        )
+    return FIRST_USE.format(name=FIRST_USED, empty=empty, filled=filled)
+
+
 # -- the picture of the sweep ----------------------------------------------------------------------
 
 
@@ -254,17 +293,21 @@ def main(quick):
     )
     print(about)
     rows = table(libraries, None if quick else machine, settings)
+    used = first_use(settings["size"])
+    print(used)
     points = sweep(libraries, settings)
     for count, ratio in points:
         print(f"x * y of {count:>11,} elements: {ratio:.2f}")
     if torch_python and not quick:
         head = HEAD.format(rounds=ROUNDS, machine=about)
-        (DOCS / "performance.md").write_text(head + rows + "\n" + SWEPT.format(most=SWEEP))
+        (DOCS / "performance.md").write_text(head + rows + "\n" + used + SWEPT.format(most=SWEEP))
         (DOCS / "performance.svg").write_text(picture(points))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
         serve(sys.argv[2])
+    elif sys.argv[1:2] == ["--first-step"]:
+        first_step(float(sys.argv[2]))
     else:
         main("--quick" in sys.argv[1:])

@@ -27,6 +27,7 @@ def test_every_workload_runs_in_both_libraries(tmp_path):
     workloads = runpy.run_path(str(BENCHMARKS / "workloads.py"))["WORKLOADS"]
     assert named == [workload.name for workload in workloads]
     assert "torch gains" in rows[-1][-1]
+    assert "The first step of a process takes longer" in done.stdout
     assert "x * y of       1,000 elements" in done.stdout
 
 

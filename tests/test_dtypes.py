@@ -102,6 +102,7 @@ def test_integer_division_gives_the_default_dtype():
     rg.set_default_dtype(rg.float64)
     try:
         assert (rg.arange(2) / 2).dtype is rg.float64
+        assert (rg.arange(2) / rg.arange(1, 3)).dtype is rg.float64
     finally:
         rg.set_default_dtype(rg.float32)
 
@@ -145,3 +146,14 @@ def test_mutating_an_argument_of_a_scalar_cache_is_impossible():
         cached[...] = 3
     assert dtypes.scalar_array(-0.0, np.dtype(np.float32)).item() == 0.0
     assert str(dtypes.scalar_array(-0.0, np.dtype(np.float32)).item()) == "-0.0"
+
+
+def test_a_number_takes_the_default_dtype_of_the_moment():
+    x = rg.arange(2)
+    try:
+        for dtype, complex_dtype in ((rg.float32, rg.complex64), (rg.float64, rg.complex128)) * 2:
+            rg.set_default_dtype(dtype)
+            assert (x + 5.5).dtype is rg.result_type(x, 5.5) is dtype
+            assert (x * 2j).dtype is rg.result_type(x, 2j) is complex_dtype
+    finally:
+        rg.set_default_dtype(rg.float32)

@@ -144,6 +144,7 @@ OVER_MEMORY = {
     ("frombuffer", "serialization/archive.py"): "bytes made there, which the array keeps",
     ("frombuffer", "serialization/before.py"): "a whole block of a file, which the array keeps",
     ("frombuffer", "serialization/files.py"): "NumPy checks bounds; the array keeps the map",
+    ("frombuffer", "ops/tensor/storage.py"): "copied",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

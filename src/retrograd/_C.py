@@ -21,6 +21,7 @@ from .engine.graph import AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
+from .ops.tensor.storage import UntypedStorage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ __all__ = [
 
 _FunctionBase = FunctionCtx
 TensorBase = _TensorBase = Tensor
+StorageBase = UntypedStorage
 
 _disabled_torch_function_impl = overrides_nothing
 

@@ -109,6 +109,11 @@ LATER = (
         "wirtinger",
     ),
 )
+_ELSEWHERE = {  # modules that PyTorch has under other names
+    "__config__": "alias.build",
+    "_utils": "alias.utils",
+    "storage": "ops.tensor.storage",
+}
 FROM = {
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
@@ -117,6 +122,14 @@ FROM = {
     "autocast": "amp",
     "compile": "alias.compiler",
     "custom_gradient": "tape",
+    **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "ops.compat.checks"),
+    **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "ops.compat.checks"),
+    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
+    "_amp_update_scale_": "amp.grad_scaler",
+    "_assert_async": "ops.compat.checks",
+    "_check_not_implemented": "ops.compat.checks",
+    "_check_tensor_all": "ops.compat.checks",
+    "_check_tensor_all_with": "ops.compat.checks",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",
     "load": "serialization",
@@ -129,6 +142,8 @@ FROM = {
 
 def __getattr__(name):
     """Load what is asked for; say what a missing dtype needs."""
+    if name in _ELSEWHERE:
+        return _load(f"{__name__}.{_ELSEWHERE[name]}")
     if name in LATER:
         return _load(f"{__name__}.{name}")
     if name in FROM:

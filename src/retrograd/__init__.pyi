@@ -23,6 +23,7 @@ from .engine.tensor import Tensor as Tensor
 from .ops.creation.memory_format import memory_format as _memory_format
 from .ops.random.generator import Generator as _Generator
 from .ops.tensor.inspection import layout as _layout
+from .ops.tensor.storage import StorageType as _StorageType
 _Number = _int | _float | _complex | _number[_Any]
 
 from . import autograd as autograd
@@ -85,6 +86,18 @@ from .tape import UnconnectedGradients as UnconnectedGradients
 from .amp import autocast as autocast
 from .alias.compiler import compile as compile
 from .tape import custom_gradient as custom_gradient
+from .ops.compat.checks import _check as _check
+from .ops.compat.checks import _check_index as _check_index
+from .ops.compat.checks import _check_is_size as _check_is_size
+from .ops.compat.checks import _check_type as _check_type
+from .ops.compat.checks import _check_value as _check_value
+from .ops.compat.checks import _check_with as _check_with
+from .amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
+from .amp.grad_scaler import _amp_update_scale_ as _amp_update_scale_
+from .ops.compat.checks import _assert_async as _assert_async
+from .ops.compat.checks import _check_not_implemented as _check_not_implemented
+from .ops.compat.checks import _check_tensor_all as _check_tensor_all
+from .ops.compat.checks import _check_tensor_all_with as _check_tensor_all_with
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma
 from .serialization import load as load
@@ -120,16 +133,30 @@ short: _dtype
 int: _dtype
 long: _dtype
 newaxis: None
+BoolStorage: _StorageType
 BoolTensor: _type[Tensor]
+ByteStorage: _StorageType
 ByteTensor: _type[Tensor]
+CharStorage: _StorageType
 CharTensor: _type[Tensor]
+ComplexDoubleStorage: _StorageType
+ComplexFloatStorage: _StorageType
+DoubleStorage: _StorageType
 DoubleTensor: _type[Tensor]
+FloatStorage: _StorageType
 FloatTensor: _type[Tensor]
 from .ops.random.generator import Generator as Generator
+HalfStorage: _StorageType
 HalfTensor: _type[Tensor]
+IntStorage: _StorageType
 IntTensor: _type[Tensor]
+LongStorage: _StorageType
 LongTensor: _type[Tensor]
+ShortStorage: _StorageType
 ShortTensor: _type[Tensor]
+Storage: _StorageType
+from .ops.tensor.storage import TypedStorage as TypedStorage
+from .ops.tensor.storage import UntypedStorage as UntypedStorage
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def abs_(input: Tensor) -> Tensor: ...
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -362,6 +389,7 @@ def frac_(input: Tensor) -> Tensor: ...
 def frexp(input: Tensor, *, out: _Sequence[Tensor] | None = None) -> _return_types.frexp: ...
 def frobenius_norm(input: Tensor, dim: _int | _Sequence[_int] = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def from_dlpack(ext_tensor: _Any, *, device: _device | _str | _int | None = None, copy: _bool | None = None) -> Tensor: ...
+def from_file(filename: _Any, shared: _bool = False, size: _int = 0, *, dtype: _dtype | None = None, device: _device | _str | _int | None = None, requires_grad: _bool = False) -> Tensor: ...
 def from_numpy(ndarray: _Any) -> Tensor: ...
 def frombuffer(buffer: _Any, *, dtype: _dtype, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor: ...
 def full(size: _int | _Sequence[_int], fill_value: Tensor | _Number, *, out: Tensor | None = None, dtype: _dtype | None = None, device: _device | _str | _int | None = None, requires_grad: _bool = False) -> Tensor: ...

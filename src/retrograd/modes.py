@@ -34,7 +34,16 @@ from typing import Any
 
 from .locks import new_lock
 
-__all__ = ["Changed", "State", "change", "restore", "special", "state", "transforming"]
+__all__ = [
+    "Changed",
+    "State",
+    "change",
+    "determinism",
+    "restore",
+    "special",
+    "state",
+    "transforming",
+]
 
 DEFAULT, UNRECORDED, OTHER = range(3)  # `State.kind`
 
@@ -191,6 +200,21 @@ def set_warn_always(mode: bool) -> None:
 def is_warn_always_enabled() -> bool:
     """Whether warnings that are otherwise given once per process are given every time."""
     return warn_always
+
+
+class Determinism:
+    """What the process was told about deterministic algorithms: `use_deterministic_algorithms`.
+
+    All are deterministic but for memory that nobody has written, which is filled while `enabled`
+    and `fill_uninitialized_memory` are both True. `warn_only` is kept for those who ask.
+    """
+
+    enabled: bool = False
+    warn_only: bool = False
+    fill_uninitialized_memory: bool = True
+
+
+determinism = Determinism()
 
 
 class Changed:

@@ -161,3 +161,29 @@ def test_autocast_is_a_context_and_a_decorator_that_change_nothing():
 def test_autocast_turned_on_says_what_to_do():
     with pytest.raises(NotImplementedError, match="enabled=False"):
         autocast("cpu", dtype=rg.float16)
+
+
+def test_gradients_are_unscaled_all_at_once():
+    grads = [rg.full((2, 3), 4.0)[:, :2], rg.full((2,), 4.0, dtype=rg.float16)]
+    found_inf = rg.zeros(1)
+    rg._amp_foreach_non_finite_check_and_unscale_(grads, found_inf, rg.tensor(0.25))
+    assert [grad.unique().tolist() for grad in grads] == [[1.0], [1.0]]
+    assert found_inf.item() == 0.0
+    assert [grad._version for grad in grads] == [1, 1]
+    rg._amp_foreach_non_finite_check_and_unscale_([rg.tensor([rg.nan])], found_inf, rg.tensor(1.0))
+    assert found_inf.item() == 1.0
+
+
+def test_a_scale_of_tensors_grows_and_shrinks():
+    scale, steps, found_inf = rg.tensor([4.0]), rg.tensor([0], dtype=rg.int32), rg.zeros(1)
+    for expected in ((4.0, 1), (8.0, 0)):
+        rg._amp_update_scale_(scale, steps, found_inf, 2.0, 0.25, 2)
+        assert (scale.item(), steps.item()) == expected
+    rg._amp_update_scale_(scale, steps, rg.ones(1), 2.0, 0.25, 2)
+    assert (scale.item(), steps.item()) == (2.0, 0)
+
+
+def test_a_scale_that_would_be_infinite_does_not_grow():
+    scale, steps = rg.tensor([3e38]), rg.tensor([0])
+    rg._amp_update_scale_(scale, steps, rg.zeros(1), 2.0, 0.5, 1)
+    assert scale.item() == pytest.approx(3e38)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +93,64 @@ def test_the_name_depends_on_every_part():
         cache.digest(*parts) for parts in (("ab", "c"), ("a", "bc"), ("abc",), ("ab", "c", ""))
     }
     assert len(names) == 4
+
+
+def filled(home, monkeypatch, sizes, most):
+    """Entries of these sizes, used one after the other, the first longest ago; their names."""
+    names = ["k" + cache.digest(str(i)) for i in range(len(sizes))]
+    for age, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        cache.write(name, bytes(size - cache.SIZE))
+        os.utime(home / name, (age, age))
+    monkeypatch.setattr(cache, "MOST", most)
+    return names
+
+
+def test_a_full_cache_lets_go_of_what_was_not_used_for_longest(home, monkeypatch):
+    names = filled(home, monkeypatch, [100] * 8, 700)
+    cache.bound(home)
+    assert {path.name for path in home.iterdir()} == {*names[3:]}  # three quarters of 700 bytes
+
+
+def test_what_was_read_was_used(home, monkeypatch):
+    names = filled(home, monkeypatch, [100] * 8, 700)
+    assert cache.read(names[0]) is not None
+    cache.bound(home)
+    assert {path.name for path in home.iterdir()} == {names[0], *names[4:]}
+
+
+def test_a_cache_with_room_keeps_everything(home, monkeypatch):
+    names = filled(home, monkeypatch, [100] * 8, 800)
+    cache.bound(home)
+    assert {path.name for path in home.iterdir()} == {*names}
+
+
+def test_other_files_in_the_directory_stay(home, monkeypatch):
+    filled(home, monkeypatch, [100] * 8, 0)
+    (home / "keep").write_bytes(bytes(1000))
+    os.utime(home / "keep", (0, 0))
+    cache.bound(home)
+    assert [path.name for path in home.iterdir()] == ["keep"]
+
+
+def test_an_entry_that_another_process_removes_first_is_no_error(home, monkeypatch):
+    names = filled(home, monkeypatch, [100] * 3, 0)
+    unlink = Path.unlink
+
+    def late(path):
+        unlink(path)
+        unlink(path)
+
+    monkeypatch.setattr(Path, "unlink", late)
+    cache.bound(home)
+    assert not [name for name in names if (home / name).exists()]
+
+
+def test_a_process_bounds_the_cache_when_it_writes(home, monkeypatch):
+    names = filled(home, monkeypatch, [100] * 8, 700)
+    monkeypatch.setattr(cache, "written", count())
+    cache.write("k" + cache.digest("new"), b"object")
+    assert not (home / names[0]).exists()
+    assert len([*home.iterdir()]) == 6
 
 
 SUM = """

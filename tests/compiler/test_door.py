@@ -262,3 +262,15 @@ def test_a_door_forgets_kernels_when_they_are_too_many():
     for n in range(1500):
         opened(x, n)
     assert len(opened.kernels) < 1025
+
+
+def test_a_processor_without_fused_multiply_adds_has_no_kernels():
+    code = """
+from numpy._core._multiarray_umath import __cpu_features__
+__cpu_features__["FMA3"] = False
+import retrograd
+from retrograd.compiler import door
+print(door.AVAILABLE)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

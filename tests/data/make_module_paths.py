@@ -11,7 +11,8 @@ from pathlib import Path
 PATH = Path(__file__).with_name("module_paths.json")
 
 MODULES = """
-torch_version nn.modules nn.modules.batchnorm nn.modules.channelshuffle nn.modules.distance
+__config__ _utils storage torch_version
+nn.modules nn.modules.batchnorm nn.modules.channelshuffle nn.modules.distance
 nn.modules.flatten nn.modules.fold nn.modules.instancenorm nn.modules.pixelshuffle
 nn.modules.upsampling utils.data.dataloader utils.data.dataset utils.data.sampler version
 """
@@ -19,6 +20,7 @@ nn.modules.upsampling utils.data.dataloader utils.data.dataset utils.data.sample
 if __name__ == "__main__":
     import importlib
 
-    names = {each: importlib.import_module(f"torch.{each}").__all__ for each in MODULES.split()}
+    found = {each: importlib.import_module(f"torch.{each}") for each in MODULES.split()}
+    names = {each: getattr(found[each], "__all__", ()) for each in found}
     text = json.dumps({f"torch.{each}": " ".join(sorted(names[each])) for each in names}, indent=1)
     PATH.write_text(text + "\n")

@@ -41,7 +41,11 @@ def by_set(base, other):
 def by_out(base, other):
     if other.numel() <= base.numel():  # then `out` keeps its memory
         by_data(base, other)
-    rg.add(other, 0, out=base)
+    if base.shape != other.shape:
+        with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+            rg.add(other, 0, out=base)
+    else:
+        rg.add(other, 0, out=base)
 
 
 @every_view
@@ -157,7 +161,8 @@ def test_a_recorded_write_to_a_view_that_exceeds_its_resized_base_raises():
 def test_an_out_that_becomes_smaller_keeps_its_memory():
     x = rg.zeros(4)
     v = x[1:]
-    rg.add(rg.ones(2), 1, out=x)
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        rg.add(rg.ones(2), 1, out=x)
     assert (x.tolist(), v.tolist()) == ([2, 2], [2, 0, 0])
 
 

@@ -28,6 +28,7 @@ LOOKS = "how many steps to take depends on the largest value"
 PIVOTS = "each pivot is chosen, and read, in Python"
 EXCEPTIONS = {
     "as_strided": BY_STRIDES,
+    "over_storage": BY_STRIDES,
     "unstrided": BY_STRIDES,
     "matrix_exp": LOOKS,
     "exp_derivative": LOOKS,

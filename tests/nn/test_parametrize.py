@@ -6,6 +6,7 @@ Values and gradients are compared with PyTorch's in `test_modules.py`.
 from __future__ import annotations
 
 import copy
+import pickle
 
 import pytest
 
@@ -275,3 +276,42 @@ def test_older_names_warn():
         assert nn.init.constant(rg.zeros(2), 3.0).tolist() == [3.0, 3.0]
     with pytest.warns(FutureWarning, match="deprecated in favor of"):
         nn.utils.clip_grad_norm([rg.ones(1, requires_grad=True)], 1.0)
+
+
+def test_a_copy_loses_its_parametrizations_alone():
+    layer = parametrizations.weight_norm(nn.Linear(2, 1))
+    weight = layer.weight.tolist()
+    made = copy.deepcopy(layer)
+    assert made.weight.tolist() == weight
+    parametrize.remove_parametrizations(made, "weight")
+    assert type(made) is nn.Linear
+    assert parametrize.is_parametrized(layer, "weight")
+    assert layer.weight.tolist() == weight
+    assert made.weight.tolist() == weight
+
+
+def test_a_parametrized_module_is_saved_by_its_state():
+    layer = parametrizations.weight_norm(nn.Linear(2, 1))
+    with pytest.raises(RuntimeError, match=r"only supported through state_dict\(\)"):
+        pickle.dumps(layer)
+
+
+@pytest.mark.parametrize(
+    ("inverse", "text"),
+    [
+        (lambda x: (x, x), "right_inverse must return a tensor"),
+        (lambda x: x.bool(), "must have the same dtype"),
+        (lambda x: x[:-1], "must have the same shape"),
+    ],
+)
+def test_a_further_parametrization_has_an_inverse_that_fits(inverse, text):
+    class Same(nn.Module):
+        def forward(self, x):
+            return x
+
+    layer, wrong = nn.Linear(2, 3), Same()
+    parametrize.register_parametrization(layer, "weight", Same())
+    wrong.right_inverse = inverse
+    with pytest.raises(ValueError, match=text):
+        parametrize.register_parametrization(layer, "weight", wrong)
+    assert len(layer.parametrizations.weight) == 1

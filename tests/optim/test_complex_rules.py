@@ -14,29 +14,58 @@ RULES = {
     "adamw": lambda p: rg.optim.AdamW(p, lr=0.1, weight_decay=0.1, complex="modulus"),
     "rmsprop": lambda p: rg.optim.RMSprop(p, momentum=0.5, complex="modulus"),
     "centered": lambda p: rg.optim.RMSprop(p, centered=True, complex="modulus"),
-    "sgd": lambda p: rg.optim.SGD(p, lr=0.1, momentum=0.9),
+    "nadam": lambda p: rg.optim.NAdam(p, lr=0.1, complex="modulus"),
+    "radam": lambda p: rg.optim.RAdam(p, lr=0.1, betas=(0.9, 0.99), complex="modulus"),
+    "adamax": lambda p: rg.optim.Adamax(p, lr=0.1, complex="modulus"),
+    "adagrad": lambda p: rg.optim.Adagrad(
+        p, lr=0.1, initial_accumulator_value=0.5, complex="modulus"
+    ),
+    "adadelta": lambda p: rg.optim.Adadelta(p, eps=0.1, complex="modulus"),
+    "rprop": lambda p: rg.optim.Rprop(p, lr=0.5, complex="modulus"),
+    "lbfgs": lambda p: rg.optim.LBFGS(p, lr=0.5, max_iter=2, complex="modulus"),
 }
+# These take no `complex`: their rules for parts and for moduli are the same.
+ALIKE = {
+    "sgd": lambda p: rg.optim.SGD(p, lr=0.1, momentum=0.9),
+    "asgd": lambda p: rg.optim.ASGD(p, lr=0.1, t0=2),
+    "adafactor": lambda p: rg.optim.Adafactor(p, lr=0.1),
+    "muon": lambda p: rg.optim.Muon(p, lr=0.1),
+}
+ALL = RULES | ALIKE
 
 
 def path(make, start, goal, steps=6):
     """Where a parameter is after each step towards `goal`."""
     z = rg.tensor(start, requires_grad=True)
     optimizer, seen = make([z]), []
-    for _ in range(steps):
+    weight = 1 + rg.arange(z.numel(), dtype=rg.float64).reshape(z.shape) / z.numel()
+
+    def closure():
         optimizer.zero_grad()
-        apart = z - rg.tensor(goal)
-        (apart.abs() ** 2 * (1 + rg.arange(z.numel(), dtype=rg.float64))).sum().backward()
-        optimizer.step()
+        loss = ((z - rg.tensor(goal)).abs() ** 2 * weight).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(steps):
+        optimizer.step(closure)
         seen.append(z.detach().numpy().copy())
     return np.array(seen)
 
 
-@pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("size", [3, 20000])
+def test_every_optimizer_is_here():
+    makers = [*ALL.values(), *UNITARY.values()]
+    z = [rg.eye(2, dtype=rg.complex64).requires_grad_()]
+    seen = {type(make(z)) for make in makers}
+    every = {c for c in vars(rg.optim).values() if isinstance(c, type)}
+    assert {c for c in every if issubclass(c, rg.optim.Optimizer)} - seen == {rg.optim.Optimizer}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("size", [(3, 1), (20000, 1)])
 def test_turning_start_and_data_turns_the_path(name, size):
     draw = np.random.default_rng(0)
-    start, goal = draw.normal(size=(2, size)) + 1j * draw.normal(size=(2, size))
-    make = RULES[name]
+    start, goal = draw.normal(size=(2, *size)) + 1j * draw.normal(size=(2, *size))
+    make = ALL[name]
     np.testing.assert_allclose(
         path(make, TURN * start, TURN * goal), TURN * path(make, start, goal), rtol=1e-8, atol=1e-11
     )
@@ -48,12 +77,12 @@ def test_the_split_rule_does_not_turn():
     assert not np.allclose(turned, TURN * path(lambda p: rg.optim.Adam(p, lr=0.1), start, goal))
 
 
-@pytest.mark.parametrize("name", ["adam", "amsgrad", "adamw", "rmsprop", "centered"])
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("times", [1, 40000])
 def test_a_complex_parameter_of_no_imaginary_part_goes_the_real_way(name, times):
-    start, goal = np.tile([1.0, -2.0], times), np.full(2 * times, 0.5)
-    wide = path(RULES[name], start + 0j, goal + 0j)
-    np.testing.assert_allclose(wide, path(RULES[name], start, goal), rtol=1e-12)
+    start, goal = np.tile([[1.0], [-2.0]], (times, 1)), np.full((2 * times, 1), 0.5)
+    wide = path(ALL[name], start + 0j, goal + 0j)
+    np.testing.assert_allclose(wide, path(ALL[name], start, goal), rtol=1e-12)
 
 
 def test_the_first_step_of_adam_by_modulus_has_length_lr_and_the_gradient_s_direction():
@@ -66,11 +95,12 @@ def test_the_first_step_of_adam_by_modulus_has_length_lr_and_the_gradient_s_dire
 
 def test_complex_is_one_of_two_names_and_modulus_is_not_recorded():
     z = rg.ones(1, dtype=rg.complex64, requires_grad=True)
-    for make in (rg.optim.Adam, rg.optim.AdamW, rg.optim.RMSprop):
+    for kind in {type(make([z])) for make in RULES.values()}:
         with pytest.raises(ValueError, match="complex must be 'split' or 'modulus'"):
-            make([z], complex="polar")
-        with pytest.raises(ValueError, match="records no steps"):
-            make([z], complex="modulus", differentiable=True)
+            kind([z], complex="polar")
+        if kind is not rg.optim.LBFGS:
+            with pytest.raises(ValueError, match="records no steps"):
+                kind([z], complex="modulus", differentiable=True)
 
 
 # -- unitary constraints ---------------------------------------------------------------------------

@@ -304,3 +304,11 @@ def test_parameters_of_several_sizes_and_dtypes_are_updated_as_if_each_were_alon
     for p, q, before in zip(together, alone, arrays, strict=True):
         assert p.tolist() == q.tolist()
         assert bool((p.detach() != rg.tensor(before)).any())
+
+
+def test_lbfgs_goes_on_where_the_gradient_is_zero():
+    w = rg.zeros(2, requires_grad=True)
+    optimizer = rg.optim.LBFGS([w], tolerance_grad=-rg.inf)
+    w.grad = rg.zeros(2)
+    assert optimizer.step(lambda: 10.0) == 10.0
+    assert w.tolist() == [0.0, 0.0]

@@ -120,6 +120,22 @@ def test_a_whole_module_of_pytorch_is_read_only_from_a_trusted_file():
     np.testing.assert_allclose(out.tolist(), checkpoint["output"].tolist(), rtol=1e-6, atol=1e-8)
 
 
+def test_other_objects_of_pytorch_go_on_from_a_trusted_file():
+    found = rg.load(FILES / "objects.pt", weights_only=False)
+    attention, optimizer = found["attention"], found["optimizer"]
+    x = rg.ones(3, 1, 2)
+    out, weights = attention(x, x, x)
+    np.testing.assert_allclose(weights.tolist(), np.full((1, 3, 3), 1 / 3), rtol=1e-6)
+    before = attention.out_proj.weight.clone()
+    out.sum().backward()
+    assert optimizer.param_groups[0]["params"][1] is attention.out_proj.weight
+    optimizer.step()
+    expected = before - attention.out_proj.weight.grad
+    assert attention.out_proj.weight.tolist() == expected.tolist()
+    found["schedule"].step()
+    assert optimizer.param_groups[0]["lr"] == 0.1
+
+
 def test_the_classes_of_a_module_can_be_allowed():
     names = serialization.get_unsafe_globals_in_checkpoint(FILES / "module.pt")
     assert names == [

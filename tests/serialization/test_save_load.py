@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import enum
+import gc
 import io
 import os
 import pickle
 import sys
 import types
 import uuid
+import weakref
 import zipfile
+from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import serialization
+from retrograd.kernels.memory import root
+
+FILES = Path(__file__).parents[1] / "data" / "files"
 
 
 def round_trip(obj, **settings):
@@ -242,6 +251,17 @@ def test_every_binary_protocol_of_pickle_comes_back(protocol):
     assert rest[3] is rg.float32
 
 
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_arrays_of_numpy_come_back_in_any_order(protocol):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    arrays = [x, x.T, x.transpose(1, 0, 2), x[:, ::2], x.astype(">f4"), np.array(3 + 1j), x[:0]]
+    file = io.BytesIO()
+    rg.save(arrays, file, pickle_protocol=protocol)
+    for before, after in zip(arrays, rg.load(io.BytesIO(file.getvalue())), strict=True):
+        assert after.dtype == before.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(after, before)
+
+
 def test_module_and_optimizer_go_on_from_a_file(tmp_path):
     def trained(model, optimizer, steps):
         for _ in range(steps):
@@ -312,6 +332,20 @@ def test_a_tensor_with_a_tangent_is_not_saved():
             rg.save(x, io.BytesIO())
 
 
+@pytest.mark.parametrize("name", ["views.pt", "legacy.pt", "before.rg", "x.safetensors"])
+@pytest.mark.parametrize("safely", [True, False])
+def test_what_was_loaded_is_freed_with_the_last_tensor(name, safely):
+    gc.collect()
+    gc.disable()
+    try:
+        back = rg.load(FILES / name, weights_only=safely)
+        memory = weakref.ref(root(next(iter(back.values()))._array))
+        del back
+        assert memory() is None
+    finally:
+        gc.enable()
+
+
 # -- mapping files, and other devices ----------------------------------------------------------
 
 
@@ -378,6 +412,7 @@ def packed(content):
         rg.device("cpu"),
         {"cuda:1": "cpu"},
         lambda storage, location: storage,
+        lambda storage, location: serialization.default_restore_location(storage, "cpu"),
         lambda storage, location: storage if location == "cuda:1" else None,
     ],
 )
@@ -426,6 +461,49 @@ def test_a_file_of_the_other_byte_order_is_read():
     assert c.tolist() == [1 + 2j, 3 - 1j]
     assert d.tolist() == [1, 258]
     assert e.tolist() == [True, True]
+
+
+def test_the_byte_order_of_files_that_do_not_say_it_can_be_set():
+    file = io.BytesIO()
+    rg.save(rg.arange(3, dtype=rg.int16), file, _disable_byteorder_record=True)
+    content = archive_of(file)
+    content["archive/data/0"] = np.arange(3, dtype=">i2").tobytes()
+    try:
+        serialization.set_default_load_endianness(serialization.LoadEndianness.BIG)
+        assert rg.load(packed(content)).tolist() == [0, 1, 2]
+        serialization.set_default_load_endianness(serialization.LoadEndianness.LITTLE)
+        assert rg.load(packed(content)).tolist() == [0, 256, 512]
+        with pytest.raises(TypeError, match="Invalid argument type"):
+            serialization.set_default_load_endianness("big")
+    finally:
+        serialization.set_default_load_endianness(None)
+
+
+class Mode(enum.Enum):
+    """Values that files may hold if allowed."""
+
+    FAST = "fast"
+
+
+Pair = collections.namedtuple("Pair", ["first", "second"])
+
+
+@dataclasses.dataclass
+class Config:
+    """What programs keep beside weights."""
+
+    width: int
+    mode: Mode
+    sizes: Pair
+
+
+def test_objects_of_classes_that_are_allowed_come_back():
+    config = Config(3, Mode.FAST, Pair(1, rg.Size([2])))
+    data = {"config": config, "places": collections.deque([1, 2]), "partial": Decimal("1.5")}
+    with serialization.safe_globals([Config, Mode, Pair, collections.deque, Decimal]):
+        assert round_trip(data) == data
+    with serialization.safe_globals([Config, Mode]), pytest.raises(pickle.UnpicklingError):
+        round_trip(data)
 
 
 def test_an_unknown_byte_order_is_refused():

@@ -33,6 +33,8 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch.__config__": "retrograd.alias.build",
+    "torch._utils": "retrograd.alias.utils",
     "torch.compiler": "retrograd.alias.compiler",
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
@@ -42,6 +44,7 @@ HOMES = {
     "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
+    "torch.storage": "retrograd.ops.tensor.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.utils.data.dataloader": "retrograd.utils.data",
     "torch.utils.data.dataset": "retrograd.utils.data",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.dispatch import check_write
-from ..engine.tensor import Tensor, wrote
+from ..engine.tensor import Tensor, new_tensor, wrap, wrote
 from ..quiet import quietly
 
 if TYPE_CHECKING:
@@ -94,14 +94,25 @@ class GradScaler:
             )
         if state["stage"] == "stepped":
             raise RuntimeError("unscale_() is being called after step().")
+        inverse, found_inf = np.float64(1.0 / self.get_scale()), new_tensor(np.zeros(1, np.float32))
+        found = self._unscale_grads_(optimizer, wrap(inverse), found_inf, False)
+        state["found_inf"] = any(each.item() for each in found.values()) if found else None
+        state["stage"] = "unscaled"
+
+    def _unscale_grads_(
+        self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
+    ) -> dict[Any, Tensor]:
+        """Multiply the gradients by `inv_scale`; by device, 1 if one is not finite, else 0."""
         grads = [
             p.grad
             for group in optimizer.param_groups
             for p in group["params"]
             if p._gradient is not None
         ]
-        state["found_inf"] = divide(grads, self.get_scale()) if grads else None
-        state["stage"] = "unscaled"
+        if not allow_fp16 and any(grad._array.dtype == np.float16 for grad in grads):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        _amp_foreach_non_finite_check_and_unscale_(grads, found_inf, inv_scale)
+        return {found_inf.device: found_inf} if grads else {}
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step(*args)` with gradients without the scale; None where it was skipped."""
@@ -213,15 +224,50 @@ class GradScaler:
 
 
 @quietly
-def divide(grads: Iterable[Tensor], scale: float) -> bool:
-    """Divide gradients by the scale, in place; whether an element is infinite or NaN."""
-    found = False
+def _amp_foreach_non_finite_check_and_unscale_(
+    grads: Iterable[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> None:
+    """Multiply each gradient by `inv_scale`, in place; set `found_inf` to 1 if one is not finite.
+
+    For programs with a scaler of their own: a `GradScaler` calls it.
+
+    >>> grads, found_inf = [rg.tensor([4.0, rg.inf])], rg.zeros(1)
+    >>> rg._amp_foreach_non_finite_check_and_unscale_(grads, found_inf, rg.tensor(0.5))
+    >>> grads, found_inf
+    ([tensor([2., inf])], tensor([1.]))
+    """
+    factor = inv_scale.item()
     for grad in grads:
         array = grad._array
-        if array.dtype == np.float16:
-            raise ValueError("Attempting to unscale FP16 gradients.")
         check_write(grad, "unscale_")
-        found = found or not np.isfinite(array).all()
-        np.multiply(array, array.dtype.type(1.0 / scale), array)
+        if not np.isfinite(array).all():
+            found_inf.fill_(1.0)
+        np.multiply(array, array.dtype.type(factor), array)
         wrote(grad, "unscale_")
-    return found
+
+
+def _amp_update_scale_(
+    current_scale: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> Tensor:
+    """Write the next scale, and the number of steps since it grew, into tensors with one element.
+
+    For programs with a scaler of their own: NOTE [One iteration].
+
+    >>> scale, steps = rg.tensor([4.0]), rg.tensor([0])
+    >>> rg._amp_update_scale_(scale, steps, rg.ones(1), 2.0, 0.5, 2000)
+    tensor([2.])
+    """
+    if found_inf.item():
+        current_scale.mul_(scale_backoff_factor)
+        growth_tracker.zero_()
+    elif growth_tracker.add_(1).item() == growth_interval:
+        larger = current_scale * scale_growth_factor
+        if larger.isfinite().item():
+            current_scale.copy_(larger)
+        growth_tracker.zero_()
+    return current_scale

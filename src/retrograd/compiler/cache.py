@@ -9,6 +9,10 @@ NOTE [Cache]
    whatever does not fit, broken or foreign, is built anew.
 3. Entries are written elsewhere and then renamed. So two processes may fill the directory at once,
    and whoever is killed leaves no half of an entry under its name.
+4. They take MOST bytes at most, give or take what processes write before they next look: at their
+   first entry, and after every `OFTEN`. Then the entries that were not used for longest go, and
+   what killed processes left. Whoever has one of them open keeps it; whoever comes later builds it
+   anew. Files under other names are none of the cache's, and stay.
 """
 
 from __future__ import annotations
@@ -16,15 +20,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import sys
 import tempfile
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 __all__ = ["digest", "read", "write"]
 
 SIZE = 32  # bytes of a digest
+MOST, OFTEN = 128 << 20, 256  # some ten thousand entries
+ENTRY = re.compile(r"k[0-9a-f]{32}(\.\w+)?")  # or, with an ending, one that is being written
+
+written = count()
 
 
 @cache
@@ -72,10 +82,32 @@ def read(name: str) -> bytes | None:
         if not (private(path.parent) and private(path)):
             return None
         held = path.read_bytes()
+        with contextlib.suppress(OSError):  # a file system that may only be read
+            os.utime(path)
     except (OSError, RuntimeError):  # no such file; no home
         return None
     built = held[SIZE:]
     return built if held[:SIZE] == seal(name, built) else None
+
+
+def bound(folder: Path) -> None:
+    """Remove the entries that were not used for longest, so that there is room for others again."""
+    with os.scandir(folder) as files:
+        entries = [file for file in files if ENTRY.fullmatch(file.name)]
+    facts = []
+    for entry in entries:
+        with contextlib.suppress(OSError):  # another process has removed it
+            found = entry.stat(follow_symlinks=False)
+            facts.append((found.st_mtime_ns, found.st_size, entry.path))
+    total = sum(size for _, size, _ in facts)
+    if total <= MOST:
+        return
+    for _, size, path in sorted(facts):
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+        total -= size
+        if total <= MOST * 3 // 4:
+            return
 
 
 def write(name: str, built: bytes) -> None:
@@ -85,7 +117,9 @@ def write(name: str, built: bytes) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not private(folder):
             return
-        handle, made = tempfile.mkstemp(dir=folder)
+        if not next(written) % OFTEN:
+            bound(folder)
+        handle, made = tempfile.mkstemp(dir=folder, prefix=f"{name}.")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(seal(name, built) + built)

@@ -11,7 +11,8 @@ NOTE [The door]
    one. A function that branches on it is recorded for its value, if that is a simple one: it may be
    one of many, and building takes a while. So is a whole number, up to `MOST`; a name or a flag is
    one of few. With other parameters, such as NumPy's numbers, there is no kernel, and none is kept.
-4. All of it needs llvmlite; without, or with `RETROGRAD_COMPILE=0`, a function is what it was.
+4. All of it needs llvmlite, and a processor with fused multiply-adds, since the mathematics does;
+   without, or with `RETROGRAD_COMPILE=0`, a function is what it was.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy._core._multiarray_umath import __cpu_features__
 
 from ..kernels.native import loops
 from ..locks import load
@@ -31,7 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["AVAILABLE", "change", "opened", "setting"]
 
-AVAILABLE = os.environ.get("RETROGRAD_COMPILE") != "0" and find_spec("llvmlite") is not None
+HAS_FMA = __cpu_features__.get("FMA3", True)  # which an x86 may lack, and no other that we know
+AVAILABLE = (
+    os.environ.get("RETROGRAD_COMPILE") != "0" and HAS_FMA and find_spec("llvmlite") is not None
+)
 
 MOST = 256  # of whole numbers for which there are kernels
 MOST_KERNELS = 1024  # that a door remembers: a parameter may take ever new values

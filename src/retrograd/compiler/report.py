@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "explain"]
 
 MISSING = (
-    "No kernels: llvmlite is not installed, or RETROGRAD_COMPILE=0. NumPy computes everything. To "
-    "have it: pip install retrograd[fast]"
+    "No kernels: llvmlite is not installed, RETROGRAD_COMPILE=0, or the processor has no fused "
+    "multiply-add. NumPy computes everything. To have llvmlite: pip install retrograd[fast]"
 )
 
 

@@ -8,7 +8,8 @@ NOTE [Rounding]
    `fast`, no `contract`. So arithmetic in a kernel has the bits of NumPy's arithmetic, and an
    element's result depends neither on where in a vector it lies nor on the machine.
 2. A fused multiply-add is asked for by name, `fma(a, b, c)`. It is exact to one rounding, which
-   the mathematics relies on: kernels need hardware that has it (x86-64 since 2013, every ARM64).
+   the mathematics relies on: there are kernels only on hardware that has it (x86-64 since 2013,
+   every ARM64), which `door` makes sure of.
 3. NumPy's dtype says what a value is: signed, unsigned, real or bool (`i1`). Both operands of an
    operator have one dtype; a Python number takes that of the other.
 """

@@ -306,7 +306,7 @@ def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
     Cached, because NumPy takes a ready 0-d array twice as fast as a Python number. Zeros are not
     cached: 0.0 and -0.0 are equal keys.
     """
-    key = (value.__class__, value, like)
+    key = (value.__class__, value, like, _default)
     found = _scalars.get(key)
     if found is None:
         found = _make_scalar(value, like)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -50,6 +51,11 @@ OVERLAP = (
 READ_ONLY = (
     "{name}: the written-to tensor of shape {shape} stands on read-only memory, as that of a NumPy "
     "array whose flags.writeable is False. Write to a copy: x = x.clone()"
+)
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match "
+    "the required output shape {}. This behavior is deprecated. You can explicitly reuse an out "
+    "tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
 )
 
 MOST_DIMS = 64  # of NumPy's arrays
@@ -242,6 +248,10 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
         check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
+        if out._array.size and inputs:  # factories, which have none, resize without a word
+            warnings.warn(
+                RESIZED.format(list(out.shape), list(result.shape)), UserWarning, stacklevel=3
+            )
         room = resized(out, result._array.shape)
         if room is None:
             room = np.empty(result._array.shape, out._array.dtype)

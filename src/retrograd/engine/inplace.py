@@ -76,8 +76,8 @@ REASONS = {
     ),
 }
 REASONS["resized"] = (
-    "Its base was resized, so that each has elements that the other one has not, and no history "
-    "fits both. Make the view anew before the write, or resize a copy: x = x.clone().resize_(...)"
+    "Its base was resized, or it shows all of the storage: each has elements that the other one "
+    "has not, so no history fits both. Make the view anew before the write, or of a copy: x.clone()"
 )
 REASONS["no_grad"] = REASONS["inference"] = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "

@@ -14,6 +14,7 @@ NOTE [Reading a saved value]
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -301,7 +302,7 @@ def freed_error(node: Node) -> SecondBackwardError:
 
 def forward_name(node: Node) -> str:
     """The name of the operation that made a node, as errors give it: `Mul` for MulBackward0."""
-    return node.name().partition("Backward")[0]
+    return re.sub(r"Backward\d*$", "", node.name())
 
 
 def written_error(node: Any, place: int, cell: Cell, array: Any) -> VersionError:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .. import dtypes, modes
-from ..kernels.allocation import numpys, table
+from ..kernels.allocation import marked, numpys, table
 from ..locks import structure
 from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
@@ -137,6 +137,7 @@ class Tensor(Attached):
     _room: Any = None  # its memory, in bytes, once `resize_` has shown less of it
     _parked: Node | None = None  # a leaf's node, with its hooks, while requires_grad is off
     _lent: Node | None = None  # the leaf that it is while tapes watch it: `tape`
+    _storage: Any = None  # the object that its memory is for those who ask: `ops.tensor.storage`
 
     def __new__(cls, *data: Any) -> Self:
         """A tensor of the default dtype from data, or uninitialised from sizes."""
@@ -148,10 +149,12 @@ class Tensor(Attached):
         if first is not None and not isinstance(first, (int, Size)):
             if isinstance(first, (float, complex)):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+            if hasattr(first, "_as_array"):  # a storage: the same memory
+                return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
             return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
-        return new_tensor(np.empty(sizes, dtypes.default_numpy()), cls)  # type: ignore[return-value]
+        return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
 
     # -- what the array says -------------------------------------------------------------------
 

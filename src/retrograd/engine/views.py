@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.memory import address, root, strided
+from ..kernels.memory import address, root, span, strided
 from ..locks import structure
 from . import native
 
@@ -182,8 +182,8 @@ def resized(tensor: Any, shape: tuple[int, ...]) -> Any:
 def memory_after(tensor: Any) -> Any:
     """The bytes from the first element of `tensor` on, as far as it may come to show them.
 
-    That is the array of its base, or what it had when it was resized before; None where neither is
-    known.
+    That is the array of its base, gaps and all, or what it had when it was resized before; None
+    where neither is known.
     """
     array, base = tensor._array, base_of(tensor)._array
     if not array.__class__ is base.__class__ is np.ndarray:
@@ -191,10 +191,12 @@ def memory_after(tensor: Any) -> Any:
     room = tensor._room
     if room is not None and root(room) is root(array):
         base = room
-    if not base.flags.forc or (not array.size and base is not array and base is not room):
+    if not array.size and base is not array and base is not room:
         return None  # where a view without elements lies, NumPy does not know
-    offset = address(array) - address(base) if array.size else 0
-    return base.ravel("K").view(np.uint8)[offset:]
+    dense, writeable = base.flags.forc, base.flags.writeable
+    whole = base.ravel("K").view(np.uint8) if dense else span(base, writeable)
+    offset = address(array) - address(whole) if array.size else 0
+    return whole[offset:]
 
 
 def room_of(tensor: Any) -> Any:

@@ -89,7 +89,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: 
     tensors = operands(inputs, dtype)
     if method == "outer":
         first, second = tensors
-        tensors = [first.reshape(*first.shape, *(1,) * second.ndim), second]
+        tensors = [first.reshape((*first.shape, *(1,) * second.ndim)), second]
     elif method != "__call__":
         options = {"axis": 0, **options}
     found = function(*tensors, **matched(name, function, options))

@@ -102,7 +102,7 @@ def block(arrays: Any) -> Any:
 
     def join(parts: Any, level: int) -> Any:
         if not isinstance(parts, list):
-            return parts.reshape(*(1,) * (depth - parts.ndim), *parts.shape)
+            return parts.reshape((*(1,) * (depth - parts.ndim), *parts.shape))
         return api.concat([join(part, level - 1) for part in parts], axis=-level)
 
     return join(arrays, depth) if depth else arrays

@@ -106,8 +106,8 @@ def average(a: Tensor, axis: Any = None, weights: Any = None, *, keepdims: bool 
         weights = ops.as_tensor(np.asarray(weights))
     if weights.shape != a.shape:
         place = axis % a.ndim
-        weights = weights.reshape(*(n if i == place else 1 for i, n in enumerate(a.shape)))
-        weights = weights.expand(*a.shape)
+        weights = weights.reshape([n if i == place else 1 for i, n in enumerate(a.shape)])
+        weights = weights.expand(a.shape)
     total = api.sum(weights, axis=axis, keepdims=keepdims)
     return api.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
@@ -122,7 +122,9 @@ def quantiles(function: Any, a: Tensor, q: Any, axis: Any, method: str, keepdims
         found = quantiles(
             function, ops.permute(a, (*kept, *places)).flatten(len(kept)), q, -1, method, False
         )
-        return found.reshape(*found.shape[: found.ndim - len(kept)], *shape) if keepdims else found
+        return (
+            found.reshape((*found.shape[: found.ndim - len(kept)], *shape)) if keepdims else found
+        )
     q = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, np.float64))
     return function(a, q.to(a.dtype), axis, keepdims, interpolation=method)  # type: ignore[no-any-return]
 
@@ -199,7 +201,7 @@ def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
         if end is not None and not (isinstance(end, Tensor) and end.ndim):
             shape = list(a.shape)
             shape[axis] = 1
-            end = as_tensor(end, a._array.dtype).expand(*shape)  # noqa: PLW2901
+            end = as_tensor(end, a._array.dtype).expand(shape)  # noqa: PLW2901
         ends.append(end)
     return api.diff(a, axis=axis, n=n, prepend=ends[0], append=ends[1])
 

@@ -23,7 +23,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["copied", "empty", "full", "has_special", "numpys", "surely", "table", "zeros"]
+from .. import modes
+
+__all__ = [
+    "copied",
+    "empty",
+    "full",
+    "has_special",
+    "marked",
+    "numpys",
+    "surely",
+    "table",
+    "zeros",
+]
 
 
 ndarray, new = np.ndarray, np.empty
@@ -59,6 +71,17 @@ def zeros(like: Any, shape: Any, dtype: Any = None) -> Any:
     if like.__class__ is ndarray:
         return np.zeros(shape, like.dtype if dtype is None else dtype)
     return np.zeros_like(like, dtype, "C", True, shape)
+
+
+def marked(array: Any) -> Any:
+    """`array`, to which nothing was written and which users see, filled if they want determinism.
+
+    NaN, True or the largest integer then stand where values would be by chance.
+    """
+    if modes.determinism.enabled and modes.determinism.fill_uninitialized_memory:
+        kind = array.dtype.kind
+        array[...] = np.iinfo(array.dtype).max if kind in "iu" else kind == "b" or np.nan
+    return array
 
 
 def copied(x: Any) -> Any:

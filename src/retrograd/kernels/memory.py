@@ -20,7 +20,18 @@ import numpy as np
 
 from .allocation import numpys
 
-__all__ = ["address", "in_rows", "memory", "moved", "overlaps", "root", "strided", "windows"]
+__all__ = [
+    "Span",
+    "address",
+    "in_rows",
+    "memory",
+    "moved",
+    "overlaps",
+    "root",
+    "span",
+    "strided",
+    "windows",
+]
 
 
 class Span:
@@ -52,7 +63,7 @@ def root(array: Any) -> Any:
             link = link.base
         elif isinstance(link, memoryview):
             link = link.obj
-        elif link.__class__ is Span or link.__class__.__name__ == "DummyArray":
+        elif isinstance(link, Span) or link.__class__.__name__ == "DummyArray":
             link = link.base
         else:
             return found
@@ -65,7 +76,12 @@ def memory(array: Any) -> Any:
     writeable = array.flags.writeable
     if owner.flags.c_contiguous and (owner.flags.writeable or not writeable):
         return flat(owner)
-    return np.asarray(Span(owner, writeable))
+    return span(owner, writeable)
+
+
+def span(array: Any, writeable: bool) -> Any:
+    """The bytes from the first to the last element of an array, gaps and all."""
+    return np.asarray(Span(array, writeable))
 
 
 def flat(array: Any) -> Any:

@@ -8,6 +8,7 @@ they are built, by `windowed` and `places`. Nothing here knows tensors.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from .allocation import empty, full, surely, table, zeros
 from .native import places, windowed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "adaptive_avg",
@@ -255,6 +256,20 @@ def divided(x: Any, by: Any) -> Any:
     return np.trunc(np.true_divide(x, by)).astype(x.dtype) if padded else x / by
 
 
+def in_single(mean: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that sums half floats (bfloat16 is of kind "V"): in float32, rounded once."""
+
+    @functools.wraps(mean)
+    def rounded(x: Any, *args: Any) -> Any:
+        kind = x.dtype
+        if kind.itemsize == 2 and kind.kind in "fV":
+            return mean(x.astype(np.float32), *args).astype(kind)
+        return mean(x, *args)
+
+    return rounded
+
+
+@in_single
 def avg_pool(
     x: Any,
     kernel: Sizes,
@@ -287,6 +302,7 @@ def avg_pool(
     return divided(total, by)
 
 
+@in_single
 def avg_pool_input(
     g: Any,
     size: Sizes,
@@ -344,6 +360,7 @@ def shrinking_first(size: Sizes, out: Sizes) -> list[tuple[int, int]]:
     return sorted(axes, key=lambda axis: axis[1] / max(1, size[axis[0]]))
 
 
+@in_single
 def adaptive_avg(x: Any, out: Sizes) -> Any:
     """Means over the bins that divide the last dimensions into `out`."""
     for axis, count in shrinking_first(x.shape, out):
@@ -353,6 +370,7 @@ def adaptive_avg(x: Any, out: Sizes) -> Any:
     return x
 
 
+@in_single
 def adaptive_avg_input(g: Any, size: Sizes) -> Any:
     """The adjoint of `adaptive_avg`, whose input has spatial sizes `size`."""
     for axis, n in shrinking_first(g.shape, size):

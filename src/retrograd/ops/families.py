@@ -14,8 +14,8 @@ METHODS = {
     "compat.deprecated": "eig lstsq solve symeig",
     "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
     "compat.deprecated_methods": (
-        "const_data_ptr dense_dim dim_order is_distributed new pin_memory reinforce resize "
-        "resize_as share_memory_ sparse_dim to_dense"
+        "_fix_weakref const_data_ptr dense_dim dim_order is_distributed new pin_memory reinforce "
+        "resize resize_as share_memory_ sparse_dim to_dense"
     ),
     "compat.view_copies": "narrow_copy",
     "creation.strided": "new_empty_strided",
@@ -87,7 +87,7 @@ METHODS = {
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
     "tensor.printing": "__format__ __repr__ _repr_html_",
-    "tensor.storage": "storage untyped_storage",
+    "tensor.storage": "_typed_storage storage storage_type untyped_storage",
 }
 
 OPS = {
@@ -106,8 +106,8 @@ OPS = {
     ),
     "elementwise.float_parts": "frexp gcd lcm nextafter times_power_of_two",
     "elementwise.trigonometry": (
-        "acos acosh asin asin_derivative asinh atan atan2 atanh cos cosh deg2rad hypot rad2deg "
-        "sin sinc sinc_derivative sinh tan tanh"
+        "acos acosh acosh_derivative asin asin_derivative asinh asinh_derivative atan atan2 atanh "
+        "cos cosh deg2rad hypot rad2deg sin sinc sinc_derivative sinh tan tanh"
     ),
     "fft.records": "fft_c2c fft_c2r fft_r2c resize_ends scale_paired",
     "indexing.assign": "copy fill zero",
@@ -299,5 +299,9 @@ NAMES = {
     "special.incomplete_gamma": "igamma igammac mvlgamma",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
-    "tensor.storage": "is_storage",
+    "tensor.storage": (
+        "BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage "
+        "TypedStorage UntypedStorage from_file is_storage"
+    ),
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_settings, settings
+from .rules import Rule, check_complex, check_settings, settings, square
 
 __all__ = ["Adadelta"]
 
@@ -15,9 +15,9 @@ class Adadelta(Rule):
     """Adadelta: `p <- p - lr * s`, `s = g * sqrt(u + eps) / sqrt(v + eps)`.
 
     `v` is a running average of `g * g`, `u` one of `s * s`, both of rate `rho`. `weight_decay` and
-    `maximize` as for `SGD`. Real and imaginary parts of a complex parameter are separate numbers,
-    as in PyTorch. State: "step", "square_avg", "acc_delta". Raises ValueError for settings out of
-    range. Source: PyTorch's `optim.Adadelta`; Zeiler, 2012.
+    `maximize` as for `SGD`, `complex` as for `Adam`. State: "step", "square_avg", "acc_delta".
+    Raises ValueError for settings out of range, and for "modulus" beside `differentiable`. Source:
+    PyTorch's `optim.Adadelta`; Zeiler, 2012.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adadelta([w], eps=1.0)
@@ -40,8 +40,10 @@ class Adadelta(Rule):
         capturable: bool = False,
         maximize: bool = False,
         differentiable: bool = False,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(lr=lr, rho=rho)
         if rho > 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
@@ -58,8 +60,8 @@ class Adadelta(Rule):
         lr, keep, take, eps = numbers
         v, u = state
         v *= keep
-        v += g * g * take
+        v += square(g, group) * take
         s = np.sqrt(u + eps) / np.sqrt(v + eps) * g
         u *= keep
-        u += s * s * take
+        u += square(s, group) * take
         x -= s * lr

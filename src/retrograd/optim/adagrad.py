@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, filled, scalar, settings
+from .rules import Rule, check_complex, check_settings, filled, scalar, settings, square
 
 __all__ = ["Adagrad"]
 
@@ -16,9 +16,9 @@ class Adagrad(Rule):
     """Adagrad: `p <- p - lr' * g / (sqrt(s) + eps)` with the sum `s` of `g * g` so far.
 
     `lr' = lr / (1 + (step - 1) * lr_decay)`; `s` starts at `initial_accumulator_value`;
-    `weight_decay` and `maximize` as for `SGD`. Real and imaginary parts of a complex parameter are
-    separate numbers, as in PyTorch. State: "step", "sum". Raises ValueError for negative settings.
-    Source: PyTorch's `optim.Adagrad`; Duchi et al., JMLR 2011.
+    `weight_decay` and `maximize` as for `SGD`, `complex` as for `Adam`. State: "step", "sum".
+    Raises ValueError for negative settings, and for "modulus" beside `differentiable`. Source:
+    PyTorch's `optim.Adagrad`; Duchi et al., JMLR 2011.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adagrad([w], lr=0.1)
@@ -42,8 +42,10 @@ class Adagrad(Rule):
         maximize: bool = False,
         differentiable: bool = False,
         fused: bool | None = None,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(
             lr=lr,
             lr_decay=lr_decay,
@@ -58,7 +60,7 @@ class Adagrad(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The sum begins at a setting."""
-        return {"step": scalar(0), "sum": filled(x, group["initial_accumulator_value"])}
+        return {"step": scalar(0), "sum": filled(x, group["initial_accumulator_value"], group)}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The decaying step size, and `eps`."""
@@ -68,5 +70,5 @@ class Adagrad(Rule):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         (size, eps), (total,) = numbers, state
-        total += g * g
+        total += square(g, group)
         x -= g / (np.sqrt(total) + eps) * size

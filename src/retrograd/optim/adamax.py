@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_settings, settings, spare
+from .rules import Rule, check_betas, check_complex, check_settings, settings, spare
 
 __all__ = ["Adamax"]
 
@@ -15,9 +15,9 @@ class Adamax(Rule):
     """Adamax: `p <- p - lr * m' / u` with the average `m` of `g` and `u <- max(beta2 * u, |g|)`.
 
     `m'` is `m` freed of its start at zero; `eps` is added to `|g|`. `weight_decay` and `maximize`
-    as for `SGD`. Real and imaginary parts of a complex parameter are separate numbers, as in
-    PyTorch. State: "step", "exp_avg", "exp_inf". Raises ValueError for settings out of range.
-    Source: PyTorch's `optim.Adamax`; Kingma and Ba, ICLR 2015.
+    as for `SGD`, `complex` as for `Adam`. State: "step", "exp_avg", "exp_inf". Raises ValueError
+    for settings out of range, and for "modulus" beside `differentiable`. Source: PyTorch's
+    `optim.Adamax`; Kingma and Ba, ICLR 2015.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Adamax([w], lr=0.1)
@@ -40,8 +40,10 @@ class Adamax(Rule):
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)

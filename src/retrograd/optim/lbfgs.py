@@ -15,7 +15,7 @@ from ..engine.tensor import new_tensor, wrote
 from ..quiet import Quiet
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
-from .rules import check_settings, check_writable, evaluate, settings
+from .rules import check_complex, check_settings, check_writable, evaluate, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,9 @@ class LBFGS(Optimizer):
     closure clears the gradients, computes the loss, calls `backward` and returns the loss. `t` is
     `lr`, or with `line_search_fn="strong_wolfe"` what a search along the line finds. It ends when
     no element of the gradient exceeds `tolerance_grad`, or step or loss change by less than
-    `tolerance_change`. There is one group only. Complex parameters are pairs of real numbers.
+    `tolerance_change`. There is one group only. Complex parameters are pairs of real numbers; with
+    complex="modulus" their moduli are compared with the tolerances and set the length of the first
+    step, so that turning parameters and data by a phase turns the path.
 
     State: that of PyTorch, at the first parameter. Raises ValueError for several groups, TypeError
     without a closure, RuntimeError for another line search. Source: PyTorch's `optim.LBFGS`;
@@ -57,8 +59,11 @@ class LBFGS(Optimizer):
         tolerance_change: float = 1e-9,
         history_size: int = 100,
         line_search_fn: str | None = None,
+        *,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, False)
         check_settings(lr=lr)
         if max_eval is None:
             defaults["max_eval"] = max_iter * 5 // 4
@@ -87,12 +92,12 @@ class LBFGS(Optimizer):
         first = look()
         loss, g, evaluations = float(first), self._gradient(), 1
         own["func_evals"] += 1
-        if abs(g).max(initial=0.0) <= group["tolerance_grad"]:
+        if self._sizes(g).max(initial=0.0) <= group["tolerance_grad"]:
             return first
         for iteration in range(1, most + 1):
             own["n_iter"] += 1
             d = _direction(own, g, group["history_size"])
-            t = min(1.0, 1.0 / float(abs(g).sum())) * lr if own["n_iter"] == 1 else lr
+            t = lr / max(1.0, float(self._sizes(g).sum())) if own["n_iter"] == 1 else lr
             before, slope = loss, float(g @ d)
             own.update(d=new_tensor(d), t=t, prev_flat_grad=new_tensor(g), prev_loss=before)
             if slope > -tolerance:
@@ -109,8 +114,9 @@ class LBFGS(Optimizer):
             own["t"] = t
             own["func_evals"] += count
             evaluations += count
-            done = abs(g).max() <= group["tolerance_grad"] or abs(loss - before) < tolerance
-            if evaluations >= group["max_eval"] or done or abs(d * t).max() <= tolerance:
+            small = self._sizes(g).max() <= group["tolerance_grad"]
+            done = small or abs(loss - before) < tolerance
+            if evaluations >= group["max_eval"] or done or self._sizes(d * t).max() <= tolerance:
                 break
         return first
 
@@ -143,6 +149,19 @@ class LBFGS(Optimizer):
             line = line.view(line.real.dtype)
             flat.append(np.zeros_like(line) if p._gradient is None else line)
         return np.concatenate(flat)
+
+    def _sizes(self, vector: Any) -> Any:
+        """The absolute values of the numbers in a vector: of pairs, where `complex` says so."""
+        group, start, found = self.param_groups[0], 0, []
+        if group.get("complex") != "modulus":
+            return abs(vector)
+        for p in group["params"]:
+            pairs = p._array.dtype.kind == "c"
+            stop = start + p._array.size * (1 + pairs)
+            part = np.ascontiguousarray(vector[start:stop])
+            found.append(np.hypot(part[::2], part[1::2]) if pairs else abs(part))
+            start = stop
+        return np.concatenate(found)
 
     def _move(self, t: float, d: Any) -> None:
         """Add `t * d` to the parameters."""

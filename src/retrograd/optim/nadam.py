@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_betas, check_settings, scalar, settings
+from .rules import Rule, check_betas, check_complex, check_settings, scalar, settings, square
 
 __all__ = ["NAdam"]
 
@@ -18,9 +18,9 @@ class NAdam(Rule):
     `m`, `v` are the averages of `g` and `g * g`, `v'` is freed of its start at zero. With the
     momentum of step t, `mu_t = beta1 * (1 - 0.96 ** (t * momentum_decay) / 2)`, and `P_t` the
     product of the first t of them, `a = (1 - mu_t) / (1 - P_t)` and
-    `b = mu_(t+1) / (1 - P_(t+1))`. `weight_decay`, `decoupled_weight_decay`, `maximize` and complex
-    parameters as for `Adam`. State: "step", "exp_avg", "exp_avg_sq", "mu_product". Raises
-    ValueError for settings out of range. Source: PyTorch's `optim.NAdam`; Dozat, ICLR 2016.
+    `b = mu_(t+1) / (1 - P_(t+1))`. `weight_decay`, `decoupled_weight_decay`, `maximize` and
+    `complex` as for `Adam`. State: "step", "exp_avg", "exp_avg_sq", "mu_product". Raises ValueError
+    as `Adam`. Source: PyTorch's `optim.NAdam`; Dozat, ICLR 2016.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.NAdam([w], lr=0.1)
@@ -45,8 +45,10 @@ class NAdam(Rule):
         maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay, momentum_decay=momentum_decay)
@@ -76,7 +78,7 @@ class NAdam(Rule):
         m, v = state
         m += (g - m) * take1
         v *= keep2
-        v += g * g * take2
+        v += square(g, group) * take2
         x -= (g * along_g + m * along_m) / (np.sqrt(v / share) + eps)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_betas, check_settings, settings
+from .rules import Rule, check_betas, check_complex, check_settings, settings, square
 
 __all__ = ["RAdam"]
 
@@ -16,9 +16,9 @@ class RAdam(Rule):
 
     `m`, `v` are the averages of `g` and `g * g`, `m'` is freed of its start at zero. The factor `r`
     corrects for the variance of `v`, which is finite once more than five steps count in it.
-    `weight_decay`, `decoupled_weight_decay`, `maximize` and complex parameters as for `Adam`.
-    State: "step", "exp_avg", "exp_avg_sq". Raises ValueError for settings out of range. Source:
-    PyTorch's `optim.RAdam`; Liu et al., ICLR 2020.
+    `weight_decay`, `decoupled_weight_decay`, `maximize` and `complex` as for `Adam`. State: "step",
+    "exp_avg", "exp_avg_sq". Raises ValueError as `Adam`. Source: PyTorch's `optim.RAdam`; Liu et
+    al., ICLR 2020.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.RAdam([w], lr=0.1)
@@ -42,8 +42,10 @@ class RAdam(Rule):
         maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(lr=lr, eps=eps)
         defaults["betas"] = check_betas(betas, differentiable)
         check_settings(weight_decay=weight_decay)
@@ -68,5 +70,5 @@ class RAdam(Rule):
         m, v = state
         m += (g - m) * take1
         v *= keep2
-        v += g * g * take2
+        v += square(g, group) * take2
         x -= m / (np.sqrt(v) + eps) * scaled if scaled else m * plain

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import Rule, check_complex, check_settings, settings
+from .rules import Rule, check_complex, check_settings, settings, square
 
 __all__ = ["RMSprop"]
 
@@ -67,12 +67,11 @@ class RMSprop(Rule):
         lr, keep, take, eps, momentum = numbers
         v, *others = state
         v *= keep
-        modulus = group.get("complex") == "modulus"
-        v += g * (g.conj() if modulus else g) * take
+        v += square(g, group) * take
         if group["centered"]:
             mean = others[0]
             mean += (g - mean) * take
-            v = v - mean * (mean.conj() if modulus else mean)
+            v = v - square(mean, group)
         step = g / (np.sqrt(v) + eps)
         if group["momentum"] > 0:
             b = others[-1]

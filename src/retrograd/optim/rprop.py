@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.tensor import Tensor
-from .rules import Rule, check_settings, filled, settings, spare
+from .rules import Rule, check_complex, check_settings, filled, settings, spare
 
 __all__ = ["Rprop"]
 
@@ -17,10 +17,10 @@ class Rprop(Rule):
 
     `s` starts at `lr`; it is multiplied by `etas[1]` when the gradient keeps its sign, by `etas[0]`
     when that turns (then the element stays where it is for one step), and kept within `step_sizes`.
-    For full batches: only the sign of a gradient counts. Real and imaginary parts of a complex
-    parameter are separate numbers, as in PyTorch. State: "step", "prev", "step_size". Raises
-    ValueError for settings out of range. Source: PyTorch's `optim.Rprop`; Riedmiller and Braun,
-    1993.
+    For full batches: only the sign of a gradient counts. `complex` as for `Adam`: with "modulus"
+    the sign is the direction g / |g|, and a gradient turns that points back, Re(g conj(before)) <
+    0. State: "step", "prev", "step_size". Raises ValueError for settings out of range, and for
+    "modulus" beside `differentiable`. Source: PyTorch's `optim.Rprop`; Riedmiller and Braun, 1993.
 
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> optimizer = rg.optim.Rprop([w], lr=0.1)
@@ -42,8 +42,10 @@ class Rprop(Rule):
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
+        complex: str = "split",
     ) -> None:
         defaults = settings(locals())
+        check_complex(complex, differentiable)
         check_settings(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(
@@ -54,7 +56,7 @@ class Rprop(Rule):
 
     def begin(self, x: Any, group: dict[str, Any]) -> dict[str, Tensor]:
         """The step sizes begin at `lr`."""
-        return {**super().begin(x, group), "step_size": filled(x, float(group["lr"]))}
+        return {**super().begin(x, group), "step_size": filled(x, float(group["lr"]), group)}
 
     def numbers(self, group: dict[str, Any], step: float) -> tuple[Any, ...]:
         """The factors of a step size, and its bounds."""
@@ -66,6 +68,8 @@ class Rprop(Rule):
         less, more, least, most = numbers
         before, size = state
         agreement = g * before
+        if group.get("complex") == "modulus":
+            agreement = (g * before.conj()).real
         turned = agreement < 0
         size *= np.where(turned, less, np.where(agreement > 0, more, 1))
         size = state[1] = np.clip(size, least, most, out=spare(size))

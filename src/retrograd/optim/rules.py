@@ -340,9 +340,15 @@ def zeros(x: Any) -> Tensor:
     return new_tensor(allocation.zeros(x, x.shape))
 
 
-def filled(x: Any, value: float) -> Tensor:
-    """The same with a number everywhere, for the imaginary parts, too."""
-    every = complex(value, value) if x.dtype.kind == "c" else value
+def square(g: Any, group: dict[str, Any]) -> Any:
+    """g * g, of complex numbers in a group that takes each as one its squared modulus."""
+    return g * g.conj() if group.get("complex") == "modulus" else g * g
+
+
+def filled(x: Any, value: float, group: dict[str, Any]) -> Tensor:
+    """The same with a number everywhere, for the imaginary parts, too, where they are apart."""
+    whole = x.dtype.kind != "c" or group.get("complex") == "modulus"
+    every = value if whole else complex(value, value)
     return new_tensor(allocation.full(x, x.shape, every))
 
 

@@ -17,21 +17,38 @@ from .archive import archived
 from .files import write
 from .legacy import legacy_parts
 from .pickler import pickler_of
-from .places import placing
+from .places import (
+    LoadEndianness,
+    default_restore_location,
+    get_default_load_endianness,
+    location_tag,
+    placing,
+    set_default_load_endianness,
+)
 from .reading import Settings, read, unsafe_names
 from .safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 
 __all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
+    "get_default_load_endianness",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
     "npz",
     "safe_globals",
     "safetensors",
     "save",
+    "set_default_load_endianness",
 ]
+
+
+class SourceChangeWarning(Warning):
+    """Given by PyTorch where a class has changed since it was saved; here never."""
 
 
 def save(
@@ -64,7 +81,7 @@ def save(
     content = io.BytesIO()
     pickler = kind(content, protocol=pickle_protocol)
     pickler.dump(obj)
-    records = [("data.pkl", content.getbuffer())]
+    records: list[tuple[str, Any]] = [("data.pkl", content.getbuffer())]
     if not _disable_byteorder_record:
         records.append(("byteorder", sys.byteorder.encode()))
     records += [(f"data/{kept.key}", kept.bytes) for kept in pickler.storages.values()]

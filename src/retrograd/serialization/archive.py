@@ -171,9 +171,9 @@ class Archive:
             raise broken("invalid header or archive is corrupted")
         fields = struct.unpack_from("<6H3L5H2L", content, at + 4)
         _, _, flags, method, _, _, crc, packed, size, *lengths, _, _, _, place = fields
-        begin = at + 46
+        begin: int = at + 46
         label = content[begin : begin + lengths[0]]
-        after = begin + sum(lengths)
+        after: int = begin + sum(lengths)
         if after > len(content):
             raise broken("invalid header or archive is corrupted")
         extra = content[begin + lengths[0] : begin + lengths[0] + lengths[1]]
@@ -189,7 +189,8 @@ class Archive:
 
     def bytes(self, name: str) -> bytes:
         """A record that is small, or parsed at once."""
-        return self.memory(name).tobytes()
+        content: bytes = self.memory(name).tobytes()
+        return content
 
     def memory(self, name: str) -> Any:
         """A record as a flat array of bytes, which may be written; KeyError if there is none."""
@@ -210,7 +211,7 @@ class Archive:
             raise broken(f"the record {name!r} is encrypted, or compressed by another method")
         header = self.source.bytes(record.place, 30)
         lengths = struct.unpack_from("<2H", header, 26)
-        begin = record.place + 30 + sum(lengths)
+        begin: int = record.place + 30 + sum(lengths)
         label = self.source.bytes(record.place + 30, lengths[0])
         method = struct.unpack_from("<H", header, 8)[0]
         if header[:4] != LOCAL or label != record.label or method != record.method:

@@ -135,43 +135,46 @@ class Data:
             raise failed("it has an array of a class that is not NumPy's own")
         return np.empty(0, np.uint8)
 
-    def numbers(self, content: Any, dtype: Any, shape: Any, order: str = "C") -> Any:
-        """An array of bytes, as protocol 5 has them."""
+    def numbers(self, content: Any, dtype: Any, shape: Any, order: str, axes: Any = None) -> Any:
+        """An array of bytes, as protocol 5 has them; of order "K", with its axes moved."""
         made = np.empty(0, np.uint8)
-        self.fill(made, (1, shape, dtype, order == "F", bytes(memoryview(content))))
-        return made
+        self.fill_array(made, shape, dtype, order == "F", bytes(memoryview(content)))
+        return made.transpose(axes) if order == "K" else made
 
     def scalar(self, dtype: Any, content: bytes) -> Any:
         """A number of NumPy's."""
         made = np.empty(0, np.uint8)
-        self.fill(made, (1, (), dtype, False, content))
+        self.fill_array(made, (), dtype, False, content)
         return made[()]
 
     def fill(self, made: Any, state: Any) -> None:
         """Give an array, a dtype or an OrderedDict its state, once it has been checked."""
         if made.__class__ is collections.OrderedDict or made.__class__ is collections.Counter:
             self.attributes(made, state)
-        elif isinstance(made, np.dtype):
+        elif issubclass(type(made), np.dtype):
             _, order, *rest = state
             if order not in ("<", ">", "=", "|") or rest not in PLAIN:
                 raise failed("it has a NumPy dtype that is none of numbers")
             made.__setstate__((3, order, None, None, None, -1, -1, 0))
         elif made.__class__ is np.ndarray:
             _, shape, dtype, columns, content = state
-            if isinstance(content, str):  # by Python 2
-                content = self.encode(content, "latin1")
-            sizes = [*shape]
-            if any(size.__class__ is not int or size < 0 for size in sizes):
-                raise ValueError(f"a NumPy array of shape {shape}")
-            if not isinstance(dtype, np.dtype) or not NUMBERS.fullmatch(dtype.str):
-                raise failed(f"it has a NumPy array of {dtype}, which is no dtype of numbers")
-            needs = math.prod(sizes) * dtype.itemsize
-            if content.__class__ is not bytes or len(content) != needs:
-                raise ValueError(f"a NumPy array of {needs} bytes has another number of them")
-            self.allowance.take(needs)
-            made.__setstate__((1, tuple(sizes), dtype, columns is True, content))
+            self.fill_array(made, shape, dtype, columns, content)
         else:
             raise failed(f"it gives a state to {type(made).__name__}, which may get none")
+
+    def fill_array(self, made: Any, shape: Any, dtype: Any, columns: Any, content: Any) -> None:
+        """Give an array shape, dtype and numbers."""
+        if isinstance(content, str):  # by Python 2
+            content = self.encode(content, "latin1")
+        if any(size.__class__ is not int or size < 0 for size in shape):
+            raise ValueError(f"a NumPy array of shape {shape}")
+        if not isinstance(dtype, np.dtype) or not NUMBERS.fullmatch(dtype.str):
+            raise failed(f"it has a NumPy array of {dtype}, which is no dtype of numbers")
+        needs = math.prod(shape) * dtype.itemsize
+        if content.__class__ is not bytes or len(content) != needs:
+            raise ValueError(f"a NumPy array of {needs} bytes has another number of them")
+        self.allowance.take(needs)
+        made.__setstate__((1, tuple(shape), dtype, columns is True, content))
 
     def attributes(self, made: Any, state: Any) -> None:
         """Give a dictionary attributes that do not stand for its own."""

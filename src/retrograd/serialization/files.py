@@ -11,14 +11,15 @@ NOTE [Whole files]
 from __future__ import annotations
 
 import io
-import mmap
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,6 +126,7 @@ class Mapped(Source):
 
     def __init__(self, file: Any) -> None:
         super().__init__(file)
+        mmap = load("mmap")  # which a browser does not have
         self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if self.size else b""
 
     def memory(self, offset: int, size: int) -> Any:
@@ -162,12 +164,8 @@ def fill(file: Any, room: Any) -> None:
 @contextmanager
 def opened(f: Any) -> Iterator[Any]:
     """`f`, a path or a file opened for reading, as a file that can be read anywhere."""
-    if is_path(f):
-        with open(f, "rb") as file:
-            yield file
-    elif not hasattr(f, "read"):
+    if not is_path(f) and not hasattr(f, "read"):
         raise TypeError(f"expected a path or a file opened for reading, got {type(f).__name__}")
-    elif getattr(f, "seekable", lambda: hasattr(f, "seek"))():
-        yield f
-    else:
-        yield io.BytesIO(f.read())
+    with open(f, "rb") if is_path(f) else nullcontext(f) as file:
+        seekable = getattr(file, "seekable", lambda: hasattr(file, "seek"))()
+        yield file if seekable else io.BytesIO(file.read())

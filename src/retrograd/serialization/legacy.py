@@ -16,7 +16,7 @@ import numpy as np
 
 from .archive import Allowance
 from .files import CUT, exactly, fill
-from .rebuilding import Rebuilding, Storage, numpy_dtype
+from .rebuilding import Rebuilding, Storage, numpy_dtype, width
 from .unpickler import failed
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class Legacy(Rebuilding):
         if part is None:
             return found
         _, offset, count = part
-        width = numpy_dtype(found.dtype).itemsize
-        if min(offset, count) < 0 or (offset + count) * width > found.memory.size:
+        begin, end = (number * width(found.dtype) for number in (offset, offset + count))
+        if not 0 <= begin <= end <= found.memory.size:
             raise failed(f"a part of a storage reaches beyond it: {part}")
-        within = found.memory[offset * width : (offset + count) * width]
+        within = found.memory[begin:end]
         return Storage(within, found.dtype, swapped=False)
 
     def turned(self, function: Any, array: Any) -> Any:

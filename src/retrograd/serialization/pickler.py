@@ -19,13 +19,14 @@ from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import layout
 from ..ops.tensor.pickling import attributes, check_whole
-from .rebuilding import STORAGES
+from .rebuilding import STORAGES, width
 
 __all__ = ["Kept", "pickler_of"]
 
 HERE = "retrograd.nn.parameter."
 PARAMETERS = ("Parameter", "Buffer")
 UNINITIALIZED = {f"{HERE}Uninitialized{name}": f"Uninitialized{name}" for name in PARAMETERS}
+PythonPickler: Any = pickle._Pickler  # the one whose names can be other than Python's
 TYPED = {dtype: name for name, dtype in STORAGES.items()}
 
 NO_NAMES = (
@@ -81,7 +82,7 @@ def name_of(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-class Pickler(pickle._Pickler):
+class Pickler(PythonPickler):  # type: ignore[misc]
     """Writes tensors by their storages, which it keeps in `storages`."""
 
     beyond: tuple[Any, ...] = ()  # what else a reference to a storage has
@@ -95,7 +96,7 @@ class Pickler(pickle._Pickler):
         if obj.__class__ is not Use:
             return None
         kept, dtype = obj
-        size = kept.bytes.size if dtype is None else kept.bytes.size // width(dtype)
+        size = kept.bytes.size // width(dtype)
         kind = NAMES["UntypedStorage" if dtype is None else TYPED[dtype]]
         return ("storage", kind, kept.key, "cpu", size, *self.beyond)
 
@@ -134,9 +135,9 @@ class Pickler(pickle._Pickler):
 
     # -- tensors -------------------------------------------------------------------------------
 
-    def tensor(self, obj: Tensor) -> Any:
+    def tensor(self, obj: Any) -> Any:
         """How a tensor is made again."""
-        kind = type(obj)
+        kind: Any = type(obj)
         if kind.__reduce_ex__ is not Tensor.__reduce_ex__:
             return NotImplemented  # a class with a way of its own
         called = name_of(kind)
@@ -145,10 +146,10 @@ class Pickler(pickle._Pickler):
         check_whole(obj, "saved")
         custom = getattr(kind, "__getstate__", None)
         same = custom is getattr(Tensor, "__getstate__", None)
-        state = attributes(obj) if same else obj.__getstate__()  # type: ignore[attr-defined]
+        state = attributes(obj) if same else obj.__getstate__()
         if called == f"{HERE}Parameter":
             plain = self.plain(obj, requires_grad=False)
-            args = (Call(*plain), obj.requires_grad, collections.OrderedDict())
+            args: tuple[Any, ...] = (Call(*plain), obj.requires_grad, collections.OrderedDict())
             if state:
                 return NAMES["_rebuild_parameter_with_state"], (*args, state)
             return NAMES["_rebuild_parameter"], args
@@ -159,12 +160,18 @@ class Pickler(pickle._Pickler):
             return function, args
         return NAMES["_rebuild_from_type_v2"], (function, kind, args, state)
 
-    def plain(self, obj: Tensor, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
+    def plain(self, obj: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
         """The function that makes a plain tensor, and its arguments."""
         array = obj._array if numpys(obj._array) else np.asarray(obj._array)
         name = dtypes.of_numpy(array.dtype).name
         kept, offset, strides = self.keep(array, name)
-        place = (offset, array.shape, strides, requires_grad, collections.OrderedDict())
+        place: tuple[Any, ...] = (
+            offset,
+            array.shape,
+            strides,
+            requires_grad,
+            collections.OrderedDict(),
+        )
         if kept.dtype == name and name in TYPED:
             return NAMES["_rebuild_tensor_v2"], (Use(kept, name), *place)
         return NAMES["_rebuild_tensor_v3"], (Use(kept, None), *place, NAMES[name])
@@ -194,11 +201,6 @@ class Call:
         return self.function, self.args
 
 
-def width(dtype: str) -> int:
-    """The bytes of an element."""
-    return dtypes.by_name(dtype).itemsize
-
-
 def placed(array: Any) -> tuple[Any, int, tuple[int, ...]] | None:
     """The memory of an array, and offset and strides in elements; None if they are no such."""
     block, size = memory(array), array.itemsize
@@ -219,6 +221,6 @@ def pickler_of(module: Any) -> type[Pickler]:
     """The pickler, or one that pickles the rest as `module` does."""
     if module is None or module is pickle:
         return Pickler
-    if not issubclass(module.Pickler, pickle._Pickler):
+    if not issubclass(module.Pickler, PythonPickler):
         raise TypeError(NO_NAMES.format(module=module.__name__))
     return type("Pickler", (Pickler, module.Pickler), {})

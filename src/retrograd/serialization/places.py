@@ -1,7 +1,9 @@
-"""`map_location`: where the storages of a file are to live, which here is always the cpu."""
+"""Where the storages of a file are to live, which here is always the cpu, and their byte order."""
 
 from __future__ import annotations
 
+import sys
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..engine.placement import device
@@ -10,7 +12,16 @@ from ..engine.tensor import new_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["placing"]
+__all__ = [
+    "LoadEndianness",
+    "default_restore_location",
+    "get_default_load_endianness",
+    "location_tag",
+    "order_by_default",
+    "placing",
+    "set_default_load_endianness",
+]
+
 
 ELSEWHERE = (
     "Attempting to deserialize object on a {kind} device but torch.{module}.is_available() is "
@@ -32,12 +43,14 @@ def placing(map_location: Any) -> Callable[[Any, str], Any]:
     It raises RuntimeError where the storage would live on a device that is not there.
     """
     if map_location is None:
-        return restored
+        return default_restore_location
     if isinstance(map_location, dict):
-        return lambda memory, location: restored(memory, map_location.get(location, location))
+        return lambda memory, location: default_restore_location(
+            memory, map_location.get(location, location)
+        )
     if isinstance(map_location, (str, bytes, device)):
         named = map_location.decode() if isinstance(map_location, bytes) else str(map_location)
-        return lambda memory, _: restored(memory, named)
+        return lambda memory, _: default_restore_location(memory, named)
     if not callable(map_location):
         raise TypeError(
             "map_location must be a device, its name, a dictionary of names, or a function of a "
@@ -48,7 +61,7 @@ def placing(map_location: Any) -> Callable[[Any, str], Any]:
         storage = new_tensor(memory).untyped_storage()
         found = map_location(storage, location)
         if found is None:
-            return restored(memory, location)
+            return default_restore_location(memory, location)
         if found is not storage and found.data_ptr() != storage.data_ptr():
             raise RuntimeError(OTHER)
         return memory
@@ -56,11 +69,72 @@ def placing(map_location: Any) -> Callable[[Any, str], Any]:
     return asked
 
 
-def restored(memory: Any, location: Any) -> Any:
-    """The memory, if its device is the cpu."""
+def default_restore_location(storage: Any, location: Any) -> Any:
+    """The storage, if `location`, the name of a device, is the cpu.
+
+    Raises RuntimeError where it is another. Source: PyTorch's `default_restore_location`.
+
+    >>> storage = rg.ones(2).untyped_storage()
+    >>> rg.serialization.default_restore_location(storage, "cpu") is storage
+    True
+    """
     kind = str(location).partition(":")[0]
     if kind == "cpu":
-        return memory
+        return storage
     if kind in ("cuda", "mps", "xpu"):
         raise RuntimeError(ELSEWHERE.format(kind=kind.upper(), module=kind))
     raise RuntimeError(UNKNOWN.format(location=location))
+
+
+def location_tag(storage: Any) -> str:
+    """The name of the device of a storage: "cpu". Source: PyTorch's `location_tag`.
+
+    >>> rg.serialization.location_tag(rg.ones(2).untyped_storage())
+    'cpu'
+    """
+    return "cpu"
+
+
+# -- byte order --------------------------------------------------------------------------------
+
+
+class LoadEndianness(Enum):
+    """A byte order of files that do not say theirs. Source: PyTorch's `LoadEndianness`.
+
+    >>> [order.name for order in rg.serialization.LoadEndianness]
+    ['NATIVE', 'LITTLE', 'BIG']
+    """
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+_order: LoadEndianness | None = None
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """What `set_default_load_endianness` was given last; at first None, which is LITTLE.
+
+    >>> rg.serialization.get_default_load_endianness()
+    """
+    return _order
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Say which byte order files have that do not say it; TypeError for another type.
+
+    >>> rg.serialization.set_default_load_endianness(rg.serialization.LoadEndianness.BIG)
+    >>> rg.serialization.set_default_load_endianness(None)
+    """
+    global _order
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _order = endianness
+
+
+def order_by_default() -> str:
+    """The byte order of a file that does not say it."""
+    if _order is LoadEndianness.NATIVE:
+        return sys.byteorder
+    return "big" if _order is LoadEndianness.BIG else "little"

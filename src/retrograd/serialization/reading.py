@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..locks import load
@@ -12,6 +13,7 @@ from . import before, safetensors, scripted
 from .archive import Allowance, Archive, broken
 from .files import Mapped, Source, is_path, opened
 from .legacy import Legacy
+from .places import order_by_default
 from .rebuilding import Rebuilding
 from .safe import name_here
 from .unpickler import Lookup, Unpickler
@@ -37,6 +39,8 @@ NO_TAR = (
     "weights_only=False, and save it again."
 )
 
+RENAMED = {"NonDynamicallyQuantizableLinear": "Linear"}  # of attention; else the same
+
 
 class Settings:
     """How a file is to be read."""
@@ -55,7 +59,7 @@ class Settings:
         """What one pickle holds; with `weights_only=False`, by running what it says."""
         if self.safely:
             return self.data(file, size, lookup, buffers)
-        lookup.makes = lookup.calls = lambda _: True  # type: ignore[method-assign]
+        lookup.trusting = True
         options = {**self.options, "buffers": buffers} if buffers else self.options
         return trusting(self.module, lookup)(file, **options).load()
 
@@ -78,6 +82,7 @@ def trusting(module: Any, lookup: Rebuilding) -> type[Any]:
 
 def here(module: str, name: str) -> Any:
     """A class or function of this package that a file calls by PyTorch's name or by its own."""
+    name = RENAMED.get(name, name)
     homes = [name_here(f"{module}.")[:-1] if module != "torch" else "retrograd"]
     if module.startswith("torch.nn.modules."):
         homes.append("retrograd.nn")
@@ -110,8 +115,8 @@ def read(f: Any, settings: Settings, mmap: bool) -> Any:
             raise RuntimeError(NO_MAP)
         if begins.startswith(before.MAGIC):
             content, blocks = before.blocks(source)
-            known = before.Before(source.size)
-            return settings.unpickle(io.BytesIO(content), len(content), known, blocks)
+            with closing(before.Before(source.size)) as known:
+                return settings.unpickle(io.BytesIO(content), len(content), known, blocks)
         if begins[257:262] == TAR:
             raise RuntimeError(NO_TAR)
         return read_legacy(source, settings)
@@ -119,12 +124,12 @@ def read(f: Any, settings: Settings, mmap: bool) -> Any:
 
 def read_legacy(source: Source, settings: Settings) -> Any:
     """What a file of PyTorch's format before archives holds."""
-    known = Legacy(settings.place, source.size)
-    return known.load(
-        source.file,
-        lambda file: settings.data(file, source.size, known),
-        lambda file: settings.unpickle(file, source.size, known),
-    )
+    with closing(Legacy(settings.place, source.size)) as known:
+        return known.load(
+            source.file,
+            lambda file: settings.data(file, source.size, known),
+            lambda file: settings.unpickle(file, source.size, known),
+        )
 
 
 def data_pickle(archive: Archive) -> str:
@@ -142,7 +147,7 @@ def read_archive(archive: Archive, settings: Settings) -> Any:
     """What an archive of PyTorch's holds, or the weights of a TorchScript one."""
     prefix = data_pickle(archive)
     marked = f"{prefix}byteorder" in archive
-    order = archive.bytes(f"{prefix}byteorder").decode("latin-1") if marked else "little"
+    order = archive.bytes(f"{prefix}byteorder").decode("latin-1") if marked else order_by_default()
     if order not in ("little", "big"):
         raise ValueError(f"Unknown endianness type: {order!r:.50}")
 
@@ -153,13 +158,13 @@ def read_archive(archive: Archive, settings: Settings) -> Any:
 
     scripts = f"{prefix}constants.pkl" in archive
     kind = scripted.Scripts if scripts else Rebuilding
-    known = kind(storage, settings.place, archive.allowance, order)
     content = archive.memory(f"{prefix}data.pkl")
     file = io.BytesIO(content)
-    if not scripts:
-        return settings.unpickle(file, content.size, known)
-    warnings.warn(SCRIPT, UserWarning, stacklevel=4)
-    return scripted.weights_of(settings.data(file, content.size, known))
+    with closing(kind(storage, settings.place, archive.allowance, order)) as known:
+        if not scripts:
+            return settings.unpickle(file, content.size, known)
+        warnings.warn(SCRIPT, UserWarning, stacklevel=4)
+        return scripted.weights_of(settings.data(file, content.size, known))
 
 
 # -- questions ---------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Header:
             raise bad(f"it is no JSON: {error}") from None
         if not isinstance(found, dict):
             raise bad("it is no object")
-        self.metadata = found.pop("__metadata__", None)
+        self.metadata: dict[str, str] | None = found.pop("__metadata__", None)
         texts = self.metadata if isinstance(self.metadata, dict) else {}
         if (self.metadata is not None and self.metadata is not texts) or any(
             not isinstance(text, str) for text in texts.values()

@@ -246,8 +246,10 @@ class Unpickler:
         self.lookup.fill(self.stack[-1], state)
 
 
-BROKEN = (ValueError, TypeError, IndexError, OverflowError, AttributeError, StopIteration)
-BROKEN += (struct.error, RecursionError)
+BROKEN = (
+    *(ValueError, TypeError, IndexError, OverflowError, AttributeError, StopIteration),
+    *(struct.error, RecursionError),
+)
 
 
 def _stop(self: Unpickler) -> None:

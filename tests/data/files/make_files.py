@@ -109,6 +109,10 @@ def main():
     checkpoint, model = trained()
     save(checkpoint, "checkpoint.pt")
     save(model, "module.pt")
+    attention = torch.nn.MultiheadAttention(2, 1, bias=False)
+    optimizer = torch.optim.SGD(attention.parameters(), lr=1.0)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    save({"attention": attention, "optimizer": optimizer, "schedule": schedule}, "objects.pt")
     typed = {str(dtype)[6:]: ramp(dtype) for dtype in DTYPES}
     save({**views(), **typed}, "legacy.pt", _use_new_zipfile_serialization=False)
     save({"array": np.arange(6).reshape(2, 3), "number": np.float32(1.5)}, "numpy.pt")

@@ -318,8 +318,8 @@ def test_the_out_form_of_a_ufunc_refuses_history():
 
 def test_an_out_form_without_derivative_takes_what_requires_grad():
     x = leaf(1.0)
-    assert rg.le(x, x, out=rg.zeros(())).item() == 1.0
-    assert rg.isnan(x, out=rg.ones(())).item() == 0.0
+    assert rg.le(x, x, out=rg.zeros(1)).item() == 1.0
+    assert rg.isnan(x, out=rg.ones(1)).item() == 0.0
 
 
 def test_out_none_is_none():
@@ -327,7 +327,7 @@ def test_out_none_is_none():
 
 
 def test_only_the_output_is_saved_where_the_slope_needs_no_more():
-    for name in ("exp", "sqrt", "rsqrt", "tanh", "tan", "sigmoid", "reciprocal", "expm1", "erfinv"):
+    for name in ("exp", "sqrt", "rsqrt", "tanh", "sigmoid", "reciprocal", "erfinv"):
         assert OPS[name].saves == ("out",), name
 
 

@@ -104,3 +104,18 @@ def test_weights_of_another_dtype_or_shape_than_the_bags_raise(weights, kind, te
     bags, offsets = rg.tensor([0, 1, 2, 0]), rg.tensor([0, 2])
     with pytest.raises(kind, match=text):
         F.embedding_bag(bags, rg.ones(3, 1), offsets, mode="sum", per_sample_weights=weights)
+
+
+@pytest.mark.parametrize("padding_idx", [None, 0])
+def test_what_comes_after_the_last_bag_is_in_none(padding_idx):
+    table, indices = rg.arange(8.0).reshape(4, 2), rg.tensor([1, 2, 3, 1])
+    settings = {"mode": "sum", "include_last_offset": True, "padding_idx": padding_idx}
+    found = F.embedding_bag(
+        indices, table, rg.tensor([0, 2, 3]), per_sample_weights=rg.full((4,), 2.0), **settings
+    )
+    assert found.tolist() == [[12.0, 16.0], [12.0, 14.0]]
+
+
+def test_a_padding_index_of_bags_is_a_row():
+    with pytest.raises(RuntimeError, match="padding_idx must be within the number of embeddings"):
+        F.embedding_bag(rg.tensor([[0]]), rg.ones(2, 1), padding_idx=2)

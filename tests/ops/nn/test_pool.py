@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+import retrograd.nn.functional as F
 from retrograd.autograd import grad
 from retrograd.engine.tensor import new_tensor
 from retrograd.ops.nn.adaptive_pool import (
@@ -332,3 +333,39 @@ def test_complex_maxima_are_the_elements_of_largest_modulus(pool):
     assert rg.allclose(pool(1j * z), 1j * out)
     assert rg.autograd.gradcheck(pool, z)
     assert rg.autograd.gradgradcheck(pool, z)
+
+
+@pytest.mark.parametrize("name", ["avg_pool2d", "adaptive_avg_pool2d"])
+def test_means_of_half_floats_are_rounded_once(name):
+    pool = getattr(F, name)
+    x = rg.tensor(np.random.default_rng(0).standard_normal((2, 3, 30, 30)), dtype=rg.float16)
+    x.requires_grad_()
+    wide = x.detach().float().requires_grad_()
+    found, exact = pool(x, 5), pool(wide, 5)
+    assert rg.equal(found, exact.half())
+    assert rg.equal(*(grad(y.sum(), t)[0].half() for y, t in ((found, x), (exact, wide))))
+
+
+def test_fractional_windows_may_be_none():
+    assert F.fractional_max_pool2d(rg.ones(2, 3, 4, 4), 2, output_size=(0, 1)).shape == (2, 3, 0, 1)
+    samples = rg.zeros(0, 3, 2)
+    out = F.fractional_max_pool2d(rg.ones(0, 3, 4, 4), 2, output_size=1, _random_samples=samples)
+    assert out.shape == (0, 3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"kernel_size": (1,), "output_size": 1}, "kernel_size must either be a single Int"),
+        ({"kernel_size": 2, "output_size": (3,)}, "output_size must either be a single Int"),
+        ({"kernel_size": 2, "output_size": (9, 3)}, "too large relative to input height"),
+        ({"kernel_size": 2, "output_size": (3, 9)}, "too large relative to input width"),
+        (
+            {"kernel_size": 2, "output_size": 3, "_random_samples": rg.zeros(2, 1, 2)},
+            "Expect _random_samples",
+        ),
+    ],
+)
+def test_fractional_windows_that_do_not_fit_raise(settings, text):
+    with pytest.raises(RuntimeError, match=text):
+        F.fractional_max_pool2d(rg.ones(1, 1, 5, 5), **settings)

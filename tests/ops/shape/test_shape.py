@@ -142,8 +142,70 @@ def test_as_strided_adds_up_where_elements_are_shared():
     x = rg.ones(4, requires_grad=True)
     rg.as_strided(x, (3, 2), (1, 1)).sum().backward()
     assert x.grad.tolist() == [1.0, 2.0, 2.0, 1.0]
-    with pytest.raises(RuntimeError, match="not contiguous"):
-        rg.as_strided(rg.zeros(2, 3).t(), (2,), (1,))
+
+
+STRIDED = {
+    "transposed": (lambda x: x.t(), ((2, 2), (1, 2)), [[0, 2], [1, 3]], [1, 3, 2, 4, 0, 0]),
+    "row": (lambda x: x[1:], ((2,), (1,)), [3, 4], [0, 0, 0, 1, 2, 0]),
+    "row, from the start": (lambda x: x[1:], ((2,), (1,), 0), [0, 1], [0] * 6),
+    "row, beyond": (lambda x: x[0], ((2,), (1,), 2), [2, 3], [0, 0, 1, 0, 0, 0]),
+    "column": (lambda x: x[:, 1], ((2, 2), (1, 1), 1), [[1, 2], [2, 3]], [0, 1, 0, 0, 0, 0]),
+    "expanded": (
+        lambda x: x[0].expand(2, 3), ((2, 3), (1, 1), 0),
+        [[0, 1, 2], [1, 2, 3]], [1, 6, 8, 0, 0, 0],
+    ),
+    "one element": (lambda x: x[0, 0].expand(3), ((2,), (0,)), [0, 0], [3, 0, 0, 0, 0, 0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STRIDED)
+def test_as_strided_counts_in_all_of_the_storage(case):
+    make, (size, *rest), values, expected = STRIDED[case]
+    x = rg.arange(6.0, dtype=rg.float64).reshape(2, 3).requires_grad_()
+    y = make(x).as_strided(size, *rest)
+    assert y.tolist() == values
+    assert y.data_ptr() - x.data_ptr() == 8 * y.storage_offset()
+    (y * rg.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
+    assert x.grad.reshape(-1).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("make", "how"),
+    [
+        (lambda x: x.t(), ((2, 2), (1, 2))),
+        (lambda x: x[0].expand(2, 3), ((2, 2), (1, 1), 0)),
+        (lambda x: x[0, 0].expand(3), ((2,), (0,))),
+        (lambda x: x[0].unfold(0, 2, 1), ((3,), (1,))),
+    ],
+    ids=["transposed", "expanded", "one element", "windows"],
+)
+def test_as_strided_of_a_view_has_derivatives_of_both_modes_and_orders(make, how):
+    x = rg.arange(6.0, dtype=rg.float64).reshape(2, 3).requires_grad_()
+    for function in (lambda x: make(x).as_strided(*how), lambda x: make(x * x).as_strided(*how)):
+        assert rg.autograd.gradcheck(function, x, check_forward_ad=True)
+        assert rg.autograd.gradgradcheck(function, x)
+
+
+def test_as_strided_beyond_the_storage_is_refused():
+    with pytest.raises(RuntimeError, match="storage offset 5 are out of bounds for storage of siz"):
+        rg.zeros(6)[3:].as_strided((2,), (1,), 5)
+
+
+def test_a_view_of_other_elements_than_its_bases_is_written_without_history_only():
+    x = rg.zeros(2, 3)
+    x.t().as_strided((2,), (3,), 1).add_(1)
+    assert x.tolist() == [[0, 1, 0], [0, 1, 0]]
+    view = x.requires_grad_().mul(1).t().as_strided((2,), (3,), 1)
+    with pytest.raises(RuntimeError, match="it shows all of the storage"):
+        view.add_(1)
+
+
+@pytest.mark.parametrize("of", ["as_strided_", "as_strided_scatter"])
+def test_other_elements_of_the_storage_are_not_for(of):
+    x = rg.zeros(4)[1:]
+    args = (rg.ones(1),) if of.endswith("scatter") else ()
+    with pytest.raises(RuntimeError, match="has other elements than the view"):
+        getattr(x, of)(*args, (1,), (1,), 0)
 
 
 def test_unfold_adds_overlapping_windows():

@@ -98,25 +98,22 @@ def exp_pair(x: Value) -> tuple[Value, Value, Value]:
 def expm1_pair(x: Value) -> tuple[Value, Value]:
     """expm1(x) as a pair, for x whose exponential does not overflow."""
     k, r, low = reduced(x)
-    high, rest = _less_one(power_of_two(k), r, low, 1.0)
+    scale = power_of_two(k)
+    above = scale - 1.0
+    high = fma(scale, r, above)
+    rest = fma(scale, tail(r, low), fma(scale, r, above - high))
     total = high + rest
     return total, (high - total) + rest
-
-
-def _less_one(scale: Value, r: Value, low: Value, one: float) -> tuple[Value, Value]:
-    """scale * exp(r + low) - one, in two parts."""
-    above = scale - one
-    high = fma(scale, r, above)
-    return high, fma(scale, tail(r, low), fma(scale, r, above - high))
 
 
 @emits("expm1", REAL)
 def expm1(x: Value) -> Value:
     """e**x - 1, halved on the way so that nothing overflows early."""
     k, r, low = reduced(clamped(x, EXPM1_ENDS))
-    high, rest = _less_one(power_of_two(k - 1), r, low, 0.5)
+    scale = power_of_two(k - 1)
+    half = fma(scale, tail(r, low), fma(scale, r, scale - 0.5))
     tiny = 2.0 ** -(format_of(x).mantissa + 2)
-    return select(abs(x) < tiny, x, (high + rest) * 2.0)
+    return select(abs(x) < tiny, x, half * 2.0)
 
 
 @emits("tanh", REAL)

@@ -188,7 +188,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     if x2.ndim == 1:
         return linalg.solve(x1, x2.unsqueeze(-1)).squeeze(-1)
     if x2.ndim == x1.ndim - 1:  # PyTorch would take it for a batch of vectors
-        x2 = x2.expand(*x1.shape[:-2], *x2.shape[-2:])
+        x2 = x2.expand((*x1.shape[:-2], *x2.shape[-2:]))
     return linalg.solve(x1, x2)
 
 

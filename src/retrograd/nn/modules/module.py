@@ -367,6 +367,21 @@ class Module(Tree):
         return self._own_hooks().forward_pre
 
     @property
+    def _forward_hooks_with_kwargs(self) -> dict[int, bool]:
+        hooks = self._own_hooks()
+        return dict.fromkeys(hooks.with_kwargs & hooks.forward.keys(), True)
+
+    @property
+    def _forward_pre_hooks_with_kwargs(self) -> dict[int, bool]:
+        hooks = self._own_hooks()
+        return dict.fromkeys(hooks.with_kwargs & hooks.forward_pre.keys(), True)
+
+    @property
+    def _forward_hooks_always_called(self) -> dict[int, bool]:
+        hooks = self._own_hooks()
+        return dict.fromkeys(hooks.always & hooks.forward.keys(), True)
+
+    @property
     def _backward_hooks(self) -> HookTable:
         return self._own_hooks().backward
 

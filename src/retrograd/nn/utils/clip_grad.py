@@ -109,18 +109,40 @@ def clip_grad_norm(
 
 @quietly
 def clip_grad_value_(
-    parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: Any = None
+    parameters: Iterable[Tensor] | Tensor,
+    clip_value: float,
+    foreach: Any = None,
+    *,
+    by: str | None = None,
 ) -> None:
     """Cut every element of the gradients to [-clip_value, clip_value], in place.
 
-    Raises RuntimeError for complex gradients, which have no order.
+    Complex gradients are cut in their modulus, which keeps their direction, where `by` is
+    "modulus", in both parts where it is "parts"; without it they raise RuntimeError. Raises
+    ValueError for another `by`. Source: PyTorch's `clip_grad_value_`, which is real only.
+
+    >>> w = rg.ones(2, dtype=rg.complex64, requires_grad=True)
+    >>> w.grad = rg.tensor([3 + 4j, 1j])
+    >>> rg.nn.utils.clip_grad_value_([w], 2.5, by="modulus"); w.grad
+    tensor([1.5000+2.j, 0.0000+1.j])
     """
+    if by not in (None, "modulus", "parts"):
+        raise ValueError(f"clip_grad_value_(): by must be 'modulus' or 'parts', got {by!r}")
+    most = float(clip_value)
     for grad in _grads(parameters):
-        if grad._array.dtype.kind == "c":
+        g = grad._array
+        if g.dtype.kind == "c" and by is None:
             raise RuntimeError(
                 "clip_grad_value_ is not supported for complex gradients, which have no order. Use "
-                "clip_grad_norm_."
+                'clip_grad_norm_, or say what is cut: by="modulus" or by="parts"'
             )
         check_write(grad, "clip_grad_value_")
-        np.clip(grad._array, -float(clip_value), float(clip_value), out=grad._array)
+        if g.dtype.kind != "c":
+            np.clip(g, -most, most, out=g)
+        elif by == "parts":
+            np.clip(g.real, -most, most, out=g.real)
+            np.clip(g.imag, -most, most, out=g.imag)
+        else:
+            size = np.abs(g)
+            np.multiply(g, np.where(size > most, most / size, size.dtype.type(1)), out=g)
         wrote(grad, "clip_grad_value_")

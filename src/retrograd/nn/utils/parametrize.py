@@ -186,12 +186,28 @@ class ParametrizationList(ModuleList):
 def _with_class(module: Module) -> None:
     """Give `module` a class of its own, to hold properties."""
     kind = type(module)
-    made = type(
-        f"Parametrized{kind.__name__}",
-        (kind,),
-        {"__module__": kind.__module__, "parametrized_from": kind},
+    own: dict[str, Any] = {"__module__": kind.__module__, "parametrized_from": kind}
+    own["__getstate__"] = _no_state
+    if not hasattr(kind, "__deepcopy__"):
+        own["__deepcopy__"] = _deepcopy
+    module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), own)
+
+
+def _no_state(self: Any) -> Any:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(): their "
+        "classes are made as the program runs. Write save(module.state_dict(), file)"
     )
-    module.__class__ = made
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    """A copy with a class of its own, so that each loses its parametrizations alone."""
+    made = memo[id(self)] = object.__new__(type(self).parametrized_from)
+    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    _with_class(made)
+    for name in made.parametrizations:
+        setattr(type(made), name, _property(name))
+    return made
 
 
 def _property(name: str) -> property:
@@ -258,12 +274,34 @@ def _check_further(module: Any, name: str, parametrization: Any) -> None:
     after = _without_history(parametrization, before)
     if not isinstance(after, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(after).__name__}.")
+    _check_inverse(before, after, parametrization, name)
     for what in ("dtype", "shape"):
         if getattr(before, what) != getattr(after, what):
             raise ValueError(
                 f"Registering a parametrization may not change the {what} of the tensor, unless "
                 f"the `unsafe` flag is enabled.\nmodule.{name}.{what}: {getattr(before, what)}\n"
                 f"parametrization(module.{name}).{what}: {getattr(after, what)}"
+            )
+
+
+def _check_inverse(before: Tensor, after: Tensor, parametrization: Any, name: str) -> None:
+    """Raise where `right_inverse`, if there is one, gives no tensor like the present one."""
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        found = _without_history(parametrization.right_inverse, after)
+    except NotImplementedError:
+        return
+    if not isinstance(found, Tensor):
+        raise ValueError(
+            f"parametrization.right_inverse must return a tensor. Got: {type(found).__name__}"
+        )
+    for what in ("dtype", "shape"):
+        if getattr(before, what) != getattr(found, what):
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} "
+                f"as module.{name}, unless the `unsafe` flag is enabled: "
+                f"{getattr(before, what)} and {getattr(found, what)}"
             )
 
 

@@ -206,7 +206,7 @@ def pad_packed_sequence(
     data = sequence.data
     padded = data.index_select(0, new_tensor(rows.reshape(-1)))
     padded = padded.reshape(length, len(lengths), *data.shape[1:])
-    outside = new_tensor(~inside.reshape(*inside.shape, *[1] * (data._array.ndim - 1)))
+    outside = new_tensor(~inside.reshape((*inside.shape, *[1] * (data._array.ndim - 1))))
     padded = where(outside, padded.new_full((), padding_value), padded)
     return (padded.transpose(0, 1) if batch_first else padded), new_tensor(lengths[order])
 

@@ -15,6 +15,7 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels import complexes
 from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.exp_log import log1p_array
@@ -48,9 +49,7 @@ def _sigmoid(x: Any) -> Any:
         np.exp(out, out)
         out += 1.0
         return np.divide(1.0, out, out)
-    left = x.real < 0  # where exp(-x) may overflow, which complex division does not survive
-    e = np.exp(np.where(left, x, -x))
-    return np.where(left, e, 1.0) / (1.0 + e)
+    return complexes.sigmoid(x)
 
 
 sigmoid = unary(

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import dtypes
 from ...engine.tensor import Size, Tensor, method
 from ..tensor.inspection import data_ptr
 
 __all__ = ["is_distributed"]
 
 
-def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
+def new(
+    self: Tensor, *data: Any, size: Any = None, storage: Any = None, device: Any = None
+) -> Tensor:
     """A tensor of this dtype, from data or, for integers, uninitialised of those sizes.
+
+    It shares the memory of a tensor, which has to have this dtype, or of a storage.
 
     Newer programs write `new_tensor` and `new_empty`. Source: PyTorch's `Tensor.new`.
 
     >>> rg.ones(1, dtype=rg.int32).new([4, 5])
     tensor([4, 5], dtype=retrograd.int32)
     """
+    if size is not None:
+        return self.new_empty(size, device=device)
+    data = data or (() if storage is None else (storage,))
     first = data[0] if len(data) == 1 else None
     if not data or isinstance(first, Size) or all(isinstance(n, int) for n in data):
         sizes = first if isinstance(first, Size) else data or (0,)
         return self.new_empty(tuple(sizes), device=device)
     if isinstance(first, Tensor):
-        return first.detach().type_as(self)
+        if first._array.dtype != self._array.dtype:
+            ours, theirs = (dtypes.legacy_name(t.dtype) for t in (self, first))
+            raise TypeError(f"expected {ours} (got {theirs}). Convert first: x.to({self.dtype})")
+        return first.detach()
     return self.new_tensor(first, device=device)
+
+
+def _fix_weakref(self: Tensor) -> None:
+    """Nothing: a tensor that a weak reference gives is alive as any other."""
 
 
 def resize(self: Tensor, *sizes: Any) -> Tensor:
@@ -112,7 +127,7 @@ def reinforce(self: Tensor, reward: Any) -> None:
 
 FUNCTIONS: tuple[Any, ...] = (
     *(new, resize, resize_as, dim_order, const_data_ptr, is_distributed, to_dense, dense_dim),
-    *(sparse_dim, pin_memory, share_memory_, reinforce),
+    *(sparse_dim, pin_memory, share_memory_, reinforce, _fix_weakref),
 )
 for function in FUNCTIONS:
     method(function)

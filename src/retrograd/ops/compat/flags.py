@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import modes
 from ...kernels.native.threads import set_threads, threads
+from ...modes import determinism
 from .table import older
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ PRECISION = (
 )
 KEPT: dict[str, Any] = {  # what was set last, for the functions that ask
     "num_interop_threads": os.cpu_count() or 1,
-    "deterministic_debug_mode": 0,
     "float32_matmul_precision": "highest",
 }
 
@@ -35,6 +35,8 @@ def _checked_count(name: str, count: Any) -> int:
         raise TypeError(f"{name} expects an int, but got {type(count).__name__}")
     if count <= 0:
         raise RuntimeError(f"{name} expects a positive integer, but got {count}")
+    if count >= 2**31:
+        raise ValueError(f"{name}: Overflow when unpacking long: {count} has more than 31 bits")
     return count
 
 
@@ -48,7 +50,12 @@ def _keep_mode(mode: Any, warn_only: bool) -> None:
             "use_deterministic_algorithms(): argument 'mode' must be bool, not "
             f"{type(mode).__name__}"
         )
-    KEPT["deterministic_debug_mode"] = (1 if warn_only else 2) if mode else 0
+    if not isinstance(warn_only, bool):
+        raise TypeError(
+            "use_deterministic_algorithms(): argument 'warn_only' must be bool, not "
+            f"{type(warn_only).__name__}"
+        )
+    determinism.enabled, determinism.warn_only = mode, warn_only
 
 
 def _keep_debug_mode(debug_mode: Any) -> None:
@@ -60,7 +67,8 @@ def _keep_debug_mode(debug_mode: Any) -> None:
             f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, or 0, 1, 2, "
             f"but got {debug_mode}"
         )
-    KEPT["deterministic_debug_mode"] = known.index(debug_mode)
+    number = known.index(debug_mode)
+    determinism.enabled, determinism.warn_only = number > 0, number == 1
 
 
 def _keep_precision(precision: str) -> None:
@@ -101,18 +109,19 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     ),
     "use_deterministic_algorithms": (
         lambda mode, *, warn_only=False: _keep_mode(mode, warn_only),
-        "Keep the switch. It changes nothing, for all algorithms are deterministic.\n\n"
+        "Keep the switch. All algorithms are deterministic in any case; while it is on, new\n"
+        "    memory that nothing was written to (`empty`) is filled: `utils.deterministic`.\n\n"
         "    Raises TypeError for what is no bool.",
         "rg.use_deterministic_algorithms(False); rg.are_deterministic_algorithms_enabled()",
         "False",
     ),
     "are_deterministic_algorithms_enabled": (
-        lambda: KEPT["deterministic_debug_mode"] > 0,
+        lambda: determinism.enabled,
         "What `use_deterministic_algorithms` was told last; False at first.",
         "rg.are_deterministic_algorithms_enabled()", "False",
     ),
     "is_deterministic_algorithms_warn_only_enabled": (
-        lambda: KEPT["deterministic_debug_mode"] == 1,
+        lambda: determinism.warn_only,
         "Whether the switch was set with `warn_only`.",
         "rg.is_deterministic_algorithms_warn_only_enabled()", "False",
     ),
@@ -123,7 +132,7 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
         'rg.set_deterministic_debug_mode("default"); rg.get_deterministic_debug_mode()', "0",
     ),
     "get_deterministic_debug_mode": (
-        lambda: KEPT["deterministic_debug_mode"],
+        lambda: (2 - determinism.warn_only) * determinism.enabled,
         "The switch as a number: 0 (default), 1 (warn) or 2 (error).",
         "rg.get_deterministic_debug_mode()", "0",
     ),

@@ -49,8 +49,8 @@ REASONS = [
         "there are no processes that work together. Use threads: the engine runs in several",
     ),
     (
-        r"\w+Storage|Storage|StorageBase|from_file|storage_type|set_storage",
-        "a tensor's memory is a NumPy array: x.numpy(), numpy.memmap and retrograd.from_numpy",
+        r"Q\w+Storage|StorageBase|set_storage",
+        "storages are UntypedStorage, TypedStorage and its types by dtype, such as FloatStorage",
     ),
     (
         r"\w*masked_tensor|MaskedTensor",
@@ -72,7 +72,7 @@ REASONS = [
         "it is for PyTorch's own use",
     ),
     (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
-    (r"BFloat16Tensor", "write x.bfloat16()"),
+    (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
     (r"profiler", "it is at retrograd.autograd.profiler"),
 ]
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes, version
 from ...engine.tensor import Size, Tensor, new_tensor
-from ..creation.factories import allocate, shape_of
+from ..creation.factories import shape_of, unwritten
 from ..creation.from_data import check_device, copy_of
 
 
@@ -33,7 +31,8 @@ class TensorType:
 
     def __call__(self, *data: Any, device: Any = None) -> Tensor:
         check_device(device)
-        first, target = data[0] if len(data) == 1 else None, self.dtype.numpy
+        target = self.dtype.numpy
+        first: Any = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor):
             if first.dtype is not self.dtype:
                 raise TypeError(
@@ -43,10 +42,23 @@ class TensorType:
             return first.detach()
         if isinstance(first, Size) or all(isinstance(n, int) for n in data):
             shape = shape_of(first if isinstance(first, Size) else data or (0,), self.__name__)
-            return new_tensor(allocate(np.empty, shape, target))
+            return new_tensor(unwritten(shape, target))
         if isinstance(first, (float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+        if len(data) > 1:
+            raise TypeError(
+                f"{self.__name__}() received an invalid combination of arguments: sizes are "
+                f"integers, data is one sequence, got {', '.join(type(n).__name__ for n in data)}"
+            )
+        if hasattr(first, "_as_array"):  # a storage: the same memory
+            return new_tensor(first._as_array(target))
         return new_tensor(copy_of(first, None).astype(target))
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> Any:
+        raise TypeError(
+            f"type '{version.called}.{self.__name__}' is not an acceptable base type: it is no "
+            f"class. Derive from {version.called}.Tensor"
+        )
 
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is self.dtype

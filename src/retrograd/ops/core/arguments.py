@@ -205,8 +205,15 @@ def write_value(value: Tensor, out: Tensor, name: str) -> Tensor:
 
 
 def dtype_for(input: Tensor, dtype: Any, out: Any) -> Any:
-    """The dtype in which a sum or product is made: that of `out` where none was given."""
-    if dtype is not None or not isinstance(out, Tensor):
+    """The dtype in which a sum or product is made: that of `out`; RuntimeError for another one."""
+    if not isinstance(out, Tensor):
+        return dtype
+    if dtype is not None:
+        if dtypes.to_numpy(dtype) != out._array.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {dtypes.cpp_name(dtypes.to_numpy(dtype))}, but "
+                f"got {dtypes.cpp_name(out.dtype)} instead. Leave dtype= away"
+            )
         return dtype
     return None if input.dtype.is_complex and not out.dtype.is_complex else out.dtype
 

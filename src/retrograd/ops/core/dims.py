@@ -41,7 +41,12 @@ def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def integers(values: Any, name: str, argument: str = "shape") -> tuple[int, ...]:
-    """The integers given as several arguments, or as one sequence; TypeError for anything else."""
+    """The integers given as several arguments, or as one sequence; TypeError for anything else.
+
+    An empty sequence is one; no arguments at all are not.
+    """
+    if not values:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
     try:

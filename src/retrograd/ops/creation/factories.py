@@ -18,7 +18,7 @@ from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor, placed
 from ...errors import OutOfMemoryError
-from ...kernels.allocation import table
+from ...kernels.allocation import marked, table
 from ...quiet import quietly
 from ..core.arguments import public, titled
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
@@ -92,6 +92,11 @@ def allocate(make: Callable[..., Any], shape: tuple[int, ...], target: Any) -> A
             f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {needed} bytes, "
             f"for shape {list(shape)} of {dtypes.of_numpy(target).name}."
         ) from None
+
+
+def unwritten(shape: tuple[int, ...], target: Any) -> Any:
+    """`allocate` for an array that nothing was written to."""
+    return marked(allocate(np.empty, shape, target))
 
 
 def check_strides(shape: tuple[int, ...], kind: Any) -> None:
@@ -209,14 +214,14 @@ def empty(
     memory_format: Any = None,
     target: Any,
 ) -> Any:
-    """A tensor with whatever its memory holds; arguments as for `zeros`.
+    """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
 
     >>> rg.empty(2, 3).shape
     retrograd.Size([2, 3])
     """
-    array = allocate(np.empty, sized(given, size, "empty"), target)
+    array = unwritten(sized(given, size, "empty"), target)
     if memory_format is not None:
         array = arranged(array, memory_format)
     return array

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.tensor import Interpreted, Tensor, new_tensor
+from ...kernels.allocation import marked
 from ..core.arguments import titled
 from ..tensor.inspection import check_tensor
 from .factories import constant
@@ -31,7 +32,7 @@ def _like(make: Any, input: Tensor, settings: tuple[Any, ...], name: str) -> Ten
     return finish(made, requires_grad)
 
 
-def _maker(name: str, doc: str) -> Callable[..., Tensor]:
+def _maker(name: str, doc: str, make: Callable[..., Any]) -> Callable[..., Tensor]:
     def made(
         input: Tensor,
         *,
@@ -41,7 +42,7 @@ def _maker(name: str, doc: str) -> Callable[..., Tensor]:
         memory_format: Any = None,
     ) -> Tensor:
         settings = (dtype, device, requires_grad, memory_format)
-        return _like(getattr(np, name), input, settings, name)
+        return _like(make, input, settings, name)
 
     return titled(made, name, doc)
 
@@ -55,6 +56,7 @@ zeros_like = _maker(
     >>> rg.zeros_like(rg.tensor([1, 2]))
     tensor([0, 0])
     """,
+    np.zeros_like,
 )
 
 ones_like = _maker(
@@ -64,6 +66,7 @@ ones_like = _maker(
     >>> rg.ones_like(rg.tensor([5, 6]))
     tensor([1, 1])
     """,
+    np.ones_like,
 )
 
 empty_like = _maker(
@@ -73,6 +76,7 @@ empty_like = _maker(
     >>> rg.empty_like(rg.tensor([[5, 6]])).shape
     retrograd.Size([1, 2])
     """,
+    lambda *like: marked(np.empty_like(*like)),
 )
 
 

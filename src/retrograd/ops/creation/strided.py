@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
 from ...engine.tensor import Tensor
 from ...kernels.memory import strided
 from ..core.arguments import public
 from ..core.dims import integers
-from .factories import allocate, shape_of
+from .factories import shape_of, unwritten
 from .from_data import check_device, check_dtype, finish
 
 __all__ = ["empty_permuted", "empty_strided"]
@@ -47,7 +45,7 @@ def empty_strided(
             f"strides={list(steps)}: strides are not negative"
         )
     last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    room = allocate(np.empty, (last + 1 if math.prod(shape) else 0,), target)
+    room = unwritten((last + 1 if math.prod(shape) else 0,), target)
     strides = [step * target.itemsize for step in steps]
     return finish(strided(room, shape, strides), requires_grad)
 

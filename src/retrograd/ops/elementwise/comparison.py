@@ -132,7 +132,8 @@ def isclose(
 ) -> Tensor:
     """Whether |input - other| <= atol + rtol * |other|, elementwise; equal infinities are close.
 
-    Raises RuntimeError for different dtypes and negative tolerances. Source: PyTorch's `isclose`.
+    The tolerances may be tensors with one element. Raises RuntimeError for different dtypes and
+    negative tolerances, TypeError for those that require grad. Source: PyTorch's `isclose`.
 
     >>> rg.isclose(rg.tensor([1.0, 2.0]), rg.tensor([1.000001, 2.1]))
     tensor([ True, False])
@@ -140,10 +141,21 @@ def isclose(
     if input._array.dtype != other._array.dtype:
         names = [dtypes.legacy_name(t.dtype) for t in (input, other)]
         raise RuntimeError(f"{names[0]} did not match {names[1]}: isclose() compares equal dtypes")
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
-            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    rtol, atol = _tolerance(rtol, "rtol"), _tolerance(atol, "atol")
     return _isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def _tolerance(value: Any, name: str) -> Any:
+    """A tolerance as a number; it may be a tensor with one element that requires no grad."""
+    if isinstance(value, Tensor):
+        if value._node is not None:
+            raise TypeError(
+                f"isclose(): argument '{name}' must be float, not Tensor: {name}.item()"
+            )
+        value = value.item()
+    if value < 0:
+        raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    return value
 
 
 @public(methods="allclose")

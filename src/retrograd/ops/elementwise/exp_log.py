@@ -14,7 +14,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
-from ...kernels.allocation import copied
+from ...kernels import complexes
 from ..core.arguments import public
 from ..core.pointwise import binary, floating, only, promoted, unary, unsupported
 
@@ -48,7 +48,7 @@ exp = unary(
 
 
 def _exp2(x: Any) -> Any:
-    return np.exp(x * LN2) if x.dtype.kind == "c" else np.exp2(x)
+    return complexes.exp2(x) if x.dtype.kind == "c" else np.exp2(x)
 
 
 exp2 = unary(
@@ -64,7 +64,7 @@ expm1 = unary(
     floating(np.expm1),
     "exp(x) - 1, exact for small x.",
     ("[0.0, 1.0]", "[0.0000, 1.7183]"),
-    derivative=lambda xp, out: out + 1.0,
+    derivative=lambda xp, input: xp.exp(input),
 )
 
 log = unary(
@@ -106,16 +106,8 @@ log10 = unary(
 
 
 def log1p_array(x: Any) -> Any:
-    """log(1 + x); where a complex x is small, NumPy's loses as many digits as x has zeros."""
-    if x.dtype.kind != "c":
-        return np.log1p(x)
-    re, im = x.real, x.imag
-    out = copied(x)
-    np.add(out.real, 1, out=out.real)
-    np.log(out, out=out)
-    small = np.abs(x) < 0.5
-    out.real[...] = np.where(small, np.log1p(re * (re + 2) + im * im) / 2, out.real)
-    return out
+    """log(1 + x), real or complex."""
+    return complexes.log1p(x) if x.dtype.kind == "c" else np.log1p(x)
 
 
 log1p = unary(
@@ -286,7 +278,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 def _addcdiv_arrays(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
     if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
-        raise unsupported("addcdiv", tensor1.dtype, ADDCDIV)
+        raise RuntimeError(ADDCDIV)
     input, tensor1, tensor2 = promoted(input, tensor1, tensor2)
     dtypes.check_scalar(value, input.dtype)
     return input + tensor1 / tensor2 * input.dtype.type(value)
@@ -316,7 +308,7 @@ _addcdiv = declare(
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`, elementwise, with broadcasting.
 
-    Raises NotImplementedError where both are integers. Source: PyTorch's `addcdiv`.
+    Raises RuntimeError where both are integers. Source: PyTorch's `addcdiv`.
 
     >>> rg.addcdiv(rg.tensor([1.0]), rg.tensor([3.0]), rg.tensor([2.0]), value=10)
     tensor([16.])

@@ -18,11 +18,12 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import as_tensor, operand
+from ...engine.inplace import in_place
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, new_tensor
+from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import surely
-from ..core.arguments import public
+from ..core.arguments import public, titled
 from ..core.pointwise import PAIRS, holds_complex, unsupported
 from ..tensor.operators import attach_in_place, attach_operator
 
@@ -66,13 +67,12 @@ def _pow_number(input: Any, *, exponent: Any) -> Any:
         quick = QUICK.get(exponent)
         if quick is not None:
             return quick(input)
-    x, e = dtypes.promote(input, dtypes.scalar_array(exponent, input.dtype))
-    if x.dtype.kind in "iu" and e < 0:
+    if input.dtype.kind in "iu" and isinstance(exponent, (int, np.integer)) and exponent < 0:
         raise RuntimeError(
             "Integers to negative integer powers are not allowed. Convert first: x.float() ** "
             f"{exponent}"
         )
-    return _power(x, e)
+    return _power(*dtypes.promote(input, dtypes.scalar_array(exponent, input.dtype)))
 
 
 def _pow_derivative(input: Any, *, exponent: Any, order: int) -> Any:
@@ -240,7 +240,7 @@ def square(input: Tensor) -> Tensor:
     return pow(input, 2)
 
 
-@public(out=True, methods="float_power float_power_")
+@public(out=True, methods="float_power")
 def float_power(input: Any, exponent: Any) -> Tensor:
     """`pow` in double precision: float64, or complex128 where an argument is complex.
 
@@ -261,10 +261,22 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     return pow(*made)
 
 
+def _kept_power(input: Tensor, exponent: Any) -> Tensor:
+    found = float_power(input, exponent)
+    if found.dtype is not input.dtype:
+        base, wanted = (dtypes.legacy_name(each.dtype) for each in (input, found))
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {base} but the operation's result requires "
+            f"dtype {wanted}. Write x = x.float_power(...)"
+        )
+    return found
+
+
 def _raised(self: Tensor, other: Any) -> Tensor:
     return pow(other, self)
 
 
 attach_operator(pow, "__pow__")
 attach_operator(_raised, "__rpow__")
+method(in_place(titled(_kept_power, "float_power", "See `float_power`.")))
 attach_in_place(pow, "__ipow__", "pow_")

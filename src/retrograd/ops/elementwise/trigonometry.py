@@ -1,17 +1,27 @@
 """Trigonometric and hyperbolic functions, their inverses, and angles, elementwise.
 
-Integer inputs count as the default floating dtype. All but `atan2`, `hypot`, `deg2rad` and
-`rad2deg` extend to complex numbers holomorphically, with NumPy's branch cuts.
+Integer inputs count as the default floating dtype. All but `hypot`, `deg2rad` and `rad2deg` extend
+to complex numbers holomorphically, with NumPy's branch cuts.
+
+NOTE [Derivatives of inverses]
+1. The derivatives of asin, asinh and acosh are records of their own, 1 / (sqrt(1 - z) sqrt(1 + z))
+   and its like. The square of z loses all digits near 1 and -1, and its root overflows, or lies on
+   the other sheet.
+2. On a branch cut they are those of the side that the sign of zero says. `1.0 - z` and `z * 1j`
+   lose that sign; so the factors are made part by part.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from ...engine.registry import declare, example
+from ...kernels import complexes
+from ...kernels.complexes import joined
 from ..core.pointwise import SINGLE, binary, floating, holds_complex, only, unary
 
 __all__ = [
@@ -57,32 +67,49 @@ cos = unary(
     derivative=lambda xp, input: -xp.sin(input),
 )
 
+
+def _tan_derivative(xp: Any, input: Any, out: Any) -> Any:
+    """1 / cos^2, which far from the real axis is all that is left of 1 + tan^2."""
+    if holds_complex(input):
+        inverse = xp.reciprocal(xp.cos(input))
+        return inverse * inverse
+    return out * out + 1.0
+
+
 tan = unary(
     "tan",
     floating(np.tan),
     "Tangent.",
     ("[0.0, 1.0]", "[0.0000, 1.5574]"),
-    derivative=lambda xp, out: out * out + 1.0,
+    derivative=_tan_derivative,
     domain=(-1.2, 1.2),
 )
 
 
-def _asin_derivative(x: Any) -> Any:
-    if x.dtype.kind == "c":  # the product of its factors may overflow, that of their roots does not
-        return 1.0 / (np.sqrt(1.0 - x) * np.sqrt(1.0 + x))
-    return 1.0 / np.sqrt((1.0 - x) * (1.0 + x))
+def _inverse_root(x: Any, kind: str) -> Any:
+    """1 / sqrt(+-1 +- x^2) from its factors, for NOTE [Derivatives of inverses]."""
+    if x.dtype.kind != "c":
+        if kind == "acosh":  # NaN for numbers below -1, too
+            return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
+        return 1.0 / np.sqrt((1.0 - x) * (1.0 + x) if kind == "asin" else 1.0 + x * x)
+    z = complexes.turned(x) if kind == "asinh" else x
+    low = joined(1 - z.real, -z.imag) if kind != "acosh" else joined(z.real - 1, z.imag)
+    return 1.0 / complexes.root_of_product(low, joined(1 + z.real, z.imag))
 
 
-declare(
-    "asin_derivative(input)",
-    floating(_asin_derivative),
-    derivative=lambda xp, input, out: input * out * out * out,
-    elementwise=True,
-    inplace=False,
-    examples=SINGLE,
-    domain=(-0.8, 0.8),
-    doc="""1 / sqrt(1 - input^2) from its factors: near 1 and -1 the square loses all digits.""",
-)
+for _kind, _domain in {"asin": (-0.8, 0.8), "asinh": (-0.8, 0.8), "acosh": (1.5, 3.0)}.items():
+    declare(
+        f"{_kind}_derivative(input)",
+        floating(functools.partial(_inverse_root, kind=_kind)),
+        derivative=(lambda xp, input, out: input * out * out * out)
+        if _kind == "asin"
+        else (lambda xp, input, out: -(input * out * out * out)),
+        elementwise=True,
+        inplace=False,
+        examples=SINGLE,
+        domain=_domain,
+        doc="""NOTE [Derivatives of inverses].""",
+    )
 
 asin = arcsin = unary(
     "asin",
@@ -148,19 +175,13 @@ tanh = unary(
 )
 
 
-def _asinh_derivative(xp: Any, input: Any) -> Any:
-    if holds_complex(input):
-        return xp.asin_derivative(input * 1j)
-    return xp.rsqrt(input * input + 1.0)
-
-
 asinh = arcsinh = unary(
     "asinh",
     floating(np.arcsinh),
     "Inverse hyperbolic sine.",
     ("[0.0, 1.0]", "[0.0000, 0.8814]"),
     ["arcsinh"],
-    derivative=_asinh_derivative,
+    derivative=lambda xp, input: xp.asinh_derivative(input),
     domain=(-0.8, 0.8),
 )
 
@@ -170,8 +191,7 @@ acosh = arccosh = unary(
     "Inverse hyperbolic cosine; derivative inf at 1, NaN below for real input.",
     ("[1.0, 2.0]", "[0.0000, 1.3170]"),
     ["arccosh"],
-    # Two roots: that of the product has the wrong sign where the real part is negative.
-    derivative=lambda xp, input: xp.rsqrt(input - 1.0) * xp.rsqrt(input + 1.0),
+    derivative=lambda xp, input: xp.acosh_derivative(input),
     domain=(1.5, 3.0),
 )
 
@@ -203,18 +223,7 @@ hypot = binary(
 
 
 def _atan2_arrays(y: Any, x: Any) -> Any:
-    """atan2, and for complex numbers -i log((x + iy) / sqrt(x^2 + y^2)).
-
-    That has the digits of log near 1, so it says only by which multiple of pi atan(y / x) is off.
-    """
-    if y.dtype.kind != "c":
-        return np.arctan2(y, x)
-    u, v = x + 1j * y, x - 1j * y
-    radius = np.sqrt(u) * np.sqrt(v)
-    whole = -1j * np.log(u / np.where(radius.real < 0, -radius, radius))
-    part = np.arctan(y / x)
-    moved = part + np.pi * np.rint((whole - part).real / np.pi)
-    return np.where(np.isfinite(part), moved, whole).astype(y.dtype)
+    return complexes.atan2(y, x) if y.dtype.kind == "c" else np.arctan2(y, x)
 
 
 def _atan2_input(xp: Any, g: Any, input: Any, other: Any) -> Any:
@@ -288,6 +297,9 @@ def _sinc_order(x: Any, order: int) -> Any:
 
 def _sine(x: Any, order: int) -> Any:
     """The derivative of this order of sin(u) at u = pi x, where -1/2 <= x.real <= 1/2."""
+    if x.dtype.kind == "c":
+        value = complexes.sine_of_pi(x, order % 2 == 1)
+        return value if order % 4 < 2 else -value
     if order % 2:  # the cosine, as the sine of what is missing to a right angle
         x = 0.5 - np.where(x.real < 0, -x, x)
     value = np.sin(x * math.pi)

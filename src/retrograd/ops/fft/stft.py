@@ -131,7 +131,7 @@ def _check_signal(input: Tensor, n_fft: int) -> None:
 def _bordered(input: Tensor, widths: tuple[int, int], mode: str) -> Tensor:
     """The signal padded on both sides; `pad` wants dimensions in front of it."""
     lead = (1,) * (3 - input.ndim)
-    padded = pad(input.reshape(*lead, *input.shape), widths, mode)
+    padded = pad(input.reshape((*lead, *input.shape)), widths, mode)
     return padded.reshape(*input.shape[:-1], padded.shape[-1])
 
 

@@ -25,6 +25,7 @@ from ...engine.inplace import (
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, placed, wrote
 from ...engine.views import live_views, memory_after, resized, room_of, sever
+from ...kernels.allocation import marked
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
 from ...quiet import Quiet, copyto
@@ -34,7 +35,7 @@ from ..creation.factories import allocate, check_strides, shape_of
 from ..creation.from_data import NUMBERS, fill_value
 from ..creation.memory_format import channels_last, channels_last_3d, check_format, preserve_format
 from ..shape.expand import expanded
-from ..tensor.storage import Storage
+from ..tensor.storage import TypedStorage, UntypedStorage, is_storage
 from .index import basic_view, index_put_op, places, read_indices
 from .keys import check_bounds, combine, only_masks, parse
 
@@ -356,7 +357,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         flat = self._array.ravel("K")
         if room is not None:
             flat = room[: room.size // kind.itemsize * kind.itemsize].view(kind)
-        array = allocate(np.zeros, rows, kind)
+        array = marked(allocate(np.zeros, rows, kind))
         count = min(flat.size, array.size)
         array.reshape(-1)[:count] = flat[:count]
     if inside:
@@ -415,7 +416,7 @@ SET = Underivable("set_", NotImplementedNode)
 @public(methods="set_")
 def set_(
     self: Tensor,
-    source: Tensor | Storage | None = None,
+    source: Tensor | UntypedStorage | TypedStorage | None = None,
     storage_offset: int = 0,
     size: Any = None,
     stride: Any = None,
@@ -436,9 +437,12 @@ def set_(
             [3., 4.]])
     """
     about_to_write(self)
-    if isinstance(source, Storage) or size is not None:
-        source = _part(self, source, storage_offset, size, stride)
-    tracked = is_tracked(self, () if source is None else (source,))
+    given: Any = source
+    held: Any = None
+    if is_storage(given) or size is not None:
+        held = given if is_storage(given) else given.storage()
+        given = _part(held._as_array(self._array.dtype), storage_offset, size, stride)
+    tracked = is_tracked(self, () if given is None else (given,))
     if tracked:
         check_tracked(self, "set_")
     if has_tangent(self):
@@ -446,16 +450,18 @@ def set_(
             "set_() does not support forward AD: the tensor would keep the tangent of its old "
             "values. Write x.copy_(source)"
         )
-    if source is None:
-        source = placed(np.empty(0, self._array.dtype), self)
-    if source._array.dtype != self._array.dtype:
+    if given is None:
+        given = placed(np.empty(0, self._array.dtype), self)
+    if given._array.dtype != self._array.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}"
+            f"Could not set tensor of type {given.dtype} to a tensor of type {self.dtype}"
         )
-    node = new_node(SET, (node_of(self), node_of(source))) if tracked else None
-    sever(self, source._array)
-    self._array, self._room = source._array, room_of(source)
+    node = new_node(SET, (node_of(self), node_of(given))) if tracked else None
+    sever(self, given._array)
+    self._array, self._room = given._array, room_of(given)
     wrote(self, "set_")
+    if held is not None:
+        held.untyped()._keep(self)
     if node is not None:
         node.shape, node.dtype, node._cell = self._array.shape, self._array.dtype, self._cell
         rebase(self, node)
@@ -464,19 +470,14 @@ def set_(
     return self
 
 
-def _part(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -> Tensor:
-    """The elements of the memory behind `source` that `set_` is to show, as a tensor."""
-    held = source if isinstance(source, Storage) else source.storage()
-    kind = self._array.dtype
-    if held.memory.dtype not in (kind, np.uint8):
-        raise RuntimeError(
-            f"Could not set tensor of type {self.dtype} to a storage of {held.memory.dtype}"
-        )
-    room = held.memory.view(kind)
+def _part(room: Any, offset: int, size: Any, stride: Any) -> Tensor:
+    """The elements of a storage, `room`, that `set_` is to show, as a tensor."""
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     shape = (room.size - offset,) if size is None else shape_of((size,), "set_")
     rows = np.cumprod([1, *[max(n, 1) for n in reversed(shape[1:])]])[::-1]
-    steps = [int(n) * kind.itemsize for n in (rows if stride is None else stride)]
-    return new_tensor(strided(room, shape, steps, offset * kind.itemsize))
+    steps = [int(n) * room.itemsize for n in (rows if stride is None else stride)]
+    return new_tensor(strided(room, shape, steps, offset * room.itemsize))
 
 
 method(setitem, "__setitem__")

@@ -236,6 +236,7 @@ def scatter(
     source = value if src is None else src
     given = isinstance(source, Tensor)
     place = check_along(input, index, dim, "scatter", source if given else None)
+    index = of_dims(index, input._array.ndim)
     if not given:
         source = filler(source, input._array.dtype)
         source = source if source._array.dtype == input._array.dtype else source.to(input.dtype)
@@ -252,6 +253,13 @@ def scatter(
     if reduce is not None:
         raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce}")
     return _scatter_op(input, source, index, dim=place)
+
+
+def of_dims(index: Tensor, ndim: int) -> Tensor:
+    """The index of `scatter` itself; an empty one may have other dimensions than the input."""
+    if index._array.size or index._array.ndim == ndim:
+        return index
+    return index.reshape((0,) * max(ndim, 1))
 
 
 def cut(input: Tensor, src: Tensor, index: Tensor, name: str, given: bool) -> Tensor:
@@ -279,6 +287,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     tensor([3., 0.])
     """
     place = check_along(input, index, dim, "scatter_add", src)
+    index = of_dims(index, input._array.ndim)
     return _scatter_add_op(input, cut(input, src, index, "scatter", True), index, dim=place)
 
 

@@ -24,7 +24,7 @@ from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
 from ..reduction.extrema import ordered
 from ..shape.join import cat
-from .scatter import as_vector, check_along, cut, entries, scatter_add
+from .scatter import as_vector, check_along, cut, entries, of_dims, scatter_add
 from .take_along import flat_places
 
 __all__ = ["index_reduce", "scatter_reduce", "segment_reduce"]
@@ -154,6 +154,7 @@ def scatter_reduce(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     place = check_along(input, index, dim, "scatter_reduce", src)
+    index = of_dims(index, input._array.ndim)
     source = cut(input, src, index, "scatter_reduce", True)
     return _reduce(input, place, index, source, reduce, include_self)
 
@@ -257,7 +258,7 @@ def segment_reduce(
         divisor = rows.reshape(-1) if initial is None else np.maximum(rows.reshape(-1), 1)
         lined = divisor.reshape(-1, *[1] * (len(shape) - 1)).astype(data._array.real.dtype)
         found = found / new_tensor(lined)
-    return found.reshape(*sizes.shape, *shape[1:])
+    return found.reshape((*sizes.shape, *shape[1:]))
 
 
 def _segments(

@@ -205,7 +205,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if input.ndim == 1 and other.ndim == 1:
         return bilinear.dot(input, other)
     rows = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
-    return bilinear.linear(input, rows, None).reshape(*input.shape[:-1], *other.shape[:-1])
+    return bilinear.linear(input, rows, None).reshape((*input.shape[:-1], *other.shape[:-1]))
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

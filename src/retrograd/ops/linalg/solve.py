@@ -256,7 +256,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(rest)} != {math.prod(first)}"
         )
-    return own(inv(A.reshape(math.prod(rest), math.prod(first))).reshape(*rest, *first))
+    return own(inv(A.reshape(math.prod(rest), math.prod(first))).reshape((*rest, *first)))
 
 
 @public(out=True)

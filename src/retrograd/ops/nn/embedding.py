@@ -142,7 +142,8 @@ def embedding(
     The row `padding_idx` gets no gradient. With `max_norm`, rows in use of a larger norm (the
     `norm_type`-norm) are first scaled down, in place. With `scale_grad_by_freq` a row's gradient
     is divided by how often it was used. Gradients are dense: `sparse` raises RuntimeError. Raises
-    IndexError for an index that is no row. Source: PyTorch's `embedding`.
+    IndexError for an index that is no row, AssertionError for a `padding_idx` that is none. Source:
+    PyTorch's `embedding`.
 
     >>> rg.nn.functional.embedding(rg.tensor([1, 1]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
@@ -179,8 +180,8 @@ def embedding_bag(
     be empty and give zeros. `per_sample_weights`, of the input's shape, multiply the rows (in mode
     "sum"). Indices equal to `padding_idx` do not count. Raises ValueError for other shapes and
     modes, NotImplementedError for `per_sample_weights` in another mode than "sum", RuntimeError for
-    those of another dtype, and for offsets that do not begin at 0 or leave the input. Source:
-    PyTorch's `embedding_bag`.
+    those of another dtype, for offsets that do not begin at 0 or leave the input, and for a
+    `padding_idx` that is no row. Source: PyTorch's `embedding_bag`.
 
     >>> table = rg.tensor([[1.0], [3.0], [5.0]])
     >>> rg.nn.functional.embedding_bag(rg.tensor([[0, 1], [2, 2]]), table)
@@ -205,15 +206,25 @@ def embedding_bag(
                 f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not "
                 f"None, then it must have the same shape as the input ({list(input.shape)})"
             )
+    count = weight._array.shape[0]
+    if padding_idx is not None and not -count <= padding_idx < count:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-count} through {count - 1}, "
+            f"but got {padding_idx}"
+        )
     starts = _bag_starts(input, offsets, include_last_offset)
     flat = input.reshape(-1)
-    _check_indices(flat._array, "embedding_bag", weight._array.shape[0])
+    if surely(starts[-1] < flat._array.size):  # what comes after the last bag is in none
+        flat = flat[: int(starts[-1])]
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights[: int(starts[-1])]
+    _check_indices(flat._array, "embedding_bag", count)
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     counted = full(flat._array, flat._array.shape, True, np.bool_)
     if padding_idx is not None:
-        counted = flat._array != _row_to_skip(padding_idx, weight._array.shape[0])
+        counted = flat._array != padding_idx % count
     return _pooled(rows, starts, counted, mode)
 
 

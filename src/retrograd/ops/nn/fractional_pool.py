@@ -7,6 +7,7 @@ that every order of differentiation sees the same windows.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -48,8 +49,10 @@ def _best(x: Any, starts: list[Any], kernel: tuple[int, ...]) -> Any:
         shape[2 + axis], shape[2 + dims + axis] = start.shape[-1], k
         places = start[..., None] + table(start, np.arange(k))
         flat = flat * x.shape[2 + axis] + places.reshape(shape)
-    windows = flat.reshape(*flat.shape[: 2 + dims], -1)
-    values = np.take_along_axis(x.reshape(n, c, -1), windows.reshape(n, c, -1), -1)
+    count = math.prod(flat.shape[2 : 2 + dims])
+    windows = flat.reshape(*flat.shape[: 2 + dims], math.prod(kernel))
+    everywhere = windows.reshape(n, c, count * windows.shape[-1])
+    values = np.take_along_axis(x.reshape(n, c, math.prod(x.shape[2:])), everywhere, -1)
     first = values.reshape(windows.shape).argmax(-1)[..., None]
     return np.take_along_axis(windows, first, -1)[..., 0]
 
@@ -59,7 +62,7 @@ def _output_size(
 ) -> tuple[int, ...]:
     dims = len(size)
     if output_size is not None:
-        return per_dim(output_size, dims, "output_size", name)
+        return _one_or_all(output_size, dims, "output_size", name)
     if output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     given = (output_ratio,) * dims if isinstance(output_ratio, (int, float)) else output_ratio
@@ -68,6 +71,28 @@ def _output_size(
             f"{name} requires output_ratio to either be a single float or a tuple of {dims} floats"
         )
     return tuple([int(n * ratio) for n, ratio in zip(size, given, strict=True)])
+
+
+def _one_or_all(value: Any, dims: int, argument: str, name: str) -> tuple[int, ...]:
+    """A number, or as many as there are dimensions: one alone is no sequence here."""
+    if not isinstance(value, int) and len(value) != dims:
+        raise RuntimeError(
+            f"{name}: {argument} must either be a single Int or tuple of {dims} Ints, but is "
+            f"{tuple(value)}"
+        )
+    return per_dim(value, dims, argument, name)
+
+
+def _check_windows(name: str, size: Any, out: Any, kernel: Any) -> None:
+    """Raise RuntimeError for windows that do not fit into the input, or are empty."""
+    names = ("time", "height", "width")[-len(size) :]
+    for along, n, m, k in zip(names, size, out, kernel, strict=True):
+        if m + k - 1 > n or m < 0 or k < 1:
+            raise RuntimeError(
+                f"{name}(): pool {along} {k} too large relative to input {along} {n} for the "
+                f"output size {list(out)}: it takes 0 <= output_size and output_size + "
+                "kernel_size - 1 <= input size"
+            )
 
 
 def _fractional(name: str, dims: int, always: bool = False) -> Any:
@@ -84,15 +109,9 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
         check_input(name, dims, input)
         batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
         size = tuple(input.shape[-dims:])
-        kernel = per_dim(kernel_size, dims, "kernel_size", name)
+        kernel = _one_or_all(kernel_size, dims, "kernel_size", name)
         out = _output_size(name, size, output_size, output_ratio)
-        for n, m, k in zip(size, out, kernel, strict=True):
-            if m + k - 1 > n or m < 1 or k < 1:
-                raise RuntimeError(
-                    f"{name}(): pool size ({', '.join(map(str, kernel))}) too large relative to "
-                    f"input size {list(size)} for the output size {list(out)}: it takes 1 <= "
-                    "output_size and output_size + kernel_size - 1 <= input size"
-                )
+        _check_windows(name, size, out, kernel)
         shape, samples = (*batched.shape[:2], dims), _random_samples
         size_of = np.abs(batched._array) if input.dtype.is_complex else batched._array
         real = dtypes.of_numpy(size_of.dtype)
@@ -100,7 +119,7 @@ def _fractional(name: str, dims: int, always: bool = False) -> Any:
             samples = placed(rand(*shape, dtype=real)._array, input)
         elif samples.shape != shape or samples.dtype != real:
             raise RuntimeError(
-                f"{name}(): _random_samples must be {list(shape)} of {real}, but is "
+                f"{name}(): Expect _random_samples of shape {list(shape)} and {real}, got "
                 f"{list(samples.shape)} of {samples.dtype}"
             )
         # PyTorch reads the samples of images columns first, those of volumes depth first.

@@ -17,7 +17,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
 from ...kernels.allocation import copied, numpys, surely, table
 from ...kernels.search import searched
-from ..core.arguments import public
+from ..core.arguments import public, write_value
 from ..creation.factories import factory, leaf_or_out, shape_of, sized, target_of
 from ..creation.from_data import check_device, check_dtype
 from ..creation.memory_format import arranged, in_format
@@ -383,8 +383,10 @@ def normal(
     if parameters:
         drawn = table(concrete(parameters[0]._array), drawn)
     values = as_array(center + scale * drawn).astype(target, copy=False)
-    if out is not None or not parameters:
+    if not parameters:
         return leaf_or_out(values, requires_grad, out, normal)
+    if out is not None:
+        return write_value(new_tensor(values), out, "normal")
     zero = placed(np.zeros((), target), parameters[0])
     a, b = (t if isinstance(t, Tensor) else zero for t in (mean, std))
     return _normal(a, b, new_tensor(values))
@@ -397,9 +399,13 @@ def drawn_bernoulli(generator: Generator, p: Any, like: Any) -> Any:
     return table(p, drawn) < p
 
 
-@public(out=True, methods="bernoulli")
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+@public(methods="bernoulli")
+def bernoulli(
+    input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """Ones with the probabilities that `input` holds, else zeros; with `p`, all with that one.
+
+    They are written to `out` where it is given, which may have any dtype.
 
     Raises RuntimeError for a probability that is not between 0 and 1, NotImplementedError for
     integer and complex tensors. The derivative is 0.
@@ -419,7 +425,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     else:
         values = in_order(lambda shape: source.bernoulli(float(p), shape), array)
-    return _bernoulli(input, new_tensor(values.astype(array.dtype)))
+    drawn = _bernoulli(input, new_tensor(values.astype(array.dtype)))
+    return drawn if out is None else write_value(drawn.to(out.dtype), out, "bernoulli")
 
 
 @public(out=True, methods="multinomial")

@@ -157,7 +157,8 @@ class Generator:
         """Positive numbers of density exp(-x)."""
         precision = np.dtype(np.float64) if target.itemsize == 8 else np.dtype(np.float32)
         drawn = self.draw("exponential", shape, precision)
-        return np.maximum(drawn, np.finfo(precision).tiny).astype(target)
+        least = np.finfo(np.float16 if target == np.float16 else precision).smallest_subnormal
+        return np.maximum(drawn, least).astype(target)
 
     def bernoulli(self, p: Any, shape: tuple[int, ...]) -> Any:
         """Booleans that are true with probability `p`, a number or an array that broadcasts."""

@@ -133,13 +133,17 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
 
     int64 counts; sums in float64, or float32 for float32 weights. Raises RuntimeError for negative
-    or non-integer input or another shape. Source: PyTorch's `bincount`.
+    input or another shape, NotImplementedError for numbers that are no integers. Source: PyTorch's
+    `bincount`.
 
     >>> rg.bincount(rg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
     array = input._array
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and surely(array.min() < 0)):
+    if array.dtype.kind not in "iu":
+        name = dtypes.legacy_name(array.dtype)
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{name}'")
+    if array.ndim != 1 or (array.size and surely(array.min() < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return new_tensor(np.bincount(array, minlength=minlength))
@@ -261,14 +265,14 @@ def _edges(name: str, column: Any, bins: Any, limits: Any, dim: int) -> Any:
     """The edges of the bins of one axis."""
     if isinstance(bins, Tensor):
         e = bins._array
-        if e.ndim != 1 or e.size == 0:
-            raise RuntimeError(f"torch.{name}(): bins tensor should have one dimension of edges")
         if e.dtype != column.dtype:
             raise RuntimeError(
                 f"torch.{name}(): input tensor and bins tensors should have the same dtype, but "
                 f"got input with dtype {dtypes.legacy_name(column.dtype)} and bins for dimension "
                 f"{dim} with dtype {dtypes.legacy_name(e.dtype)}"
             )
+        if e.ndim != 1 or e.size == 0:
+            raise RuntimeError(f"torch.{name}(): bins tensor should have one dimension of edges")
         return copied(e)
     if bins <= 0:
         raise RuntimeError(f"torch.{name}(): bins must be > 0, but got {bins} for dimension {dim}")

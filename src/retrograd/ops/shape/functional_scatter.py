@@ -12,9 +12,9 @@ from typing import Any
 from ...engine.registry import OPS
 from ...engine.tensor import Tensor
 from ..core.arguments import public
-from ..core.dims import integers, normalize_dim
+from ..core.dims import normalize_dim
 from ..core.structure import splice
-from .basic_views import as_strided, check_entry
+from .basic_views import check_entry, own_strided
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
 
@@ -97,19 +97,12 @@ def as_strided_scatter(
     """A copy with the elements that `as_strided` would show replaced by `src`.
 
     Places that occur twice in that view have no defined value or derivative. Errors as for
-    `as_strided`, and RuntimeError for a `src` of another shape. Source: PyTorch's
+    `as_strided_`, and RuntimeError for a `src` of another shape. Source: PyTorch's
     `as_strided_scatter`.
 
     >>> rg.as_strided_scatter(rg.zeros(2, 2), rg.ones(2), (2,), (3,))
     tensor([[1., 0.],
             [0., 1.]])
     """
-    as_strided(input.detach(), size, stride, storage_offset)  # for its errors
-    return _replaced(
-        input,
-        src,
-        "as_strided",
-        size=integers((size,), "as_strided_scatter", "size"),
-        stride=integers((stride,), "as_strided_scatter", "stride"),
-        offset=storage_offset or 0,
-    )
+    params = own_strided(input, size, stride, storage_offset, "as_strided_scatter")
+    return _replaced(input, src, "as_strided", **params)

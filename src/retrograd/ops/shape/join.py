@@ -320,7 +320,7 @@ def tile(input: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     tensor([[1, 2, 1, 2]])
     """
     counts = integers(counts if dims is None else (dims,), "tile", "dims")
-    return repeat(input, *[1] * (input._array.ndim - len(counts)), *counts)
+    return repeat(input, (*[1] * (input._array.ndim - len(counts)), *counts))
 
 
 @public(methods="repeat_interleave")

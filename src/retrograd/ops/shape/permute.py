@@ -196,6 +196,14 @@ def _hermitian(self: Tensor) -> Any:
     return conj(turned)
 
 
+def _places(given: Any, ndim: int, argument: str) -> tuple[int, ...]:
+    """Dimensions counted from the front, each of them once."""
+    found = [normalize_dim(dim, ndim) for dim in (given if hasattr(given, "__len__") else (given,))]
+    if len(set(found)) < len(found):
+        raise RuntimeError(f"movedim: repeated dim in `{argument}` ({found})")
+    return tuple(found)
+
+
 @public(methods="movedim")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with dimensions `source` moved to `destination`; the others keep their order.
@@ -207,7 +215,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     retrograd.Size([3, 4, 2])
     """
     ndim = input._array.ndim
-    old, new = normalize_dims(source, ndim), normalize_dims(destination, ndim)
+    old, new = _places(source, ndim, "source"), _places(destination, ndim, "destination")
     if len(old) != len(new):
         raise RuntimeError(
             "movedim: Invalid source or destination dims: source ("

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
 from ...kernels.search import comparable, kth
 from ..core import return_types
-from ..core.arguments import public
+from ..core.arguments import public, write_value
 from ..core.dims import rank, wrap_dim
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
@@ -202,11 +203,12 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 # -- where elements are nonzero, and which differ ------------------------------------------------
 
 
-@public(out=True, methods="nonzero")
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+@public(methods="nonzero")
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the nonzero elements, in C order: int64 (count, ndim).
 
-    With `as_tuple`, one index tensor per dimension, fit for indexing. Source: PyTorch's `nonzero`.
+    With `as_tuple`, one index tensor per dimension, fit for indexing. Raises RuntimeError for an
+    `out` of another dtype, or beside `as_tuple`. Source: PyTorch's `nonzero`.
 
     >>> rg.nonzero(rg.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
@@ -214,8 +216,18 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     rank(input)
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input._array))])
-    return new_tensor(np.argwhere(input._array))
+    found = new_tensor(np.argwhere(input._array))
+    if out is None:
+        return found
+    if out._array.dtype != np.int64:
+        raise RuntimeError(
+            "nonzero: Expected out tensor to have scalar type Long but got scalar type "
+            f"{dtypes.legacy_name(out.dtype)}"
+        )
+    return write_value(found, out, "nonzero")
 
 
 @public(methods="argwhere")

@@ -150,8 +150,8 @@ def storage_offset(self: Tensor) -> int:
 
 
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
-    return address(self._array)
+    """The address of the first element; 0 where there is none."""
+    return address(self._array) if self._array.size else 0
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:

@@ -42,7 +42,7 @@ HOOK_LOST = (
 
 INTERNAL = (
     *("_view_of", "_views", "_outdated", "_room"),
-    *("_inference", "_gradient", "_parked", "_lent"),
+    *("_inference", "_gradient", "_parked", "_lent", "_storage"),
 )
 
 

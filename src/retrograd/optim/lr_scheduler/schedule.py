@@ -68,6 +68,7 @@ class LRScheduler:
     """
 
     _is_initial = False  # while the first rates are set
+    _started = True  # in one that PyTorch pickled, which does not say
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)

@@ -1,0 +1,48 @@
+"""What programs use of PyTorch's private module `torch._utils`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..engine.tensor import Tensor, device
+from ..ops.shape.join import cat
+from ..ops.shape.split import split
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..dtypes import dtype as Dtype
+
+__all__: list[str] = []
+
+
+def _element_size(dtype: Dtype) -> int:
+    """The bytes of one element of a dtype.
+
+    >>> rg._utils._element_size(rg.float64)
+    8
+    """
+    return dtype.itemsize  # type: ignore[no-any-return]
+
+
+def _get_device_index(device_: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; -1 for the cpu, where it is allowed, else ValueError."""
+    found = device_ if isinstance(device_, int) else device(device_).index
+    if found is None and not (optional or allow_cpu):
+        raise ValueError(f"Expected a device with a number, but got: {device_}")
+    return -1 if found is None else found
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """The elements of all tensors, end to end.
+
+    >>> rg._utils._flatten_dense_tensors([rg.ones(1, 2), rg.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    return cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Parts of `flat` as views in the shapes of tensors, whose elements it holds end to end."""
+    parts = split(flat, [tensor.numel() for tensor in tensors])
+    return tuple([part.view_as(like) for part, like in zip(parts, tensors, strict=True)])
