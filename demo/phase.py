@@ -23,7 +23,7 @@ from retrograd import optim
 SIZE = 128
 MASKS = 8
 STEPS = 250
-SHOWN = (0, 130, 143, 147, 151, STEPS)  # the steps of which the field is kept
+SHOWN = (1.1, 0.8, 0.45, 0.2)  # the errors at which the field is kept, beside start and end
 
 
 @dataclass
@@ -95,7 +95,7 @@ def run(steps: int = STEPS) -> Recovery:
             optimizer.step()
             found.losses.append(loss.item())
             found.errors.append(error(z.detach().numpy(), original))
-            if step in SHOWN:
+            if step == STEPS or found.errors[-1] < (*SHOWN, 0)[len(found.frames) - 1]:
                 found.frames[step] = aligned(z.detach().numpy(), original)
             bar.update()
             bar.set_postfix(error=f"{found.errors[-1]:.2e}")
