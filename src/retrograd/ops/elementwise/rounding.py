@@ -176,7 +176,7 @@ def sign(input: Tensor) -> Tensor:
     >>> rg.sign(rg.tensor([2.0, 0.0, -3.0]))
     tensor([ 1.,  0., -1.])
     """
-    return recorded.sgn(input) if holds_complex(input) else _sign(input)  # type: ignore[no-any-return]
+    return recorded.sgn(input) if holds_complex(input) else _sign(input)
 
 
 signbit = unary(
