@@ -47,7 +47,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror src/native/*.c src/native/*.h
+	$(BIN)/clang-format --dry-run --Werror $(shell find src/native -name "*.[ch]")
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_families.py
@@ -58,7 +58,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/make_readme.py
 	$(BIN)/mkdocs build --strict --quiet
 
-$(VENV)/.base: pyproject.toml setup.py $(wildcard src/native/*)
+$(VENV)/.base: pyproject.toml setup.py $(shell find src/native -name "*.[ch]")
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m compileall -q src

@@ -1,7 +1,7 @@
 """Builds what is in C where there is a compiler; all else is in `pyproject.toml`.
 
 `RETROGRAD_NATIVE=0` leaves it out, as does an interpreter without its lock. The package then
-computes the same, slower: NOTE [Native] in `src/native/module.c`.
+computes the same, slower: NOTE [Native] in `src/native/engine/module.c`.
 
 NOTE [Builds that fail]
 1. A part that cannot be built is left out, and the installation goes on. pip hides what a build
@@ -15,7 +15,6 @@ import re
 import sys
 import sysconfig
 import zlib
-from glob import glob
 from pathlib import Path
 
 import numpy
@@ -25,7 +24,7 @@ from setuptools.command.build_ext import build_ext
 
 # What the extensions are built from, as `built_from` in `kernels/native/` expects it.
 version = re.search('^__version__ = "(.*)"', Path("src/retrograd/version.py").read_text(), re.M)
-sources = sorted(Path("src/native").glob("*.[ch]"))
+sources = sorted(Path("src/native").rglob("*.[ch]"), key=lambda path: (path.parent, path.name))
 sum_of_all = zlib.crc32(b"".join(path.read_bytes() for path in sources))
 
 
@@ -74,7 +73,7 @@ def extension(name, source, *flags):
     return Extension(
         f"retrograd.{name}",
         [f"src/native/{source}"],
-        depends=glob("src/native/*"),
+        depends=list(map(str, sources)),
         define_macros=[("BUILT_FROM", f'"{version[1]} {sum_of_all:08x}"')],
         include_dirs=[numpy.get_include()],
         extra_compile_args=[] if sys.platform == "win32" else list(flags),
@@ -83,8 +82,8 @@ def extension(name, source, *flags):
 
 
 parts = [
-    extension("engine._native", "module.c"),
-    extension("kernels._loops", "loops.c", "-O3", "-pthread"),
+    extension("engine._native", "engine/module.c"),
+    extension("kernels._loops", "loops/loops.c", "-O3", "-pthread"),
 ]
 setup(
     ext_modules=[] if left_out else parts,

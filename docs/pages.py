@@ -37,6 +37,7 @@ import retrograd as rg
 from retrograd.engine.registry import OPS
 
 PLACES = (
+    "serialization",
     *("autograd", "autograd.functional", "autograd.graph", "autograd.forward_ad", "func"),
     *("nn", "nn.complex", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "utils.data"),
     *("distributions", "viz", "tape", "wirtinger", "amp", "testing", "compiler", "__config__"),

@@ -142,7 +142,8 @@ def test_a_release_does_not_go_without_its_parts_in_c(tmp_path):
 # What a browser's interpreter, Pyodide, has not.
 BROWSER = """
 import _thread, sys
-GONE = {"ctypes", "_ctypes", "multiprocessing", "_multiprocessing", "_posixsubprocess", "mmap"}
+GONE = {"ctypes", "_ctypes", "multiprocessing", "_multiprocessing", "_posixsubprocess", "fcntl",
+        "grp", "pwd", "resource", "syslog", "termios"}
 
 class Gone:
     def find_spec(self, name, path=None, target=None):

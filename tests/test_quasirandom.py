@@ -75,3 +75,13 @@ def test_other_dimensions_are_refused(dimension):
 def test_an_engine_shows_how_it_was_made():
     assert repr(SobolEngine(3)) == "SobolEngine(dimension=3)"
     assert repr(SobolEngine(2, True, 5)) == "SobolEngine(dimension=2, scramble=True, seed=5)"
+
+
+def test_scrambled_points_are_pytorch_s():
+    assert SobolEngine(3, scramble=True, seed=7).draw(2).tolist() == [
+        [0.19947312772274017, 0.17093220353126526, 0.7493569254875183],
+        [0.6922082901000977, 0.7114949226379395, 0.48982980847358704],
+    ]
+    rg.manual_seed(3)
+    found = SobolEngine(2, scramble=True).draw(1)
+    assert found[0].tolist() == pytest.approx([0.0685, 0.2245], abs=1e-4)

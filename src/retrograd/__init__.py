@@ -110,7 +110,6 @@ LATER = (
     ),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
-    "__config__": "alias.build",
     "_utils": "alias.utils",
     "storage": "ops.tensor.storage",
 }

@@ -30,6 +30,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+from operator import itemgetter
 from typing import Any
 
 from .locks import new_lock
@@ -40,6 +41,8 @@ __all__ = [
     "change",
     "determinism",
     "restore",
+    "restore_grad",
+    "set_grad",
     "special",
     "state",
     "transforming",
@@ -145,26 +148,25 @@ DEVIATING = (
     "tapes",
     "absorb",
 )
-_defaults = vars(State)
+_defaults = {name: vars(State)[name] for name in State.__annotations__}
+_deviating = itemgetter(*DEVIATING)
 
 
 def change(**fields: Any) -> dict[str, Any]:
     """Set fields of the calling thread's state; return what they were, to be given back later."""
-    if fields.get("inference") and not inference_seen:
+    if "inference" in fields and fields["inference"] and not inference_seen:
         inference_seen.append(True)
     own = state.__dict__  # the calling thread's; reading each field through `state` is slow
-    before = {name: own[name] if name in own else _defaults[name] for name in fields}
+    if "member" not in own:
+        own |= _defaults | own | {"member": Member()}
+    before = {name: own[name] for name in fields}
     try:
         own.update(fields)
-        other = any(map(own.get, DEVIATING))
-        grad = own.get("grad", True)
+        grad, other = own["grad"], any(_deviating(own))
         own["kind"] = OTHER if other else DEFAULT if grad else UNRECORDED
         own["deviates"] = deviates = other or not grad
-        member = own.get("member")
-        if member is None and deviates:
-            member = own["member"] = Member()
-        if member is not None and deviates is not member.counted:
-            member.count(deviates)
+        if deviates is not own["member"].counted:
+            own["member"].count(deviates)
     except BaseException:
         change(**before)
         raise
@@ -177,6 +179,34 @@ def restore(before: dict[str, Any]) -> None:
         change(**before)
     except BaseException:
         change(**before)
+        raise
+
+
+def set_grad(on: bool) -> bool:
+    """Change `grad` alone, in a third of the time; return what it was, for `restore_grad`."""
+    own = state.__dict__
+    before: bool = own.get("grad", True)
+    if before is on:
+        return before
+    if own.get("kind", OTHER) == OTHER:
+        change(grad=on)
+        return before
+    try:
+        own["grad"], own["kind"] = on, DEFAULT if on else UNRECORDED
+        own["deviates"] = not on
+        own["member"].count(not on)
+    except BaseException:
+        change(grad=before)
+        raise
+    return before
+
+
+def restore_grad(before: bool) -> None:
+    """Give back what `set_grad` returned, also if an interrupt strikes meanwhile."""
+    try:
+        set_grad(before)
+    except BaseException:
+        change(grad=before)
         raise
 
 

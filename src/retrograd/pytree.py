@@ -14,17 +14,24 @@ if TYPE_CHECKING:
 __all__ = ["alike", "broadcast", "flatten", "map_leaves", "unflatten"]
 
 
+CONTAINERS = (list, tuple, dict)
+
+
 def flatten(tree: Any) -> list[Any]:
     """The leaves of a nested container, in order; dictionaries in the order of their keys.
 
     >>> flatten([1, (2, {"a": 3})])
     [1, 2, 3]
     """
-    if isinstance(tree, (list, tuple)):
-        return [leaf for part in tree for leaf in flatten(part)]
-    if isinstance(tree, dict):
-        return [leaf for part in tree.values() for leaf in flatten(part)]
-    return [tree]
+    if not isinstance(tree, CONTAINERS):
+        return [tree]
+    leaves: list[Any] = []
+    for part in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(part, CONTAINERS):
+            leaves += flatten(part)
+        else:
+            leaves.append(part)
+    return leaves
 
 
 def unflatten(like: Any, leaves: Any) -> Any:
@@ -37,15 +44,14 @@ def unflatten(like: Any, leaves: Any) -> Any:
 
 
 def _build(like: Any, leaves: Iterator[Any]) -> Any:
-    if isinstance(like, tuple) and hasattr(like, "_fields"):
-        return type(like)(*[_build(part, leaves) for part in like])
-    if isinstance(like, (list, tuple)):
-        return type(like)([_build(part, leaves) for part in like])
+    if not isinstance(like, CONTAINERS):
+        return next(leaves)
     if isinstance(like, dict):
         built = copy.copy(like)  # of its class, whatever that is made from
         built.update((key, _build(part, leaves)) for key, part in like.items())
         return built
-    return next(leaves)
+    parts = [_build(part, leaves) for part in like]
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
 
 
 def alike(tree: Any, like: Any) -> bool:
@@ -62,7 +68,7 @@ def alike(tree: Any, like: Any) -> bool:
         if not isinstance(tree, dict) or list(tree) != list(like):
             return False
         return all(alike(tree[key], like[key]) for key in like)
-    return not isinstance(tree, (list, tuple, dict))
+    return not isinstance(tree, CONTAINERS)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -82,7 +88,7 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
     >>> broadcast((0, None), ([1, 2], 3))
     [0, 0, None]
     """
-    if not isinstance(prefix, (list, tuple, dict)):
+    if not isinstance(prefix, CONTAINERS):
         return [prefix] * len(flatten(tree))
     if not isinstance(tree, type(prefix)) or len(prefix) != len(tree):
         raise ValueError(

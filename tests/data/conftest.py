@@ -4,6 +4,7 @@ collect_ignore = [
     "make_ops.py",
     "make_random.py",
     "files/make_files.py",
+    "mathematics/make_complex.py",
     "mathematics/make_polynomials.py",
     "mathematics/make_values.py",
 ]

@@ -257,3 +257,18 @@ def test_multi_grad_hooks_tell_passes_in_several_threads_apart():
 
     in_threads(4, work)
     assert sorted(calls) == sorted([[n, 10 * n] for n in range(4)] * 50)
+
+
+@pytest.mark.parametrize(
+    "outer", [{}, {"grad": False}, {"inference": True}, {"anomaly": True}], ids=repr
+)
+def test_grad_alone_changes_as_with_the_others(outer):
+    with modes.Changed(**outer):
+        found = []
+        for change in (lambda on: modes.set_grad(on), lambda on: modes.change(grad=on)["grad"]):
+            before = change(False)
+            inside = modes.state.grad, modes.state.kind, modes.state.deviates, modes.special
+            modes.restore_grad(before)
+            after = modes.state.grad, modes.state.kind, modes.state.deviates, modes.special
+            found.append((before, inside, after))
+        assert found[0] == found[1]

@@ -1,5 +1,5 @@
 """What this installation computes with: PyTorch's `torch.__config__`."""
 
-from .installation import Part, parallel_info, parts, show
+from .installation import Part, _cxx_flags, parallel_info, parts, show
 
 __all__ = ["Part", "parallel_info", "parts", "show"]

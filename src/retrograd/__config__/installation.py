@@ -119,3 +119,8 @@ def library(package: str, use: str, name: str = "") -> Part:
     if importlib.util.find_spec(package) is None:
         return Part(name or package, f"{package} is not installed: {use}", FAST)
     return Part(name or package, f"{package} {metadata.version(package)}: {use}")
+
+
+def _cxx_flags() -> str:
+    """The options of the C++ compiler: there was none."""
+    return ""

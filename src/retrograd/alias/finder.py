@@ -33,7 +33,6 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
-    "torch.__config__": "retrograd.alias.build",
     "torch._utils": "retrograd.alias.utils",
     "torch.compiler": "retrograd.alias.compiler",
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes
-from ..engine.graph import LEAF, OUTPUT, Kind, Node, new_node, output_node
+from ..engine.graph import CALLED, LEAF, OUTPUT, Kind, Node, new_node, output_node
 from ..engine.inplace import check_writable, rebase
 from ..engine.op import refuse_inference
 from ..engine.overriding import is_asked
@@ -100,6 +100,7 @@ class FunctionKind(Kind):
 
     def __init__(self, function: Definition, outputs: int) -> None:
         super().__init__(function._name, function._node_type, outputs)
+        self.ordinary = CALLED
         self.function = function
 
     def history(self, node: Any, place: int) -> Node | None:
@@ -122,15 +123,18 @@ class FunctionKind(Kind):
             for part, layout, differs in zip(parts, node.layout, node.differentiable, strict=True)
         ]
         derivative = self.function._derivative()
-        depth = modes.state.depth
-        before = modes.change(grad=create_graph and modes.state.grad, depth=depth + 1)
+        state = modes.state
+        depth = state.depth
+        grad = modes.set_grad(create_graph and state.grad)
         try:
+            state.depth = depth + 1
             if depth % 32 == 31:
                 results = in_thread(derivative, ctx, *grads)
             else:
                 results = derivative(ctx, *grads)
         finally:
-            modes.restore(before)
+            state.depth = depth
+            modes.restore_grad(grad)
         results = checked(node, results if isinstance(results, tuple) else (results,))
         if create_graph:
             return results
@@ -208,9 +212,10 @@ def record(
     with_setup: bool,
 ) -> tuple[Any, ...]:
     """Give the outputs of `forward` their history and save what it asked for."""
-    recording = any(edge is not None for edge in edges)
+    recording = edges.count(None) < len(edges)
     saved = ctx.to_save
-    check_dirty(cls, ctx, args, outputs, recording)
+    if ctx.dirty_tensors:
+        check_dirty(cls, ctx, args, outputs, recording)
     if recording and with_setup:
         for tensor in outputs:
             if among(tensor, args) and among(tensor, saved) and not _is_dirty(tensor, ctx):
@@ -245,7 +250,11 @@ def record(
 
 def among(tensor: Any, values: Sequence[Any]) -> bool:
     """Whether a tensor is one of several values."""
-    return isinstance(tensor, Tensor) and any(value is tensor for value in values)
+    if isinstance(tensor, Tensor):
+        for value in values:  # `in` would compare elements
+            if value is tensor:
+                return True
+    return False
 
 
 def _is_dirty(tensor: Any, ctx: FunctionCtx) -> bool:

@@ -153,15 +153,21 @@ class Function(FunctionCtx):
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
-        before = modes.change(grad=False, levels=(), paused=levels)
+        paused = modes.state.paused
+        before: Any = modes.change(grad=False, levels=()) if levels else modes.set_grad(False)
         try:
+            modes.state.paused = levels
             if with_setup:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
         finally:
-            modes.restore(before)
+            modes.state.paused = paused
+            if levels:
+                modes.restore(before)
+            else:
+                modes.restore_grad(before)
         several = isinstance(output, tuple)
         outputs, marks = output if several else (output,), ctx.non_differentiable
         made = record(cls, ctx, args, edges, outputs, with_setup)

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AVAILABLE", "change", "opened", "setting"]
 
-HAS_FMA = __cpu_features__.get("FMA3", True)  # which an x86 may lack, and no other that we know
+CPU = __cpu_features__  # of all kinds of processors: what those of other kinds have is false
+HAS_FMA = CPU.get("FMA3", True) or not CPU.get("SSE2", True)  # which of all an x86 may lack
 AVAILABLE = (
     os.environ.get("RETROGRAD_COMPILE") != "0" and HAS_FMA and find_spec("llvmlite") is not None
 )

@@ -63,8 +63,9 @@ def careful(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], otherwise: 
     plain tensor go to `otherwise`, by default `dispatch`.
     """
     otherwise = otherwise or dispatch
-    if any(isinstance(t, Tensor) and isinstance(t._array, Interpreted) for t in inputs):
-        return otherwise(op, inputs, params, None)
+    for t in inputs:
+        if isinstance(t, Tensor) and isinstance(t._array, Interpreted):
+            return otherwise(op, inputs, params, None)
     token = quieten(QUIET)
     try:
         results = compute(modes.state.watchers, op, arrays_of(op, inputs), params)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "CALLED",
     "FREED",
     "JOINED",
     "LEAF",
@@ -66,7 +67,7 @@ KEPT = 7  # earlier writes that a cell remembers beside the last
 MANY = sys.maxsize  # outputs: as many as a call gives
 
 
-PLAIN, JOINED, VARIADIC = 1, 2, 3  # `Kind.ordinary`
+PLAIN, JOINED, VARIADIC, CALLED = 1, 2, 3, 4  # `Kind.ordinary`
 NOTHING = Table()
 
 
@@ -136,8 +137,9 @@ class Kind:
     `grad_outputs` is the number of differentiable outputs, MANY where it varies from call to call.
     `ordinary` marks the traversal's fast cases: for each edge there is a function in `formulas`,
     and a row in `table` of what it reads. PLAIN is a kind with one output, JOINED one with several,
-    VARIADIC one whose only formula gives the contributions to all edges. Any other kind, 0, says in
-    `vjp` what its nodes contribute.
+    VARIADIC one whose only formula gives the contributions to all edges. Any other kind says in
+    `vjp` what its nodes contribute: CALLED is one that takes and gives arrays of its own there, and
+    0 whatever else.
     """
 
     __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary", "table")

@@ -1,4 +1,4 @@
-"""The hot path in C, where it was built: NOTE [Native] in `src/native/module.c`.
+"""The hot path in C, where it was built: NOTE [Native] in `src/native/engine/module.c`.
 
 How extensions are found, and when they are left out, is in `kernels/native/`. `setup` takes the
 engine's parts, slots and numbers by name, all of them and no others, so that nothing is counted in

@@ -4,8 +4,9 @@ NOTE [Who is asked]
 1. Every public function and method has a form that users see: an op's caller itself, or what
    `public` makes of a function in Python. It looks at the types of its arguments, and of what the
    lists and tuples among them hold, before it runs. Tensors, numbers and None are told by their
-   type alone, so plain calls pay for a few comparisons of pointers (`src/native/overriding.c`),
-   and where there is no C for looking types up in a set, `UNASKED`.
+   type alone, so plain calls pay for a few comparisons of pointers
+   (`src/native/engine/overriding.c`), and where there is no C for looking types up in a set,
+   `UNASKED`.
 2. A type is asked if it has a `__torch_function__` other than `overrides_nothing`. `Tensor` itself
    is not: its own one serves its subclasses.
 3. Modes are asked first, the innermost one, which is out of force meanwhile. Then the arguments

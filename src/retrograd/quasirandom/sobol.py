@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from .. import dtypes
 from ..engine.tensor import Tensor, new_tensor
-
-if TYPE_CHECKING:
-    import numpy as np
+from ..ops.random.generator import Generator, chosen
 
 __all__ = ["SobolEngine"]
 
@@ -20,19 +20,35 @@ MISSING = (
 )
 
 
+class Words(np.random.RandomState):
+    """The numbers of a generator of this package, as SciPy asks for them."""
+
+    def __init__(self, source: Generator) -> None:
+        super().__init__(0)  # which is asked for nothing
+        self.source = source
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+        """Integers below `low`: SciPy's scrambling draws bits, in PyTorch's order."""
+        return self.source.integers(0, low, size).astype(dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Words:
+        return self
+
+
 def _sequence(dimension: int, scramble: bool, seed: int | None) -> Any:
     try:
         qmc = importlib.import_module("scipy.stats.qmc")
     except ImportError as error:
         raise ImportError(MISSING) from error
-    return qmc.Sobol(dimension, scramble=scramble, bits=SobolEngine.MAXBIT, rng=seed)
+    source = chosen(None, "SobolEngine") if seed is None else Generator().manual_seed(seed)
+    return qmc.Sobol(dimension, scramble=scramble, bits=SobolEngine.MAXBIT, seed=Words(source))
 
 
 class SobolEngine:
     """Points of a Sobol sequence in the unit cube, which fill it more evenly than random ones.
 
-    dimension: of the cube, 1 to 21201. With `scramble`, a random scrambling that `seed` determines
-    (SciPy's: other numbers than PyTorch's); without it the points are PyTorch's. Raises ValueError
+    dimension: of the cube, 1 to 21201. With `scramble`, they are scrambled at random by a generator
+    with `seed`, or by the default one. The points are PyTorch's. Raises ValueError
     for another dimension, ImportError without SciPy. Source: S. Joe and F. Y. Kuo, "Constructing
     Sobol sequences with better two-dimensional projections", 2008.
 

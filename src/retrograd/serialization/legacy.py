@@ -16,7 +16,7 @@ import numpy as np
 
 from .archive import Allowance
 from .files import CUT, exactly, fill
-from .rebuilding import Rebuilding, Storage, numpy_dtype, width
+from .rebuilding import Block, Rebuilding, numpy_dtype, width
 from .unpickler import failed
 
 if TYPE_CHECKING:
@@ -58,16 +58,15 @@ class Legacy(Rebuilding):
         """The storage that a file refers to, or a part of one."""
         if key.__class__ is tuple and len(key) == 4 and key[0] in ("module", b"module"):
             return key[1]  # a class, with its source
-        found = super().persistent(key)
+        dtype, block = self.block(key)
         part = key[5] if len(key) > 5 else None
         if part is None:
-            return found
+            return self.show(block, dtype)
         _, offset, count = part
-        begin, end = (number * width(found.dtype) for number in (offset, offset + count))
-        if not 0 <= begin <= end <= found.memory.size:
+        begin, end = (number * width(dtype) for number in (offset, offset + count))
+        if not 0 <= begin <= end <= block.memory.size:
             raise failed(f"a part of a storage reaches beyond it: {part}")
-        within = found.memory[begin:end]
-        return Storage(within, found.dtype, swapped=False)
+        return self.show(Block(block.memory[begin:end], dtype, swapped=False), dtype)
 
     def turned(self, function: Any, array: Any) -> Any:
         """Room for what a function makes of an array, once that has its values."""
@@ -94,10 +93,10 @@ class Legacy(Rebuilding):
 
     def fill_storages(self, file: Any, keys: Any) -> None:
         """Read the bytes of all storages."""
-        if keys.__class__ is not list or {*keys} != {*self.storages} or len({*keys}) < len(keys):
+        if keys.__class__ is not list or {*keys} != {*self.blocks} or len({*keys}) < len(keys):
             raise RuntimeError("the file's storages are not those that its tensors use")
         for key in keys:
-            storage = self.storages[key]
+            storage = self.blocks[key]
             (count,) = struct.unpack("<q", exactly(file, 8))
             size = storage.memory.size
             if count < 0 or (size % count if count else size):

@@ -19,6 +19,7 @@ from ..kernels.allocation import numpys
 from ..kernels.memory import address, memory, root
 from ..ops.tensor.inspection import layout
 from ..ops.tensor.pickling import attributes, check_whole
+from ..ops.tensor.storage import TypedStorage, UntypedStorage
 from .rebuilding import STORAGES, width
 
 __all__ = ["Kept", "pickler_of"]
@@ -93,7 +94,10 @@ class Pickler(PythonPickler):  # type: ignore[misc]
 
     def persistent_id(self, obj: Any) -> Any:
         """The reference to a storage."""
-        if obj.__class__ is not Use:
+        kind = obj.__class__
+        if kind is UntypedStorage or kind is TypedStorage:
+            obj = self.use(obj)
+        elif kind is not Use:
             return None
         kept, dtype = obj
         size = kept.bytes.size // width(dtype)
@@ -132,6 +136,14 @@ class Pickler(PythonPickler):  # type: ignore[misc]
         else:
             self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
         self.memoize(obj)
+
+    def use(self, storage: Any) -> Use:
+        """The reference to a storage that is saved itself, as bytes if its dtype is not one."""
+        dtype = getattr(storage, "dtype", dtypes.uint8).name
+        kept, _, _ = self.keep(storage._elements, dtype)
+        if isinstance(storage, UntypedStorage) or dtype not in TYPED:
+            return Use(kept, None)
+        return Use(kept, dtype)
 
     # -- tensors -------------------------------------------------------------------------------
 

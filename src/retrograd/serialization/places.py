@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..engine.placement import device
-from ..engine.tensor import new_tensor
+from ..ops.tensor.storage import is_storage, storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,8 @@ UNKNOWN = (
     "the cpu: retrograd.load(f, map_location='cpu')"
 )
 OTHER = (
-    "map_location returned a storage of other memory than it was given. Return the storage itself, "
-    "None, or give map_location='cpu'"
+    "map_location must return a storage of {size} bytes, as it was given, or None; it returned "
+    "{found!r:.200}. Return the storage itself, or give map_location='cpu'"
 )
 
 
@@ -58,13 +58,12 @@ def placing(map_location: Any) -> Callable[[Any, str], Any]:
         )
 
     def asked(memory: Any, location: str) -> Any:
-        storage = new_tensor(memory).untyped_storage()
-        found = map_location(storage, location)
+        found = map_location(storage_of(memory), location)
         if found is None:
             return default_restore_location(memory, location)
-        if found is not storage and found.data_ptr() != storage.data_ptr():
-            raise RuntimeError(OTHER)
-        return memory
+        if not is_storage(found) or found.nbytes() != memory.size:
+            raise RuntimeError(OTHER.format(size=memory.size, found=found))
+        return found.untyped()._elements
 
     return asked
 

@@ -26,6 +26,7 @@ from ..engine.tensor import Size, Tensor, device, new_tensor, set_requires_grad
 from ..kernels.memory import address, strided
 from ..locks import load
 from ..ops.tensor.inspection import strided as strided_layout
+from ..ops.tensor.storage import TypedStorage, storage_of
 from . import safe
 from .data import PYTHON_2, Data
 from .unpickler import Lookup, failed
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from .archive import Allowance
 
-__all__ = ["STORAGES", "Rebuilding", "Storage"]
+__all__ = ["STORAGES", "Rebuilding", "numpy_dtype", "width"]
 
 UNSUPPORTED = (
     "Unsupported global: GLOBAL {name} was not an allowed global by default. By default, files "
@@ -82,8 +83,8 @@ class Kind(NamedTuple):
     dtype: str | None
 
 
-class Storage:
-    """A block of memory in a file, which tensors share."""
+class Block:
+    """The memory of a storage in a file, which tensors share."""
 
     __slots__ = ("dtype", "memory", "swapped")
 
@@ -132,7 +133,8 @@ class Rebuilding(Lookup):
     ) -> None:
         self.read, self.place, self.allowance = read, place, allowance
         self.foreign = order != sys.byteorder
-        self.storages: dict[str, Storage] = {}
+        self.blocks: dict[str, Block] = {}
+        self.shown: dict[int, tuple[Any, Block]] = {}  # by the id of what the pickle is given
         self.data = Data(allowance)
         self.allowed = safe.allowed()
         self.classes = {id(kind) for kind in self.allowed.values() if isinstance(kind, type)}
@@ -207,8 +209,22 @@ class Rebuilding(Lookup):
 
     # -- storages ------------------------------------------------------------------------------
 
-    def persistent(self, key: Any) -> Storage:
+    def persistent(self, key: Any) -> Any:
         """The storage that a file refers to."""
+        dtype, block = self.block(key)
+        return self.show(block, dtype)
+
+    def show(self, block: Block, dtype: str | None) -> Any:
+        """A storage on a block, by elements of a dtype or by bytes."""
+        made: Any = storage_of(block.memory)
+        if dtype is not None:
+            block.of(numpy_dtype(dtype))
+            made = TypedStorage(wrap_storage=made, dtype=dtypes.by_name(dtype))
+        self.shown[id(made)] = made, block
+        return made
+
+    def block(self, key: Any) -> tuple[str | None, Block]:
+        """The dtype by which a file refers to a storage, and its memory."""
         if key.__class__ is not tuple or len(key) < 5 or text(key[0]) != "storage":
             raise failed(f"Unknown typename for persistent_load: {key!r:.200}")
         _, kind, name, location, count = (text(part) for part in key[:5])
@@ -216,31 +232,32 @@ class Rebuilding(Lookup):
             raise failed(f"it refers to a storage in another way than PyTorch: {key!r:.200}")
         if count.__class__ is not int or count < 0:
             raise failed(f"it has a storage of {count!r} elements")
-        found = self.storages.get(name)
+        found = self.blocks.get(name)
         size = count * width(kind.dtype)
         if found is None:
             memory = self.place(self.read(name, size), location)
-            found = self.storages[name] = Storage(memory, kind.dtype, self.foreign)
+            found = self.blocks[name] = Block(memory, kind.dtype, self.foreign)
         if found.memory.size != size:
             raise failed(f"the storage {name!r} has {found.memory.size} bytes, and not {size}")
-        return found
+        return kind.dtype, found
 
     # -- tensors -------------------------------------------------------------------------------
 
     def laid(self, storage: Any, dtype: str | None, offset: Any, size: Any, stride: Any) -> Any:
         """An array in a storage."""
-        if storage.__class__ is not Storage or dtype is None:
+        if id(storage) not in self.shown or dtype is None:
             raise TypeError("a tensor without a storage of its dtype")
+        _, block = self.shown[id(storage)]
         numbers = [offset, *size, *stride]
         if any(number.__class__ is not int or number < 0 for number in numbers):
             raise ValueError(f"a tensor of sizes {size}, strides {stride} and offset {offset}")
         target = numpy_dtype(dtype)
         steps = [step * target.itemsize for step in stride]
-        return strided(storage.of(target), size, steps, offset * target.itemsize, target)
+        return strided(block.of(target), size, steps, offset * target.itemsize, target)
 
     def tensor(
         self,
-        storage: Storage,
+        storage: Any,
         offset: int,
         size: Any,
         stride: Any,
@@ -250,11 +267,12 @@ class Rebuilding(Lookup):
     ) -> Tensor:
         """A tensor of its storage's dtype; hooks are never loaded."""
         dtype = getattr(storage, "dtype", None)
-        return self.leaf(self.laid(storage, dtype, offset, size, stride), requires_grad, metadata)
+        name = getattr(dtype, "name", None)
+        return self.leaf(self.laid(storage, name, offset, size, stride), requires_grad, metadata)
 
     def tensor_of_bytes(
         self,
-        storage: Storage,
+        storage: Any,
         offset: int,
         size: Any,
         stride: Any,

@@ -89,26 +89,52 @@ def run(
 
 def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
     """`run` for one root, no leaf, and an array, with nothing to capture, in default modes."""
-    stopped = start(node, g, not retain_graph)
+    stopped = start(node, g, retain_graph, called)
     if stopped is not None:
-        grads, borrowed, heap, leaves, stop = stopped
-        roots = ((node, g),)
-        task = Pass(grads, borrowed, heap, leaves, retain_graph, False, True, roots)
-        task.complete(stop, False)
+        task, state, stop = stopped
+        task = task or new_pass(state, retain_graph, node, g)
+        if stop is not None:
+            task.complete(stop, False)
+        elif task.callbacks:
+            task.call_back()
+
+
+def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
+    """The pass of `run_plain`, which has got so far."""
+    grads, borrowed, heap, leaves = state
+    return Pass(grads, borrowed, heap, leaves, retain_graph, False, True, ((root, value),))
+
+
+def called(
+    task: Any, state: Any, node: Any, g: Any, root: Node, value: Any, retain_graph: bool | None
+) -> Any:
+    """Run a node of the kind CALLED in a pass with that state: the pass, and what it contributes.
+
+    There is a `Pass` once the first such node runs: code of the user's may ask for it.
+    """
+    task = task or new_pass(state, retain_graph, root, value)
+    task.node = node
+    return task, task.vjp(node, g if node.op.grad_outputs == 1 else tuple(g))
 
 
 @native.in_c
-def start(node: Node, g: Any, free: bool) -> Any:
-    """A pass from one node, the newest: None if it is done, or its state and where it stopped."""
+def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
+    """A pass from one node, the newest.
+
+    Gives None, or the `Pass` if there is one, its state, and where it stopped, None if it is done.
+    Nodes of the kind CALLED are run by `call` in C, which need not stop there.
+    """
     grads, heap = {node: g}, [(-node.seq, node)]
     borrowed: set[Node] = set()
     leaves: list[Node] = []
-    stop = advance(grads, borrowed, heap, leaves, free)
+    stop = advance(grads, borrowed, heap, leaves, not retain_graph)
     if stop is not None:
-        return grads, borrowed, heap, leaves, stop
+        return None, (grads, borrowed, heap, leaves), stop
     for leaf in leaves:
         try:
-            accumulation.add_to_leaf(leaf, grads[leaf], leaf in borrowed)
+            g = grads.pop(leaf)
+            taken = leaf in borrowed and accumulation.holders(g) > accumulation.ALONE
+            accumulation.add_to_leaf(leaf, g, taken)
         except Exception as error:
             noted(error, leaf)
             raise
@@ -346,10 +372,11 @@ class Pass:
         if careful and modes.state.check_nan:
             check_nan(node, contributions)
         self.contribute(node, g, contributions, bool(op.formulas) and hooks is None)
-        if self.last is None and any(
-            edge is not None and edge.op is LEAF and edge.hooks is not None for edge in node.edges
-        ):
-            self.watch_leaves(node)
+        if self.last is None:
+            for edge in node.edges:
+                if edge is not None and edge.op is LEAF and edge.hooks is not None:
+                    self.watch_leaves(node)
+                    break
         if self.last:
             self.early_leaves(node)
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -295,19 +296,27 @@ class Batch(Interpreted):
         flags = [level.holds(t) and not t._array.shared for t in inputs]
         held = [t._array.value if level.holds(t) else t for t in inputs]
         inner = tuple([each for each in modes.state.levels if each not in level.outer])
-        with modes.Changed(levels=level.outer):
+        with at_levels(level.outer):
             if any(flags):
                 results = run(op, level.size, held, flags, params)
             else:
                 result = op.call(*held, **params)
                 results = result if isinstance(result, tuple) else (result,)
         made = tuple([Batch(r, level, not any(flags)) for r in results])
-        with modes.Changed(levels=inner):
+        with at_levels(inner):
             like = next(t._array.dtype for t in inputs if isinstance(t, Tensor))
             operands = tuple(
                 [t if t is None or isinstance(t, Tensor) else scalar(t, like) for t in inputs]
             )
             return finish(op, operands, made[0] if op.outputs == 1 else made, params, level)
+
+
+SAME: Any = nullcontext()
+
+
+def at_levels(levels: tuple[Any, ...]) -> Any:
+    """A context in which these forward derivatives are in progress, and no others."""
+    return SAME if modes.state.levels == levels else modes.Changed(levels=levels)
 
 
 def scalar(value: Any, like: Any) -> Tensor:

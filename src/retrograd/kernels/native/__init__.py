@@ -1,4 +1,4 @@
-"""The parts in C, where they were built: the engine's, and NOTE [Loops] in `src/native/loops.c`.
+"""The parts in C, where they were built: the engine's, and loops: `src/native/loops/loops.c`.
 
 The package is whole without them, and computes the same: NumPy is the only hard need. To leave them
 out where they were built, set the environment variable `RETROGRAD_NATIVE=0`.
@@ -9,7 +9,7 @@ the package it was built and, as a checksum, from which C sources, as `setup.py`
 sources are compared where they lie beside the package, which is where they change. Whatever fails,
 the package goes on without it, with a warning.
 
-The memory of large arrays that ops make is used again: NOTE [Recycling] in `src/native/recycle.c`.
+The memory of large arrays that ops make is used again: NOTE [Recycling] in `loops/recycle.c`.
 Blocks of 256 KiB and more are kept, 256 MiB in all; `RETROGRAD_RECYCLE=0` turns that off.
 """
 
@@ -40,12 +40,13 @@ REBUILD = (
 @cache
 def built_from() -> str:
     """What an extension that fits says it was built from."""
-    if not os.path.isfile(os.path.join(SOURCES, "module.c")):  # an installed package
+    if not os.path.isfile(os.path.join(SOURCES, "engine", "module.c")):  # an installed package
         return __version__
     sum_of_all = 0
-    for name in sorted(name for name in os.listdir(SOURCES) if name.endswith((".c", ".h"))):
-        with open(os.path.join(SOURCES, name), "rb") as file:
-            sum_of_all = zlib.crc32(file.read(), sum_of_all)
+    for folder, _, names in sorted(os.walk(SOURCES)):
+        for name in sorted(name for name in names if name.endswith((".c", ".h"))):
+            with open(os.path.join(folder, name), "rb") as file:
+                sum_of_all = zlib.crc32(file.read(), sum_of_all)
     return f"{__version__} {sum_of_all:08x}"
 
 

@@ -1,4 +1,4 @@
-"""Convolutions by the loops in C: NOTE [Convolution] in `src/native/conv.c`.
+"""Convolutions by the loops in C: NOTE [Convolution] in `src/native/loops/conv.c`.
 
 `forward`, `adjoint` (in the images) and `weight` (the adjoint in the weight) are those of
 `convolution`, with the shape of the result in front. They give None for whatever the loops do not

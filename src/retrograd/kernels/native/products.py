@@ -1,4 +1,4 @@
-"""Large products of matrices over the one pool of threads: NOTE [One pool] in `src/native/gemm.c`.
+"""Large products of matrices over one pool of threads: NOTE [One pool], `src/native/loops/gemm.c`.
 
 `product` gives None for whatever goes to NumPy: arrays that are not its own, small ones, and all
 where NumPy's BLAS is not the one that it brings along. Half floats are multiplied in single

@@ -1,4 +1,4 @@
-"""Forwards of few numbers by loops in C: NOTE [Small] in `src/native/small.c`."""
+"""Forwards of few numbers by loops in C: NOTE [Small] in `src/native/loops/small/small.c`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads the loops in C may use: NOTE [Pool] in `src/native/pool.c`.
+"""How many threads the loops in C may use: NOTE [Pool] in `src/native/loops/pool.c`.
 
 Never more than the processors that this process may run on, nor than its share of their time in a
 container. Fewer where `RETROGRAD_NUM_THREADS` says so, or else `OMP_NUM_THREADS`, and after

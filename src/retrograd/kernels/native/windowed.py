@@ -1,4 +1,4 @@
-"""Pooling by the loops in C: NOTE [Windows] in `src/native/windows.c`.
+"""Pooling by the loops in C: NOTE [Windows] in `src/native/loops/windows.c`.
 
 The functions give None for whatever the loops do not take: arrays that are not NumPy's own, and
 other types than single and double precision.

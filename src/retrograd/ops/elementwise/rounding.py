@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.dispatch import operand
+from ...engine.namespaces import recorded
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import empty
@@ -156,37 +157,26 @@ def sign_input(xp: Any, g: Any, input: Any, out: Any) -> Any:
 
 _sign = declare(
     "sign(input)",
-    only("sign", "fiubc", sign_array),
-    input=sign_input,
-    elementwise=True,
-    inplace=False,
-    examples=SINGLE,
-    domain=(0.5, 2.0),
-)
-
-_sign_of_reals = declare(
-    "sign_of_reals(input)",
     only("sign", "fiub", sign_array),
     input=zero_derivative,
     elementwise=True,
-    complex=False,
     inplace=False,
+    complex=False,
     examples=SINGLE,
     domain=(0.5, 2.0),
-    node_name="SignBackward0",
 )
 
 
 @public(out=True, methods="sign sign_")
 def sign(input: Tensor) -> Tensor:
-    """x / |x|, and 0 at 0, as `sgn`: 1 or -1 of a real element, which has derivative 0.
+    """x / |x|, and 0 at 0: 1 or -1 of a real element, with derivative 0; of complex ones `sgn`.
 
     Source: PyTorch's `sign`, which is real only.
 
     >>> rg.sign(rg.tensor([2.0, 0.0, -3.0]))
     tensor([ 1.,  0., -1.])
     """
-    return _sign(input) if holds_complex(input) else _sign_of_reals(input)  # which saves nothing
+    return recorded.sgn(input) if holds_complex(input) else _sign(input)
 
 
 signbit = unary(

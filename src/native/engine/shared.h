@@ -26,7 +26,7 @@ enum { FEW = 1024 }; /* elements for which the lock of the interpreter may be ke
 
 /* What the engine hands over in `setup`. */
 static PyTypeObject *Tensor, *Node, *Kind, *Cell, *View, *Leaf, *Table; /* NULL until then */
-static long long KEPT, LONGEST, JOINED, VARIADIC, NEVER, DTYPES, DEFAULT, UNRECORDED, OTHER;
+static long long KEPT, LONGEST, JOINED, VARIADIC, CALLED, NEVER, DTYPES, DEFAULT, UNRECORDED, OTHER;
 static PyObject *as_array, *scalar_array, *fit, *fit_leaf, *own, *about_to_write, *numbers, *freed,
     *arrays, *reals, *modes, *add, *zero, *state, *refused, *output_kind, *new_in_python, *one,
     *calm, *noted, *finish, *inference_seen, *stale_view, *ops;
@@ -34,7 +34,8 @@ static PyObject *wrote_in_python, *enlist_in_python, *add_in_python, *all_plain_
     *wrote_all_in_python, *gathered_in_python, *run_each_in_python, *start_in_python,
     *advance_in_python; /* NOTE [Twins] in native.py */
 static PyObject *write_in_python, *stored_in_python, *replaced_in_python, *outdate_in_python;
-static PyObject *text_outdated, *text_tangents, *text_path, *text_splice, *text_before_write;
+static PyObject *text_undefined, *text_outdated, *text_tangents, *text_path, *text_splice,
+    *text_before_write;
 static PyObject *text_kind, *text_view_of, *text_views, *text_plain, *text_no_grad;
 static PyObject *text_multi, *text_layout, *text_outputs, *text_materialize;
 static PyObject *text_special, *text_is_inference, *text_cells;

@@ -165,7 +165,7 @@ prepare(Turn *turn, PyObject *node)
 {
     turn->op = Py_XNewRef(SLOT(node, of_node.op));
     if (!is_a(turn->op, Kind) || !is_integer(SLOT(turn->op, of_kind.ordinary), &turn->kind) ||
-        turn->kind == 0) {
+        turn->kind == 0 || turn->kind == CALLED) {
         return false;
     }
     turn->formulas = Py_XNewRef(tuple_at(turn->op, of_kind.formulas));
@@ -254,10 +254,13 @@ add_to(PyObject *grads, PyObject *borrowed, PyObject *node, PyObject *before, Py
     return failed ? -1 : 0;
 }
 
-/* What one backward pass works on, and the newest node so far of those that are not on the heap. */
+/* What one backward pass works on; the newest node so far of those that are not on the heap; the `Pass`
+   for nodes of the kind CALLED, once there is one; and the quiet context. */
 typedef struct {
     PyObject *grads, *borrowed, *heap, *leaves;
     PyObject *next;
+    PyObject *const *start; /* the arguments of `start`, the last of them runs nodes of that kind */
+    PyObject *task, *quiet;
 } Pass;
 
 /* Enter a node that has just got its first contribution. */
@@ -480,6 +483,116 @@ output_cotangent(Pass *pass, PyObject *node)
     return failed;
 }
 
+/* Let the newest node that waits beside the heap wait there, for whoever looks at the heap alone. */
+static int
+put_back(Pass *pass)
+{
+    PyObject *next = pass->next;
+    pass->next = NULL;
+    long long number = next == NULL ? 0 : number_of(next);
+    int failed = next != NULL && (number < 0 || push(pass->heap, next, number) < 0);
+    Py_XDECREF(next);
+    return failed ? -1 : 0;
+}
+
+/* What `call` gives for a node, (pass, contributions): the user's code runs, in the user's state. */
+static PyObject *
+call_kind(Pass *pass, PyObject *node, PyObject *g)
+{
+    PyObject *state = PyTuple_Pack(4, pass->grads, pass->borrowed, pass->heap, pass->leaves);
+    if (state == NULL || make_loud(pass->quiet) < 0) {
+        pass->quiet = state == NULL ? pass->quiet : NULL;
+        Py_XDECREF(state);
+        return NULL;
+    }
+    PyObject *task = pass->task == NULL ? Py_None : pass->task;
+    PyObject *stack[] = {task, state, node, g, pass->start[0], pass->start[1], pass->start[2]};
+    PyObject *given = PyObject_Vectorcall(pass->start[3], stack, 7, NULL);
+    Py_DECREF(state);
+    pass->quiet = make_quiet();
+    if (given != NULL &&
+        (pass->quiet == NULL || !PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 2)) {
+        Py_CLEAR(given);
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "what runs a node gives (pass, contributions)");
+        }
+    }
+    return given;
+}
+
+/* Enter that nothing has arrived at the end of an edge, where nothing is known: `add_contribution`. */
+static int
+add_nothing(Pass *pass, PyObject *edge)
+{
+    int known = PyDict_Contains(pass->grads, edge);
+    if (known) {
+        return known < 0 ? -1 : 0;
+    }
+    if (PyDict_SetItem(pass->grads, edge, Py_None) < 0 || PySet_Add(pass->borrowed, edge) < 0) {
+        return -1;
+    }
+    return enter(pass, edge);
+}
+
+/* Run a node of the kind CALLED; returns as `pass_on`, and 1 where it gave nothing to an edge, which
+   Python goes on with. */
+static int
+run_called(Pass *pass, PyObject *node, bool free)
+{
+    PyObject *g, *given, *found = NULL, *edges = Py_XNewRef(tuple_at(node, of_node.edges));
+    int led = -1;
+    if (put_back(pass) < 0 || edges == NULL || (g = cotangent(pass, node)) == NULL) {
+        Py_XDECREF(edges);
+        return -1;
+    }
+    given = call_kind(pass, node, g);
+    Py_DECREF(g);
+    if (given != NULL) {
+        Py_XSETREF(pass->task, Py_NewRef(PyTuple_GET_ITEM(given, 0)));
+        found = PySequence_Tuple(PyTuple_GET_ITEM(given, 1));
+        Py_DECREF(given);
+    }
+    if (found != NULL && PyTuple_GET_SIZE(found) != PyTuple_GET_SIZE(edges)) {
+        PyErr_Format(PyExc_ValueError, "%zd contributions to %zd edges", PyTuple_GET_SIZE(found),
+                     PyTuple_GET_SIZE(edges));
+        Py_CLEAR(found);
+    }
+    PyObject *saved = found == NULL || !free ? NULL : tuple_at(node, of_node.saved);
+    if (saved != NULL && PyTuple_GET_SIZE(saved) > 0) {
+        Py_XSETREF(SLOT(node, of_node.saved), Py_NewRef(freed));
+    }
+    led = found == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; led >= 0 && i < PyTuple_GET_SIZE(edges); i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i), *c = PyTuple_GET_ITEM(found, i);
+        if (!is_a(edge, Node)) {
+            continue;
+        }
+        int leads = 1;
+        if (c != Py_None) { /* which the user may hold: it is never written */
+            leads = pass_on(pass, node, edge, Py_NewRef(c), c, false);
+        }
+        else if (add_nothing(pass, edge) < 0 ||
+                 PyObject_SetAttr(pass->task, text_undefined, Py_True) < 0) {
+            leads = -1;
+        }
+        led = leads < 0 ? -1 : led | leads;
+    }
+    Py_XDECREF(found);
+    Py_DECREF(edges);
+    return led;
+}
+
+/* Whether a node is of the kind CALLED, and can be run here: in default modes, and not freed. */
+static bool
+is_called(Pass *pass, PyObject *node)
+{
+    PyObject *op = SLOT(node, of_node.op);
+    long long kind;
+    return pass->start != NULL && is_a(op, Kind) && tuple_at(node, of_node.edges) != NULL &&
+           is_integer(SLOT(op, of_kind.ordinary), &kind) && kind == CALLED &&
+           PyDict_GetItemWithError(modes, text_special) == zero;
+}
+
 /* Let one node run: 0 when it has; 1 where it led to a leaf with hooks, or Python is to see to it. */
 static int
 step(Pass *pass, PyObject *node, bool free)
@@ -489,6 +602,9 @@ step(Pass *pass, PyObject *node, bool free)
     }
     if (SLOT(node, of_node.op) == output_kind) {
         return output_cotangent(pass, node);
+    }
+    if (is_called(pass, node)) {
+        return run_called(pass, node, free);
     }
     Turn turn;
     memset(&turn, 0, offsetof(Turn, values));
@@ -521,14 +637,8 @@ run_on(Pass *pass, bool free, PyObject **stop)
         if (led < 0) {
             note(node);
         }
-        if (led && pass->next != NULL) { /* whoever goes on looks at the heap alone */
-            PyObject *next = pass->next;
-            pass->next = NULL;
-            long long number = led < 0 ? -1 : number_of(next);
-            if (number < 0 || push(pass->heap, next, number) < 0) {
-                led = -1;
-            }
-            Py_DECREF(next);
+        if (led > 0 && put_back(pass) < 0) {
+            led = -1;
         }
         if (led < 0) {
             Py_DECREF(node);
@@ -554,13 +664,14 @@ advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
                                          "leaves (lists), and free");
         return NULL;
     }
-    Pass pass = {args[0], args[1], args[2], args[3], NULL};
-    PyObject *stop = NULL, *token = make_quiet();
-    if (token == NULL) {
+    Pass pass = {args[0], args[1], args[2], args[3], NULL, NULL, NULL, make_quiet()};
+    PyObject *stop = NULL;
+    if (pass.quiet == NULL) {
         return NULL;
     }
     int failed = run_on(&pass, args[4] == Py_True, &stop);
-    if (make_loud(token) < 0 || failed) {
+    Py_XDECREF(pass.next);
+    if (make_loud(pass.quiet) < 0 || failed) {
         Py_XDECREF(stop);
         return NULL;
     }
@@ -574,7 +685,8 @@ accumulate_all(Pass *pass)
         PyObject *leaf = Py_NewRef(PyList_GET_ITEM(pass->leaves, i));
         PyObject *g = Py_XNewRef(PyDict_GetItemWithError(pass->grads, leaf));
         int shared = PySet_GET_SIZE(pass->borrowed) ? PySet_Contains(pass->borrowed, leaf) : 0;
-        int failed = g == NULL || shared < 0 || accumulate(leaf, g, shared) < 0;
+        int failed = g == NULL || shared < 0 || PyDict_DelItem(pass->grads, leaf) < 0;
+        failed = failed || accumulate(leaf, g, shared && Py_REFCNT(g) > 1) < 0;
         if (failed && !PyErr_Occurred()) {
             PyErr_SetObject(PyExc_KeyError, leaf);
         }
@@ -596,28 +708,39 @@ start(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (Tensor == NULL) {
         return in_python(start_in_python, args, count, NULL);
     }
-    if (count != 3 || !is_a(args[0], Node)) {
-        PyErr_SetString(PyExc_TypeError, "start takes a node, its cotangent and whether to free");
+    if (count != 4 || !is_a(args[0], Node)) {
+        PyErr_SetString(
+            PyExc_TypeError,
+            "start takes a node, its cotangent, whether to retain, and what runs others");
         return NULL;
     }
-    Pass pass = {PyDict_New(), PySet_New(NULL), PyList_New(0), PyList_New(0), Py_NewRef(args[0])};
-    PyObject *result = NULL, *stop = NULL, *token = NULL;
+    Pass pass = {
+        PyDict_New(), PySet_New(NULL), PyList_New(0), PyList_New(0), Py_NewRef(args[0]), args, NULL,
+        NULL};
+    PyObject *result = NULL, *stop = NULL, *task = Py_None, *state;
     if (pass.grads != NULL && pass.borrowed != NULL && pass.heap != NULL && pass.leaves != NULL &&
-        PyDict_SetItem(pass.grads, args[0], args[1]) == 0 && (token = make_quiet()) != NULL) {
-        if (run_on(&pass, args[2] == Py_True, &stop) < 0) {
-            result = NULL;
+        PyDict_SetItem(pass.grads, args[0], args[1]) == 0 && (pass.quiet = make_quiet()) != NULL) {
+        int retain = PyObject_IsTrue(args[2]);
+        int failed = retain < 0 ? -1 : run_on(&pass, !retain, &stop);
+        task = pass.task == NULL ? Py_None : pass.task;
+        if (!failed && stop == NULL) {
+            failed = accumulate_all(&pass);
         }
-        else if (stop != NULL) {
-            result = PyTuple_Pack(5, pass.grads, pass.borrowed, pass.heap, pass.leaves, stop);
+        if (!failed && (stop != NULL || task != Py_None)) {
+            state = PyTuple_Pack(4, pass.grads, pass.borrowed, pass.heap, pass.leaves);
+            result =
+                state == NULL ? NULL : PyTuple_Pack(3, task, state, stop == NULL ? Py_None : stop);
+            Py_XDECREF(state);
         }
-        else if (accumulate_all(&pass) == 0) {
+        else if (!failed) {
             result = Py_NewRef(Py_None);
         }
-        if (make_loud(token) < 0) {
+        if (pass.quiet != NULL && make_loud(pass.quiet) < 0) {
             Py_CLEAR(result);
         }
     }
     Py_XDECREF(stop);
+    Py_XDECREF(pass.task);
     Py_XDECREF(pass.next);
     Py_XDECREF(pass.leaves);
     Py_XDECREF(pass.heap);

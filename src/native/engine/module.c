@@ -149,9 +149,10 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         const char *name;
         long long found;
     } common[] = {
-        {&KEPT, "KEPT"},       {&LONGEST, "LONGEST"},       {&JOINED, "JOINED"},
-        {&NEVER, "NEVER"},     {&DTYPES, "DTYPES"},         {&VARIADIC, "VARIADIC"},
-        {&DEFAULT, "DEFAULT"}, {&UNRECORDED, "UNRECORDED"}, {&OTHER, "OTHER"},
+        {&KEPT, "KEPT"},     {&LONGEST, "LONGEST"}, {&JOINED, "JOINED"},
+        {&NEVER, "NEVER"},   {&DTYPES, "DTYPES"},   {&VARIADIC, "VARIADIC"},
+        {&CALLED, "CALLED"}, {&DEFAULT, "DEFAULT"}, {&UNRECORDED, "UNRECORDED"},
+        {&OTHER, "OTHER"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(common); i++) {
         PyObject *given = PyDict_GetItemString(constants, common[i].name);
@@ -272,6 +273,7 @@ PyInit__native(void)
         {&writer, "backward()"},
         {&text_torch_function, "__torch_function__"},
         {&text_outdated, "_outdated"},
+        {&text_undefined, "undefined"},
         {&text_tangents, "_tangents"},
         {&text_path, "path"},
         {&text_splice, "splice"},

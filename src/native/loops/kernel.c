@@ -728,6 +728,14 @@ static PyMemberDef door_members[] = {
     {NULL},
 };
 
+static PyObject *
+door_module(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyObject_GetAttrString(((Door *)object)->function, "__module__");
+}
+
+static PyGetSetDef door_properties[] = {{"__module__", door_module, NULL, NULL, NULL}, {NULL}};
+
 static PyTypeObject DoorType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "retrograd.kernels._loops.Door",
     .tp_basicsize = sizeof(Door),
@@ -739,6 +747,7 @@ static PyTypeObject DoorType = {
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(Door, vectorcall),
     .tp_members = door_members,
+    .tp_getset = door_properties,
 };
 
 /* `set_door(least, most, kernels, new_kernel, watcher)`: the size of large arrays, the largest whole

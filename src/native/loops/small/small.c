@@ -9,7 +9,7 @@
    The files: `few.h` is what loops share, `few_sums.c` and `few_losses.c` are some of them.
 */
 
-#include "gemm.c"
+#include "../gemm.c"
 #include "few_losses.c"
 #include "few_sums.c"
 

@@ -45,7 +45,7 @@ refuse(const char *name)
 #include "pool.c"
 #include "recycle.c"
 #include "rows.c"
-#include "small.c"
+#include "small/small.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */

@@ -1,0 +1,1 @@
+"""Complex-valued models at work: each module has `run(quick)`, which measures, and `draw`."""

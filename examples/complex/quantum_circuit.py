@@ -1,0 +1,86 @@
+"""A quantum circuit finds the ground state of a magnet, by its Wirtinger gradient.
+
+The circuit is a wall of two-qubit gates, each a unitary 4 x 4 matrix: the complex matrices
+themselves are the parameters. `x.grad` is the derivative of the energy by their conjugates, and
+`optim.UnitaryAdam` turns it into a rotation, so that every gate stays unitary. The magnet is the
+transverse-field Ising chain at its critical point, whose exact energy is that of the smallest
+eigenvalue.
+
+    python -m examples.complex.quantum_circuit
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import retrograd as rg
+
+from .plotting import curves, main
+
+QUBITS, LAYERS, FIELD = 6, 4, 1.0
+C = rg.complex128
+
+
+def magnet() -> rg.Tensor:
+    """The Hamiltonian: minus the sum of neighbouring ZZ, minus the field times the sum of X."""
+    x, z, one = rg.tensor([[0, 1], [1, 0.0]]), rg.tensor([[1, 0], [0, -1.0]]), rg.eye(2)
+
+    def chain(*places: tuple[int, rg.Tensor]) -> rg.Tensor:
+        given, found = dict(places), rg.eye(1)
+        for qubit in range(QUBITS):
+            found = rg.kron(found, given.get(qubit, one))
+        return found
+
+    bonds = sum(chain((q, z), (q + 1, z)) for q in range(QUBITS - 1))
+    return (-bonds - FIELD * sum(chain((q, x)) for q in range(QUBITS))).to(C)
+
+
+def applied(state: rg.Tensor, gate: rg.Tensor, qubit: int) -> rg.Tensor:
+    """The state after a gate on a qubit and the next one."""
+    pairs = state.reshape(2**qubit, 4, -1)
+    return rg.einsum("ij,ajb->aib", gate, pairs).reshape(-1)
+
+
+def energy(gates: list[rg.Tensor], hamiltonian: rg.Tensor) -> rg.Tensor:
+    """<psi|H|psi> of the circuit's state, which begins with all spins up."""
+    state = rg.zeros(2**QUBITS, dtype=C)
+    state[0] = 1.0
+    places = [q for layer in range(LAYERS) for q in range(layer % 2, QUBITS - 1, 2)]
+    for gate, qubit in zip(gates, places, strict=True):
+        state = applied(state, gate, qubit)
+    return (state.conj() @ (hamiltonian @ state)).real
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """The energy at every step, the exact one, and how far the gates are from unitary."""
+    rg.manual_seed(0)
+    hamiltonian = magnet()
+    exact = rg.linalg.eigvalsh(hamiltonian)[0].item()
+    count = sum(len(range(layer % 2, QUBITS - 1, 2)) for layer in range(LAYERS))
+    gates = [rg.nn.init.orthogonal_(rg.empty(4, 4, dtype=C)).requires_grad_() for _ in range(count)]
+    optimizer = rg.optim.UnitaryAdam(gates, lr=0.1)
+    path = []
+    for _ in range(100 if quick else 400):
+        optimizer.zero_grad()
+        found = energy(gates, hamiltonian)
+        found.backward()
+        optimizer.step()
+        path.append(found.item())
+    worst = max((g @ g.mH - rg.eye(4)).abs().max().item() for g in gates)
+    return {
+        "energy": path[-1],
+        "exact": exact,
+        "error": (path[-1] - exact) / abs(exact),
+        "unitarity": worst,
+        "path": path,
+    }
+
+
+def draw(figure: Any, found: dict[str, Any]) -> None:
+    """The energy over the steps, and the exact one."""
+    lines = {"circuit": found["path"], "exact": [found["exact"]] * len(found["path"])}
+    curves(figure, lines, "step", "energy")
+
+
+if __name__ == "__main__":
+    main("quantum_circuit", run, draw)

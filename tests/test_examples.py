@@ -1,0 +1,72 @@
+"""The programs in examples/ do what their docstrings say, briefly; and draw it."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import retrograd as rg
+
+ROOT = Path(__file__).parents[1]
+NEEDS = {  # libraries that an example needs beside the package
+    "magnetic_resonance": ["sklearn"],
+    "phase_retrieval": ["sklearn", "tqdm"],
+    "denoising": ["scipy"],
+}
+EXPECTED = {  # what an example has to reach
+    "quantum_circuit": lambda r: 0 < r["error"] < 0.02 and r["unitarity"] < 1e-13,
+    "copy_memory": lambda r: r["unitary"] < 0.5 * min(r["memoryless"], r["lstm"]),
+    "modulation": lambda r: r["complex"] > max(0.8, r["real"] + 0.02),
+    "magnetic_resonance": lambda r: r["recovered"] > r["aliased"] + 2.5,
+    "denoising": lambda r: r["denoised"] > r["noisy"] + 4,
+    "phase_retrieval": lambda r: r["error after"] < 0.1 * r["error before"],
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The modules of the examples and what they gave, each run once."""
+    return {}
+
+
+def ran(name, found, monkeypatch):
+    for library in NEEDS.get(name, []):
+        pytest.importorskip(library)
+    monkeypatch.syspath_prepend(ROOT)
+    module = importlib.import_module(f"examples.complex.{name}")
+    if name not in found:
+        found[name] = module.run(quick=True)
+    return module, found[name]
+
+
+def test_every_example_is_here():
+    folder = ROOT / "examples" / "complex"
+    programs = {path.stem for path in folder.glob("*.py") if '"__main__"' in path.read_text()}
+    assert programs == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_reaches_what_it_says(name, found, monkeypatch):
+    numbers = ran(name, found, monkeypatch)[1]
+    assert EXPECTED[name](numbers), {k: v for k, v in numbers.items() if isinstance(v, float)}
+
+
+def test_twins_have_as_many_parameters(found, monkeypatch):
+    complexes, reals = ran("modulation", found, monkeypatch)[1]["sizes"].values()
+    assert complexes <= reals <= 1.1 * complexes
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_draws(name, found, monkeypatch):
+    figures = pytest.importorskip("matplotlib.figure")
+    module, numbers = ran(name, found, monkeypatch)
+    figure = figures.Figure(layout="constrained")
+    module.draw(figure, numbers)
+    assert figure.axes
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    rg.manual_seed(0)
