@@ -37,6 +37,25 @@ def test_a_tensor_with_a_tangent_is_not_converted(convert):
             whole(forward_ad.make_dual(X, ONE))
 
 
+NUMBERS = {
+    "full": lambda v: rg.full((2,), v),
+    "fftfreq": lambda v: rg.fft.fftfreq(4, v),
+    "apply_": lambda v: (v * 1).apply_(abs),
+    "map_": lambda v: rg.ones(()).map_(v, max),
+    "alpha": lambda v: rg.add(X, X, alpha=v),
+    "scale": lambda v: rg.nn.functional.scaled_dot_product_attention(*[ONE[None]] * 3, scale=v),
+}
+
+
+@pytest.mark.parametrize("function", NUMBERS.values(), ids=NUMBERS)
+def test_a_number_that_has_no_derivative_may_not_ask_for_one(function):
+    v = rg.tensor(2.0)
+    function(v.clone())
+    for derive in (grad(lambda v: function(v).sum()), jacfwd(function)):
+        with pytest.raises((TypeError, RuntimeError), match=r"Number|float|requires grad"):
+            derive(v)
+
+
 def test_a_constant_is_converted_within_a_forward_derivative():
     found = jvp(lambda x: x * rg.from_numpy(x.detach().numpy() ** 2), (X,), (ONE,))
     assert found[1].tolist() == [1.0, 4.0]

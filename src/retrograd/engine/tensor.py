@@ -42,6 +42,7 @@ __all__ = [
     "cell_of",
     "concrete",
     "device",
+    "has_history",
     "has_tangent",
     "is_array",
     "method",
@@ -380,6 +381,11 @@ def has_tangent(tensor: Tensor) -> bool:
     """Whether a forward derivative in progress has a tangent for the tensor."""
     tangents = tensor._tangents
     return bool(tangents and modes.special and not tangents.keys().isdisjoint(modes.state.levels))
+
+
+def has_history(tensor: Tensor) -> bool:
+    """Whether a derivative depends on the tensor: its graph goes on, or it has a tangent."""
+    return tensor.requires_grad or has_tangent(tensor)
 
 
 def node_of(tensor: Tensor) -> Any:

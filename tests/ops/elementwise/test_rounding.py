@@ -36,6 +36,16 @@ def test_rounding_values_and_derivatives(name, values, derivative):
     assert gradients(out, x) == [[derivative] * 3]
 
 
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "round", "frac", "sign"])
+def test_real_rounding_saves_nothing(name):
+    x = leaf(1.5, -2.5, 2)
+    y = x * 2
+    out = getattr(y, name)()
+    with rg.no_grad():
+        y.sigmoid_()
+    assert gradients(out, x) == [[2.0 if name == "frac" else 0.0] * 3]
+
+
 def test_rounding_keeps_integers_and_refuses_bools():
     for name in ("floor", "ceil", "trunc", "round"):
         function = getattr(rg, name)

@@ -146,3 +146,44 @@ def test_a_mask_with_a_gradient_gets_it():
     q, k, v = drawn(4, 3)
     mask = rg.zeros(4, 4, dtype=rg.float64, requires_grad=True)
     assert rg.autograd.gradcheck(F.scaled_dot_product_attention, (q, k, v, mask))
+
+
+def test_a_mask_has_a_forward_derivative():
+    rg.manual_seed(0)
+    q, k, v = [rg.randn(1, 2, n, 4, dtype=rg.float64) for n in (3, 5, 5)]
+    mask, d = [rg.randn(3, 5, dtype=rg.float64) for _ in range(2)]
+
+    def attend(mask):
+        return rg.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    step = 1e-6
+    expected = (attend(mask + step * d) - attend(mask - step * d)) / (2 * step)
+    for found in (rg.func.jvp(attend, (mask,), (d,))[1], rg.func.linearize(attend, mask)[1](d)):
+        rg.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [rg.int64, rg.uint8, rg.float64, rg.complex64])
+def test_masks_that_would_be_added_by_mistake_are_refused(dtype):
+    q = rg.ones(1, 2, 4)
+    with pytest.raises(RuntimeError, match="attn_mask dtype"):
+        rg.nn.functional.scaled_dot_product_attention(q, q, q, rg.ones(2, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float64])
+def test_a_float32_mask_leaves_the_dtype_of_the_query(dtype):
+    q = rg.randn(1, 2, 4).to(dtype)
+    out = rg.nn.functional.scaled_dot_product_attention(q, q, q, rg.zeros(2, 2))
+    assert out.dtype == dtype
+    plain = rg.nn.functional.scaled_dot_product_attention(q, q, q)
+    rg.testing.assert_close(out, plain, rtol=1e-2, atol=1e-2)
+
+
+def test_attention_without_features_is_the_mean_and_heads_must_divide():
+    v = rg.tensor([[[1.0], [3.0]]])
+    out = rg.nn.functional.scaled_dot_product_attention(rg.ones(1, 1, 0), rg.ones(1, 2, 0), v)
+    assert out.tolist() == [[[2.0]]]
+    q = rg.ones(1, 4, 2, 3)
+    for heads in (0, 3, 8):
+        k = rg.ones(1, heads, 2, 3)
+        with pytest.raises(RuntimeError, match="must divide"):
+            rg.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=True)

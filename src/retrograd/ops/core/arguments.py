@@ -24,7 +24,7 @@ from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
 from ...engine.naming import MEANINGS
-from ...engine.tensor import Tensor, method
+from ...engine.tensor import Tensor, has_history, method
 from ...locks import load
 
 if TYPE_CHECKING:
@@ -184,6 +184,18 @@ def has_by(function: Any) -> bool:
 def said(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A call with `by` of the caller of an op."""
     return Served(call, True)(*args, **named)
+
+
+def number_in(value: Any, name: str, argument: str) -> Any:
+    """A number, also that in a tensor; TypeError for one whose derivative would be lost."""
+    if not isinstance(value, Tensor):
+        return value
+    if has_history(value):
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be Number, not Tensor: it has no derivative. "
+            f"Write {argument}={argument}.item()"
+        )
+    return value.item()
 
 
 MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, said))

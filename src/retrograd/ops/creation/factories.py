@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
-from ...engine.tensor import Interpreted, Tensor, device, method, new_tensor, placed
+from ...engine.tensor import Interpreted, Tensor, device, has_history, method, new_tensor, placed
 from ...errors import OutOfMemoryError
 from ...kernels.allocation import marked, table
 from ...quiet import quietly
@@ -229,7 +229,7 @@ def empty(
 
 def constant(value: Any, target: Any, name: str) -> Any:
     """A fill value as a 0-d array, of its own dtype if `target` is None."""
-    if isinstance(value, Tensor) and value._node is None and value._array.ndim == 0:
+    if isinstance(value, Tensor) and value._array.ndim == 0 and not has_history(value):
         value = value._array.item()
     if not isinstance(value, (*NUMBERS, np.generic)):
         raise TypeError(

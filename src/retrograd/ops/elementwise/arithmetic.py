@@ -12,7 +12,7 @@ from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-from ..core.arguments import public
+from ..core.arguments import number_in, public
 from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator
 
@@ -194,8 +194,7 @@ def scaled(input: Any, other: Any, alpha: Any, minus: bool = False) -> Any:
 
     As in PyTorch, the factor is no saved value: nothing of it is freed.
     """
-    if isinstance(alpha, Tensor):
-        alpha = alpha.item()
+    alpha = number_in(alpha, "sub" if minus else "add", "alpha")
     like = (input if isinstance(input, Tensor) else other)._array.dtype
     arrays = [
         t._array if isinstance(t, Tensor) else dtypes.scalar_array(t, like) for t in (input, other)

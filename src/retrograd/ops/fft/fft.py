@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor
+from ...engine.tensor import Tensor, has_history
 from ...quiet import Quiet
 from ..core.arguments import public, titled
 from ..creation.from_data import check_device, finish
@@ -237,7 +237,7 @@ def rfftfreq(
 
 def _spacing(d: Any, name: str) -> float:
     """The distance of samples as a number; a 0-d tensor without history is one, too."""
-    if isinstance(d, Tensor) and d._node is None and not d._array.ndim:
+    if isinstance(d, Tensor) and not d._array.ndim and not has_history(d):
         d = d.item()
     if not isinstance(d, (int, float)):
         raise TypeError(f"fft_{name}(): argument 'd' must be float, not {type(d).__name__}")

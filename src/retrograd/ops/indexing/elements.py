@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.inplace import in_place, write
-from ...engine.tensor import Tensor, method, new_tensor
+from ...engine.tensor import Tensor, has_history, method, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ def by_element(
     self: Tensor, name: str, others: tuple[Tensor, ...], function: Callable[..., Any]
 ) -> Tensor:
     """Write `function(own, *others)` of every element; the others expand to the tensor's shape."""
-    if any(t.requires_grad for t in (self, *others)):
+    if any(has_history(t) for t in (self, *others)):
         raise RuntimeError(
             f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
             "instead. What Python computes is not recorded"

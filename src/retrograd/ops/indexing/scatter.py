@@ -10,7 +10,7 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
-from ...engine.tensor import Interpreted, Tensor, concrete, new_tensor
+from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
 from ...kernels.allocation import copied, numpys, surely, table
 from ..core import batching_index
 from ..core.arguments import public
@@ -245,7 +245,7 @@ def scatter(
         source = source if given else source.expand(index.shape)
         return _scatter_add_op(input, source, index, dim=place)
     if reduce == "multiply":
-        if input._node is not None or source._node is not None:
+        if has_history(input) or has_history(source):
             raise RuntimeError(
                 "scatter(): reduce='multiply' has no derivative. Use it under no_grad()"
             )

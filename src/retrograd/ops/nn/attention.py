@@ -9,8 +9,9 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, placed, wrap
+from ...engine.tensor import Interpreted, Tensor, has_history, placed, wrap
 from ...kernels.allocation import surely
+from ..core.arguments import number_in
 from .attention_records import attention
 from .dropout import dropout
 
@@ -46,13 +47,14 @@ def scaled_dot_product_attention(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
             "is_causal=True"
         )
+    if attn_mask is not None:
+        check_mask(attn_mask, query)
     rows, columns = query._array.shape[-2], key._array.shape[-2]
+    scale = number_in(scale, "scaled_dot_product_attention", "scale")
     if scale is None:
-        scale = 1.0 / math.sqrt(query._array.shape[-1])
+        scale = 1.0 / math.sqrt(query._array.shape[-1] or 1)
     if enable_gqa:
-        heads = query._array.shape[-3]
-        key = key.repeat_interleave(heads // key._array.shape[-3], -3)
-        value = value.repeat_interleave(heads // value._array.shape[-3], -3)
+        key, value = repeated(key, query), repeated(value, query)
     if not dropout_p and are_alike(query, key, value):
         bias = None if attn_mask is None else full_bias(attn_mask, query, columns)
         if attn_mask is None or bias is not None:
@@ -71,6 +73,27 @@ def scaled_dot_product_attention(
     return dropout(weights, dropout_p) @ value
 
 
+def check_mask(mask: Tensor, query: Tensor) -> None:
+    """Raise RuntimeError for a mask of another dtype: 0 and 1 would be added to the scores."""
+    if mask._array.dtype not in (np.dtype(np.bool_), np.dtype(np.float32), query._array.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {mask.dtype} and query.dtype: {query.dtype} instead. Where 1 means "
+            "that a position is seen, give mask.bool()"
+        )
+
+
+def repeated(t: Tensor, query: Tensor) -> Tensor:
+    """Key or value with as many heads as the query; RuntimeError where that is no multiple."""
+    heads, own = query._array.shape[-3], t._array.shape[-3]
+    if not own or heads % own:
+        raise RuntimeError(
+            f"Number of heads in key and value must divide the number of heads in query, {heads}, "
+            f"but got {own}"
+        )
+    return t.repeat_interleave(heads // own, -3)
+
+
 def are_alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether operands may lie in one array: real, and alike in all but their lengths."""
     shapes = [t._array.shape for t in (query, key, value)]
@@ -86,9 +109,9 @@ def are_alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 
 def full_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
-    """What a mask adds to the scores, for all of them; None where it has a gradient, or a row sees
-    nothing."""
-    if mask.requires_grad or isinstance(mask._array, Interpreted):
+    """What a mask adds to the scores, for all of them; None where it has a derivative, or a row
+    sees nothing."""
+    if has_history(mask) or isinstance(mask._array, Interpreted):
         return None
     bias = _as_bias(mask, query._array.dtype)
     shape = (*query._array.shape[:-1], columns)
@@ -99,9 +122,10 @@ def full_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:
-    """A boolean mask as what to add to the scores: 0 where True, -inf where False."""
+    """A mask as what to add to the scores: of a boolean one 0 where True, -inf where False."""
     if mask._array.dtype != np.bool_:
-        return mask
+        real = dtypes.real_of(dtype)
+        return mask if mask._array.dtype in (dtype, real) else mask.to(dtypes.of_numpy(real))
     if isinstance(mask._array, Interpreted):
         hidden = recorded.zeros_like(mask).to(dtypes.of_numpy(dtypes.real_of(dtype)))
         return recorded.where(mask, hidden, hidden - math.inf)

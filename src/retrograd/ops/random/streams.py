@@ -192,7 +192,7 @@ class Twister:
         made = cls(int(given["seed"]))
         position = WORDS if given["left"] == 1 else int(given["next"])
         key = given["words"].astype(np.uint32)
-        if not 0 <= position <= WORDS:
+        if given["seeded"] != 1 or not 0 < given["left"] <= WORDS or position > WORDS:
             raise RuntimeError(f"the state of a generator is broken: it is at word {position}")
         made.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
         made.kept = float(given["kept"]) if given["keeps"] & 1 else None

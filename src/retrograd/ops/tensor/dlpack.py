@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engine.tensor import Tensor, has_tangent, method, new_tensor
+from ...engine.tensor import Tensor, has_history, method, new_tensor
 from ..creation.from_data import check_device, from_numpy
 
 __all__ = ["from_dlpack"]
@@ -88,7 +88,7 @@ def to_capsule(
     >>> x
     tensor([1., 0.])
     """
-    if self._node is not None or has_tangent(self):
+    if has_history(self):
         raise BufferError(REQUIRES_GRAD)
     if stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
