@@ -295,7 +295,7 @@ RULES = {
     no_grad_view: "views of leaves made under no_grad",
     unneeded: "`backward(inputs=[y])` for a `y` that is no leaf",
     saves_less: "what `prod`, `take`, `gather` and `index_copy` save",
-    gradient_layout: "the layout of `.grad` in memory",
+    gradient_layout: "gradients of expanded results (`sum`), in hooks and in `.grad`",
     copies_count: "`copy.copy(x)`",
     inference_leaf: "ops on an inference tensor that requires grad",
     inference_alias: "`detach()` and `data` of inference tensors",
