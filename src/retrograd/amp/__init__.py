@@ -1,4 +1,4 @@
-"""Mixed precision: gradients of scaled losses, and `autocast` where it is turned off."""
+"""Mixed precision: gradients of scaled losses, and `autocast`."""
 
 from __future__ import annotations
 

@@ -154,16 +154,16 @@ class _Bare(Mode):
     __slots__ = ()
 
     @overload
-    def __new__(cls, function: None = None) -> Self: ...
+    def __new__(cls, orig_func: None = None) -> Self: ...
     @overload
-    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
+    def __new__(cls, orig_func: Any = None) -> Any:
         made = object.__new__(cls)
-        if function is None:
+        if orig_func is None:
             return made
-        if not callable(function):
-            raise TypeError(f"{cls.__name__}() takes no arguments, but {function!r} was given")
-        return decorate(function, cls)
+        if not callable(orig_func):
+            raise TypeError(f"{cls.__name__}() takes no arguments, but {orig_func!r} was given")
+        return decorate(orig_func, cls)
 
 
 class no_grad(_Bare):  # noqa: N801 (PyTorch's name)

@@ -2,13 +2,14 @@
 
 NOTE [Other names]
 1. NumPy's names stand for PyTorch's, and for what is one argument here those of its several there:
-   `ALIASES` says which.
+   `ALIASES` says which, the first of them that the function has.
 2. A function that had its arguments in another order once, as `add(input, alpha, other)`, still
    takes them in that order, with a warning: `ORDERS`, which the families of ops fill.
 3. Nobody looks for either before a call has failed to fit the signature of what was called. So the
    usual calls pay nothing; and a function that has begun to run is never run again.
 4. `by=` says what an op means for complex numbers: `MEANINGS`, filled likewise, by the op's name.
-5. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
+5. Whatever takes a `device` takes a `layout` and `pin_memory` too, which can say one thing only.
+6. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
 
 This module knows no tensor and no op.
 """
@@ -19,7 +20,16 @@ import inspect
 import warnings
 from typing import Any
 
-__all__ = ["ABSENT", "ALIASES", "MEANINGS", "ORDERS", "by_name", "otherwise"]
+__all__ = [
+    "ABSENT",
+    "ALIASES",
+    "MEANINGS",
+    "NEUTRAL",
+    "ORDERS",
+    "by_name",
+    "check_neutral",
+    "otherwise",
+]
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -31,10 +41,24 @@ ALIASES = {
     "x1": "input",
     "x2": "other",
     "input": "A",
+    "input2": "L tau B",
+    "input3": "other",
+    "other": "src B",
+    "values": "other",
+    "element": "elements",
+    "test_element": "test_elements",
+    "the_template": "other",
+    "tensor_indices_or_sections": "indices_or_sections",
+    "axis0": "dim0",
+    "axis1": "dim1",
+    "b": "B",
+    "orig_func": "function",
     "split_size": "split_size_or_sections",
     "sections": "indices_or_sections",
     "indices": "indices_or_sections",
 }
+
+NEUTRAL = ("layout", "pin_memory")  # rule 5
 
 ORDERS: dict[str, tuple[str, ...]] = {}  # older orders, as "input, alpha, other", by function
 MEANINGS: dict[str, Any] = {}  # what carries out a call with `by`, by the name of the op
@@ -59,14 +83,13 @@ def otherwise(
     if fits(signature, args, kwargs):
         check_tensors(function, signature, signature.bind(*args, **kwargs).arguments, error)
         return None
-    own = {}
-    for key, value in kwargs.items():
-        name = ALIASES.get(key, key)
-        own[name if key not in signature.parameters and name in signature.parameters else key] = (
-            value
-        )
+    own = {own_name(key, signature.parameters): value for key, value in kwargs.items()}
     if len(own) < len(kwargs):  # two names of one argument
         return None
+    if "device" in signature.parameters:
+        for key in NEUTRAL:
+            if key in own and key not in signature.parameters:
+                check_neutral(function.__name__, key, own.pop(key))
     if fits(signature, args, own):
         return args, own
     for order in ORDERS.get(function.__name__.rstrip("_"), ()):
@@ -82,6 +105,23 @@ def otherwise(
                 warnings.warn(text, UserWarning, stacklevel=2)
                 return (given.pop("input"),), given
     return None if own.keys() == kwargs.keys() else (args, own)  # for the function's own error
+
+
+def own_name(key: str, names: Any) -> str:
+    """The name, among those that a function has, of the argument that a call names `key`."""
+    if key in names:
+        return key
+    return next((name for name in ALIASES.get(key, "").split() if name in names), key)
+
+
+def check_neutral(name: str, key: str, value: Any) -> None:
+    """Raise unless an argument asks for what there is: strided memory that is not pinned."""
+    if key == "pin_memory" and value:
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available. Leave pin_memory away"
+        )
+    if key == "layout" and value is not None and getattr(value, "name", None) != "strided":
+        raise TypeError(f"{name}(): argument 'layout' must be retrograd.strided, not {value!r}")
 
 
 def fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -120,7 +160,7 @@ def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:
     names = ("input", "other")[: len(inputs)]
     place = dict(zip(names, inputs, strict=True))
     for name, value in given.items():
-        own = ALIASES.get(name, name)
+        own = own_name(name, place)
         if own not in place and own != "out":
             raise TypeError(f"{op.name}() got an unexpected keyword argument '{name}'")
         if place.get(own, ABSENT) is not ABSENT:

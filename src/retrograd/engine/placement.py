@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from .. import version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import Self
 
 __all__ = ["CPU", "NO_ACCELERATOR", "Size", "device", "present"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 NO_ACCELERATOR = (
     "Cannot access accelerator device when none is available: tensors live on the cpu. Ask "
@@ -78,10 +81,13 @@ class Size(tuple[int, ...]):
 class device:  # noqa: N801 (PyTorch's name)
     """Where a tensor's memory lies; here always "cpu". Others can be named: `present` refuses them.
 
-    Raises RuntimeError for a name that is no device, or an index given twice.
+    As a context, or decorator, it is where new tensors are made. RuntimeError for a name that
+    is no device, or an index given twice; entered, AssertionError where no tensor can live.
 
     >>> rg.device("cuda:1"), rg.ones(1).device.type
     (device(type='cuda', index=1), 'cpu')
+    >>> with rg.device("cpu"):
+    ...     x = rg.ones(1)
     """
 
     __slots__ = ("index", "type")
@@ -117,6 +123,19 @@ class device:  # noqa: N801 (PyTorch's name)
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __enter__(self) -> Self:
+        """A context in which new tensors live there; AssertionError where none can."""
+        present(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def __call__(self, function: F) -> F:
+        """The function itself, after the checks of the context: new tensors live there."""
+        present(self)
+        return function
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)

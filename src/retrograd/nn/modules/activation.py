@@ -6,6 +6,7 @@ a layer writes its result into its input, and returns that.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ...engine.tensor import Tensor
@@ -426,8 +427,21 @@ class Hardtanh(_Activation):
     settings = ("min_val", "max_val", "inplace")
     function = staticmethod(F.hardtanh)
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        for old, value in (("min_value", min_value), ("max_value", max_value)):
+            if value is not None:
+                text = f"keyword argument `{old}` is deprecated and rename to `{old[:-2]}`"
+                warnings.warn(text, FutureWarning, stacklevel=2)
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         if max_val <= min_val:
             raise AssertionError("max_val must be larger than min_val")
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace

@@ -259,14 +259,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _prelu(input, weight)
 
 
-def _random_leak(input: Tensor, lower: float, upper: float) -> Tensor:
+def _random_leak(input: Tensor, lower: float, upper: float, generator: Any) -> Tensor:
     if holds_complex(input):
-        return by_parts(_random_leak, input, lower, upper)
+        return by_parts(_random_leak, input, lower, upper, generator)
     array = input._array
     if not numpys(array):
-        return _prelu(input, rand_like(input) * (upper - lower) + lower)
+        return _prelu(input, rand_like(input, generator=generator) * (upper - lower) + lower)
     below = array <= 0  # the others take no number
-    drawn = default_generator.uniform((int(below.sum()),), np.dtype(np.float64))
+    drawn = generator.uniform((int(below.sum()),), np.dtype(np.float64))
     slopes = np.ones_like(array)
     slopes[below] = drawn * (upper - lower) + lower
     return _prelu(input, new_tensor(slopes))
@@ -278,6 +278,8 @@ def rrelu(
     upper: float = 1.0 / 3,
     training: bool = False,
     inplace: bool = False,
+    *,
+    generator: Any = None,
 ) -> Tensor:
     """`leaky_relu` whose slope is drawn evenly from lower to upper; their mean if not `training`.
 
@@ -293,9 +295,10 @@ def rrelu(
         )
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
+    bounds = (lower, upper, generator or default_generator)
     if inplace:
-        return write(input, "rrelu_", _random_leak, (lower, upper), {})
-    return _random_leak(input, lower, upper)
+        return write(input, "rrelu_", _random_leak, bounds, {})
+    return _random_leak(input, *bounds)
 
 
 def _elu_array(input: Any, *, alpha: float, scale: float, input_scale: float) -> Any:
@@ -403,7 +406,7 @@ _hardshrink = activation(
 )
 
 
-@public(methods="hardshrink")
+@public(out=True, methods="hardshrink")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0, elementwise. Source: PyTorch's `hardshrink`.
 

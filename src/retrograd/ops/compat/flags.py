@@ -85,7 +85,7 @@ def _watch(anomaly: Any, check_nan: Any) -> None:
 # By name: the function, what it does, and an example with what it shows.
 SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "set_num_threads": (
-        lambda threads: set_threads(_checked_count("set_num_threads", threads)),
+        lambda num: set_threads(_checked_count("set_num_threads", num)),
         "Let large loops use a number of threads, as far as this process may run on so many\n"
         "    processors. The environment variable RETROGRAD_NUM_THREADS sets it beforehand.\n\n"
         "    Raises RuntimeError for a number that is not positive, TypeError for none.",
@@ -97,7 +97,7 @@ SWITCHES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
         "rg.get_num_threads() > 0", "True",
     ),
     "set_num_interop_threads": (
-        lambda threads: _keep_interop_threads(threads),
+        lambda num: _keep_interop_threads(num),
         "Keep a number of threads. It changes nothing: ops run one after the other.\n\n"
         "    Raises RuntimeError for a number that is not positive, TypeError for none.",
         "rg.set_num_interop_threads(2); rg.get_num_interop_threads()", "2",

@@ -41,8 +41,8 @@ REASONS = [
         "the function without compiling it",
     ),
     (
-        r"\w+autocast\w*|autocast_\w+",
-        "ops choose no dtype of their own. Convert where it is wanted: x.half(), model.half()",
+        r"\w+_autocast_(ipu|xla|gpu)_\w+",
+        "there is no such device. Ask about the cpu: get_autocast_dtype('cpu')",
     ),
     (
         r"distributed|multiprocessing|futures|\w*init_num_threads|DistributedSampler|hub",

@@ -6,7 +6,7 @@ tensor is `Tensor`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Union
 
 from ... import dtypes, version
 from ...engine.tensor import Size, Tensor, new_tensor
@@ -62,6 +62,13 @@ class TensorType:
 
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is self.dtype
+
+    def __or__(self, other: Any) -> Any:
+        """`LongTensor | None`, as annotations write it."""
+        return Union[self, other]  # noqa: UP007 (an object, which `|` does not take)
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]  # noqa: UP007
 
     def __repr__(self) -> str:
         return f"<class '{version.called}.{self.__name__}'>"

@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
+from ...engine.naming import NEUTRAL, check_neutral
 from ...engine.tensor import Interpreted, Tensor, device, has_history, method, new_tensor, placed
 from ...errors import OutOfMemoryError
 from ...kernels.allocation import marked, table
@@ -486,6 +487,9 @@ def get_default_device() -> device:
 def _new(factory: Any, name: str) -> Any:
     def call(self: Tensor, *size: Any, dtype: Any = None, **settings: Any) -> Tensor:
         given = self.dtype if dtype is None else dtype
+        for key in NEUTRAL:
+            if key in settings:
+                check_neutral(name, key, settings.pop(key))
         return as_wide(factory(*size, dtype=given, **settings), self)
 
     about = f"`{factory.__name__}` with the dtype of this tensor, unless one is given."

@@ -324,7 +324,7 @@ def check_values(values: Tensor, region: tuple[int, ...]) -> None:
 
 
 @public(methods="resize_")
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape, with more elements (the new ones are zeros) or fewer.
 
     It stays where it is as long as there is room, in row-major order, or that of `memory_format`,
@@ -336,7 +336,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    shape = shape_of(sizes, "resize_")
+    shape = shape_of(sizes if size is None else size, "resize_")
     about_to_write(self)
     if self._node is not None and not (modes.state.inference and self.is_leaf):
         raise RuntimeError("cannot resize variables that require grad")

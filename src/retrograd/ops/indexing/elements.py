@@ -49,15 +49,15 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     return by_element(self, "apply_", (), callable)
 
 
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace every element by `callable(own, other)`, with those of `tensor`, which expands.
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace every element by `callable(own, other)`, with those of `other`, which expands.
 
     Errors as for `apply_`. Source: PyTorch's `Tensor.map_`.
 
     >>> rg.tensor([1.0, 2.0]).map_(rg.tensor(3.0), lambda a, b: a * b)
     tensor([3., 6.])
     """
-    return by_element(self, "map_", (tensor,), callable)
+    return by_element(self, "map_", (other,), callable)
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:

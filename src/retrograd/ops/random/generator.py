@@ -301,10 +301,16 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: Any = None,
+) -> Iterator[None]:
     """Give the default stream back its place when the block ends, unless `enabled` is False.
 
-    `devices` is accepted for PyTorch's programs and changes nothing.
+    The others are accepted for PyTorch's programs and change nothing.
 
     >>> with rg.random.fork_rng():
     ...     _ = rg.manual_seed(1)

@@ -156,7 +156,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @public(out=True, methods="histogram")
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Any = None,
     weight: Tensor | None = None,
@@ -187,10 +187,10 @@ def histogram(
 def histogramdd(
     input: Tensor,
     bins: Any,
-    *,
     range: Any = None,
     weight: Tensor | None = None,
     density: bool = False,
+    *,
     out: Any = None,
 ) -> Any:
     """How many points fall into each cell of a grid: (hist, bin_edges), the latter one per axis.

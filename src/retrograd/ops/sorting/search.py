@@ -44,7 +44,7 @@ def isin(
     return wrap(np.isin(*dtypes.promote(x, y), invert=invert))
 
 
-@public(methods="nonzero_static")
+@public(out=True, methods="nonzero_static")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` indices of `nonzero`, `(size, ndim)`, filled up with `fill_value`.
 

@@ -144,7 +144,7 @@ def sort(
     return return_types.sort(*_sort_op(input, dim=wrap_dim(input, dim), descending=descending))
 
 
-@public(methods="argsort")
+@public(out=True, methods="argsort")
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices of `sort`. Source: PyTorch's `argsort`.
 

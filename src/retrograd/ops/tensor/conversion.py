@@ -112,20 +112,20 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     )
 
 
-def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     """The dtype that arithmetic between two tensors or numbers gives.
 
     >>> rg.result_type(rg.tensor([1, 2]), 1.0)
     retrograd.float32
     """
-    if not isinstance(tensor1, Tensor):
-        tensor1, tensor2 = tensor2, tensor1
-    if not isinstance(tensor1, Tensor):
-        tensor1 = from_data.tensor(tensor1)
-    x = tensor1._array
-    if isinstance(tensor2, Tensor):
-        return dtypes.of_numpy(dtypes.common(x, tensor2._array))
-    y = dtypes.scalar_array(tensor2, x.dtype)
+    if not isinstance(tensor, Tensor):
+        tensor, other = other, tensor
+    if not isinstance(tensor, Tensor):
+        tensor = from_data.tensor(tensor)
+    x = tensor._array
+    if isinstance(other, Tensor):
+        return dtypes.of_numpy(dtypes.common(x, other._array))
+    y = dtypes.scalar_array(other, x.dtype)
     return dtypes.of_numpy(dtypes.promote_numpy(x.dtype, y.dtype))
 
 

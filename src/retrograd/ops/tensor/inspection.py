@@ -263,18 +263,25 @@ def get_device(input: Tensor) -> int:
     return -1
 
 
-def cpu(self: Tensor) -> Tensor:
-    """The tensor itself, since its memory is here."""
-    return self
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself, since its memory is here; else, `self.to(memory_format=...)`."""
+    return self if memory_format is None else self.to(memory_format=memory_format)
 
 
-def cuda(self: Tensor, spec: Any = None) -> Tensor:
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
     """Raise AssertionError: there is no such device."""
-    present("cuda" if spec is None else spec)
+    present("cuda" if device is None else device)
     return self
 
 
 def _never(self: Tensor) -> bool:
+    return False
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: no accelerator reads the memory, so none is pinned."""
     return False
 
 
@@ -409,7 +416,8 @@ METHODS: tuple[Any, ...] = (
 )
 for function in METHODS:
     method(function)
-method(_never, "is_shared", "is_pinned", "is_neg", "is_conj", "is_coalesced")
+method(is_pinned)
+method(_never, "is_shared", "is_neg", "is_conj", "is_coalesced")
 method(_array, "__array__")
 method(_float, "__float__")
 method(_int, "__int__")
