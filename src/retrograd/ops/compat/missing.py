@@ -45,7 +45,7 @@ REASONS = [
         "ops choose no dtype of their own. Convert where it is wanted: x.half(), model.half()",
     ),
     (
-        r"distributed|multiprocessing|futures|\w*init_num_threads|DistributedSampler|hub",
+        r"distributed|multiprocessing|futures|\w*init_num_threads|hub",
         "there are no processes that work together. Use threads: the engine runs in several",
     ),
     (
