@@ -71,8 +71,10 @@ def descriptors():
     return len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
 
 
-def shared():
-    return set(os.listdir("/dev/shm")) if os.path.exists("/dev/shm") else set()
+def left(batches):
+    """Whether the folder of batches is there that an iterator may have."""
+    folder = batches._pool.folder
+    return bool(folder) and os.path.exists(folder)
 
 
 def gone(pids):
@@ -208,7 +210,7 @@ def test_errors_and_batches_that_cannot_be_pickled_are_told():
 
 @pytest.mark.usefixtures("transports")
 def test_nothing_is_left_of_a_worker_that_dies():
-    before, memory = descriptors(), shared()
+    before = descriptors()
     batches = iter(loader(Plain({i: lambda: rg.ones(5000) for i in range(9)} | {5: die}), None))
     pids = [worker.pid for worker in batches._workers]
     with pytest.raises(RuntimeError, match=r"pid\(s\) \d+\) exited unexpectedly: killed by"):
@@ -216,23 +218,24 @@ def test_nothing_is_left_of_a_worker_that_dies():
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         next(batches)
     assert gone(pids)
+    assert not left(batches)
     del batches
-    assert shared() <= memory
     assert descriptors() <= before + 2
 
 
 @pytest.mark.usefixtures("transports")
 def test_nothing_is_left_of_a_pass_that_is_broken_off():
-    before, memory = descriptors(), shared()
+    before = descriptors()
     for persistent in (False, True):
         many = loader(TensorDataset(rg.ones(40, 50)), 4, persistent_workers=persistent)
         batches = iter(many)
         pids = [worker.pid for worker in batches._workers]
         assert len(list(islice(batches, 3))) == 3
+        folder = batches._pool.folder
         del batches, many
         gc.collect()
         assert gone(pids)
-    assert shared() <= memory
+        assert folder is None or not os.path.exists(folder)
     assert descriptors() <= before + 2
 
 
