@@ -145,6 +145,10 @@ OVER_MEMORY = {
     ("frombuffer", "serialization/before.py"): "a whole block of a file, which the array keeps",
     ("frombuffer", "serialization/files.py"): "NumPy checks bounds; the array keeps the map",
     ("frombuffer", "ops/tensor/storage.py"): "copied",
+    (
+        "frombuffer",
+        "utils/data/_utils/transport.py",
+    ): "NumPy checks bounds; the array keeps the map",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

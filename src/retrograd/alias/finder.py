@@ -45,9 +45,6 @@ HOMES = {
     "torch.nn.modules.upsampling": "retrograd.nn",
     "torch.storage": "retrograd.ops.tensor.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
-    "torch.utils.data.dataloader": "retrograd.utils.data",
-    "torch.utils.data.dataset": "retrograd.utils.data",
-    "torch.utils.data.sampler": "retrograd.utils.data",
     "torch.version": "retrograd.alias.version",
 }
 

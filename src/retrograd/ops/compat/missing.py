@@ -45,7 +45,7 @@ REASONS = [
         "there is no such device. Ask about the cpu: get_autocast_dtype('cpu')",
     ),
     (
-        r"distributed|multiprocessing|futures|\w*init_num_threads|DistributedSampler|hub",
+        r"distributed|multiprocessing|futures|\w*init_num_threads|hub",
         "there are no processes that work together. Use threads: the engine runs in several",
     ),
     (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..dtypes import float64
-from ..ops.creation.from_data import as_tensor
-from ..ops.random.factories import multinomial, randint, randperm
-from ..ops.random.generator import Generator, drawn_seed
+from ...dtypes import float64
+from ...ops.creation.from_data import as_tensor
+from ...ops.random.factories import multinomial, randint, randperm
+from ...ops.random.generator import Generator, drawn_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
