@@ -129,6 +129,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&of_node.hooks, node, "hooks"},      {&of_node.cell, node, "_cell"},
         {&of_node.fits, node, "fits"},        {&of_kind.formulas, kind, "formulas"},
         {&of_kind.table, kind, "table"},      {&of_kind.ordinary, kind, "ordinary"},
+        {&of_kind.joint, kind, "joint"},
         {&of_table.edges, table, "edges"},    {&of_table.reads, table, "reads"},
         {&of_table.saved, table, "saved"},    {&of_table.facts, table, "facts"},
         {&of_table.needs, table, "needs"},    {&of_table.fits, table, "fits"},

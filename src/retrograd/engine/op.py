@@ -157,6 +157,9 @@ class Op(Kind):
             else self.vjps.values()
         )
         self._lay_out()
+        if rows and len(self.formulas) > 1:
+            together = joint_formula(self.formulas, self.table.reads)
+            self.joint = opened(together, f"{self.name}, together", rows)
         self.call: Any = None
 
     @property
@@ -316,6 +319,21 @@ def parameters_of(function: Any) -> list[str]:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return list(names)
+
+
+def joint_formula(
+    formulas: Sequence[Callable[..., Any]], reads: Sequence[Sequence[int]]
+) -> Callable[..., Any]:
+    """Several formulas as one, of which a kernel is one loop; `Kind` says what it takes."""
+
+    def together(xp: Any, wanted: int, g: Any, *values: Any) -> tuple[Any, ...]:
+        return tuple([
+            formula(xp, g, *map(values.__getitem__, row))
+            for i, (formula, row) in enumerate(zip(formulas, reads, strict=True))
+            if wanted >> i & 1
+        ])  # fmt: skip
+
+    return together
 
 
 def derivative_formula(derivative: Callable[..., Any]) -> Callable[..., Any]:
