@@ -18,6 +18,7 @@ NOTE [Rows]
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,8 +157,9 @@ class Writer:
             self.reduce([i for i in reductions if self.depths[i] == depth])
             self.settle(depth)
         whole = [i for i, value in enumerate(self.program.outputs) if not self.kinds[value]]
-        if whole:
-            self.runs(lambda at, offset, mask: self.write(whole, at, offset, mask))
+        for some in ([i for i in whole if not self.parts[i]], [i for i in whole if self.parts[i]]):
+            if some:
+                self.runs(partial(self.write, some))
         for i, value in enumerate(self.program.outputs):
             if self.kinds[value]:
                 self.b.store(self.scalars[value].ir, self.at[self.inputs + i])
