@@ -176,9 +176,9 @@ prepare(Turn *turn, PyObject *node)
     turn->edges = Py_XNewRef(tuple_at(node, of_node.edges));
     turn->saved = Py_XNewRef(tuple_at(node, of_node.saved));
     turn->params = Py_XNewRef(tuple_at(node, of_node.params));
-    if (turn->formulas == NULL || turn->joint == NULL || turn->reads == NULL || turn->edges == NULL ||
-        turn->saved == NULL || turn->params == NULL || !PyTuple_CheckExact(turn->saved) ||
-        !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
+    if (turn->formulas == NULL || turn->joint == NULL || turn->reads == NULL ||
+        turn->edges == NULL || turn->saved == NULL || turn->params == NULL ||
+        !PyTuple_CheckExact(turn->saved) || !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
         return false;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), saves = PyTuple_GET_SIZE(turn->saved);
@@ -254,8 +254,8 @@ joint_contributions(Turn *turn, PyObject *xp, PyObject *g)
     for (Py_ssize_t i = 0; i < turn->count; i++) {
         stack[4 + i] = turn->values[i];
     }
-    PyObject *found = PyObject_Vectorcall(
-        turn->joint, stack + 1, (3 + turn->count) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *found = PyObject_Vectorcall(turn->joint, stack + 1,
+                                          (3 + turn->count) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     Py_DECREF(number);
     if (found != NULL && (!PyTuple_CheckExact(found) || PyTuple_GET_SIZE(found) != live)) {
         PyErr_Format(PyExc_ValueError, "the joint formula of %R must give %zd contributions",

@@ -127,8 +127,8 @@ class RowKernel:
         known = columnwise(whole, totals) if sums else {}
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
-        return tuple([
-            x if x.shape == shape and value not in known else x.reshape(shape)  # no view: `own`
+        return tuple([  # of large ones no views, which would be copied for leaves
+            x if x.shape == shape and value not in known else x.reshape(shape)
             for value, x, shape in zip(whole.outputs, found, made, strict=True)
         ])  # fmt: skip
 

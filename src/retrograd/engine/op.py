@@ -23,7 +23,8 @@ where speed asks for one. 6. What no formula may mention: broadcasting and real-
    with equal dtypes, nothing is left to fit (an elementwise op with one input is always exact).
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
-8. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
+8. Where `rows` of several formulas meet in one backward pass, they run as one: `joint_formula`.
+9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
    and those whose parameters name dimensions need not say it.
 """
 
