@@ -168,6 +168,18 @@ def test_single_angles_next_to_right_ones_lose_nothing(k):
 
 
 @pytest.mark.parametrize("char", "fd")
+def test_a_number_without_logarithm_changes_no_bits_of_the_others(char):
+    calls = (Call("log", (0,), char), Call("negative", (1,), char))
+    kernel = Kernel(Recording(Program(char, calls, (2,), (-1,)), (0,)))
+    x = np.exp(np.random.default_rng(0).standard_normal(10_000) * 20).astype(char)
+    alone = kernel([x])
+    x[:5] = special = np.array([0, -1, np.inf, np.nan, np.finfo(char).smallest_subnormal], char)
+    mixed = kernel([x])
+    np.testing.assert_array_equal(mixed[5:], alone[5:])
+    np.testing.assert_array_equal(mixed[:5], -run(EMIT["log"], special))
+
+
+@pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_a_large_angle_changes_no_bits_of_the_others(name, char):
     calls = (Call(name, (0,), char), Call("negative", (1,), char))

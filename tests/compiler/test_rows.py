@@ -152,6 +152,48 @@ def test_the_share_of_a_weight_within_rows(char):
     compared(lambda x, y: plain("dot_to")(x, y, shape=(3, 33)), x, g)
 
 
+@pytest.mark.parametrize("wanted", [0b111, 0b110, 0b101, 0b011])
+@pytest.mark.parametrize("name", ["native_layer_norm", "native_batch_norm"])
+def test_derivatives_of_one_node_have_one_kernel_and_the_same_bits(name, wanted):
+    x, g = drawn((6, 4, 64), "f"), drawn((6, 4, 64), "f")[::-1].copy()
+    dim, own = ((2,), (64,)) if "layer" in name else ((0, 2), (1, 4, 1))
+    weight, bias = drawn(own, "f"), drawn(own, "f")
+    op = OPS[name]
+    _, mean, var = op.forward(x, weight, bias, dim=dim, eps=0.1)
+    known = {"input": x, "weight": weight, "mean": mean, "var": var, "dim": dim, "eps": 0.1,
+             "weight_shape": own, "bias_shape": own}  # fmt: skip
+    values = [known[key] for key in (*op.saves, *op.facts)]
+    parts = (g, np.zeros_like(mean), np.zeros_like(var))
+    assert Rows(op.joint.__wrapped__)((xp, wanted, parts, *values)) is not None
+    alone = [
+        formula(xp, parts, *[known[key] for key in op.needs[key_of]])
+        for i, (key_of, formula) in enumerate(zip(op.vjps, op.formulas, strict=True))
+        if wanted >> i & 1
+    ]
+    for found, expected in zip(op.joint(xp, wanted, parts, *values), alone, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_gradient_by_a_kernel_is_taken_over():
+    x = rg.randn(64, 64, requires_grad=True)
+    formula = OPS["softmax"].vjps["input"]
+    found = Rows(formula)((xp, x.detach().numpy(), x.detach().numpy(), (1,)))
+    assert found.base is None
+    x.softmax(1).backward(rg.randn(64, 64))
+    assert x.grad._array.base is None
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_a_softmax_leaves_out_what_is_masked(char):
+    x = drawn((8, 64), char)
+    x[:, 40:] = -np.inf
+    x[0, 30:] = -1e9
+    out = compared(lambda x: plain("softmax")(x, dim=(1,)), x)
+    assert not out[:, 40:].any()
+    assert not out[0, 30:].any()
+    np.testing.assert_allclose(out.sum(1), 1, rtol=1e-6)
+
+
 def test_a_sum_across_rows_beside_one_along_them():
     def both(x):
         share = np.exp(x - np.maximum.reduce(x, axis=1, keepdims=True))

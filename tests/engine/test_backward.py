@@ -9,6 +9,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import autograd
+from retrograd.engine.registry import OPS
 from retrograd.errors import SecondBackwardError
 
 
@@ -498,3 +499,56 @@ def test_modes_of_one_thread_do_not_reach_another():
         thread.start()
         thread.join()
     assert seen == [True]
+
+
+def of_layer_norm(monkeypatch, watched):
+    """Gradients of a layer norm, whose joint formula notes in `watched` what it is asked for."""
+    rg.nn.functional.layer_norm(rg.ones(2, 3), (3,))
+    op = OPS["native_layer_norm"]
+    joint = op.joint
+
+    def noted(xp, wanted, *rest):
+        watched.append(wanted)
+        return joint(xp, wanted, *rest)
+
+    monkeypatch.setattr(op, "joint", noted)
+    x, weight, bias = (leaf(*values) for values in ((1, 2, 4), (3, 4, 5), (6, 7, 8)))
+    y = rg.nn.functional.layer_norm(rg.stack([x, x * x]), (3,), weight, bias)
+    return y, (x, weight, bias)
+
+
+def test_formulas_of_one_node_run_together_where_several_are_needed(monkeypatch):
+    watched = []
+    y, leaves = of_layer_norm(monkeypatch, watched)
+    recorded = autograd.grad(y.square().sum(), leaves, create_graph=True)
+    assert not watched  # they are recorded each by itself
+    y.square().sum().backward(retain_graph=True)
+    some = autograd.grad(y.square().sum(), leaves[1:], retain_graph=True)
+    (one,) = autograd.grad(y.square().sum(), leaves[2], retain_graph=True)
+    y.grad_fn.register_hook(lambda ours, theirs: None)
+    hooked = autograd.grad(y.square().sum(), leaves)
+    assert [w for w in watched if w.bit_count() > 1] == [0b111, 0b110, 0b111]
+    for x, a, b in zip(leaves, recorded, hooked, strict=True):
+        np.testing.assert_allclose(x.grad.numpy(), a.detach().numpy(), atol=1e-12)
+        np.testing.assert_array_equal(x.grad.numpy(), b.numpy())
+    np.testing.assert_array_equal(some[0].numpy(), leaves[1].grad.numpy())
+    np.testing.assert_array_equal(some[1].numpy(), one.numpy())
+
+
+def test_a_bias_has_a_gradient_of_its_own():
+    x, weight, bias = (leaf(*values) for values in ((1, 2, 4), (3, 4, 5), (6, 7, 8)))
+    g = rg.ones(3, dtype=rg.float64)
+    rg.nn.functional.layer_norm(x, (3,), weight, bias).backward(g)
+    bias.grad.mul_(2)
+    assert g.tolist() == [1, 1, 1]
+
+
+def test_an_error_of_a_joint_formula_is_said(monkeypatch):
+    y, _ = of_layer_norm(monkeypatch, [])
+
+    def fail(*_):
+        raise ZeroDivisionError("joint")
+
+    monkeypatch.setattr(OPS["native_layer_norm"], "joint", fail)
+    with pytest.raises(ZeroDivisionError, match="joint"):
+        y.sum().backward()

@@ -91,7 +91,7 @@ number_of(PyObject *node)
 /* An ordinary node that is about to run: what its formulas take, held. The values are those that
    `saved.raw` gives. */
 typedef struct {
-    PyObject *op, *edges, *saved, *params, *formulas, *reads;
+    PyObject *op, *edges, *saved, *params, *formulas, *joint, *reads;
     long long kind, seq; /* which of the ordinary kinds, or 0 */
     Py_ssize_t count;    /* of values */
     PyObject *values[MOST_VALUES];
@@ -108,6 +108,7 @@ release(Turn *turn)
     Py_CLEAR(turn->saved);
     Py_CLEAR(turn->params);
     Py_CLEAR(turn->formulas);
+    Py_CLEAR(turn->joint);
     Py_CLEAR(turn->reads);
 }
 
@@ -169,14 +170,15 @@ prepare(Turn *turn, PyObject *node)
         return false;
     }
     turn->formulas = Py_XNewRef(tuple_at(turn->op, of_kind.formulas));
+    turn->joint = Py_XNewRef(SLOT(turn->op, of_kind.joint));
     PyObject *table = SLOT(turn->op, of_kind.table);
     turn->reads = is_a(table, Table) ? Py_XNewRef(tuple_at(table, of_table.reads)) : NULL;
     turn->edges = Py_XNewRef(tuple_at(node, of_node.edges));
     turn->saved = Py_XNewRef(tuple_at(node, of_node.saved));
     turn->params = Py_XNewRef(tuple_at(node, of_node.params));
-    if (turn->formulas == NULL || turn->reads == NULL || turn->edges == NULL ||
-        turn->saved == NULL || turn->params == NULL || !PyTuple_CheckExact(turn->saved) ||
-        !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
+    if (turn->formulas == NULL || turn->joint == NULL || turn->reads == NULL ||
+        turn->edges == NULL || turn->saved == NULL || turn->params == NULL ||
+        !PyTuple_CheckExact(turn->saved) || !is_integer(SLOT(node, of_node.seq), &turn->seq)) {
         return false;
     }
     Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), saves = PyTuple_GET_SIZE(turn->saved);
@@ -224,6 +226,43 @@ contribution(Turn *turn, Py_ssize_t i, PyObject *xp, PyObject *g)
     PyObject *formula = PyTuple_GET_ITEM(turn->formulas, i);
     return PyObject_Vectorcall(formula, stack + 1, (2 + count) | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                NULL);
+}
+
+/* The contributions to all edges that are there, in order, by the formula for several of them: a
+   tuple; NULL, with or without an error, where there is no such formula, or one edge. */
+static PyObject *
+joint_contributions(Turn *turn, PyObject *xp, PyObject *g)
+{
+    PyObject *stack[4 + MOST_VALUES];
+    Py_ssize_t edges = PyTuple_GET_SIZE(turn->edges), live = 0;
+    unsigned long wanted = 0;
+    if (turn->joint == Py_None || edges > 32) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < edges; i++) {
+        bool lives = PyTuple_GET_ITEM(turn->edges, i) != Py_None;
+        wanted |= (unsigned long)lives << i;
+        live += lives;
+    }
+    PyObject *number = live < 2 ? NULL : PyLong_FromUnsignedLong(wanted);
+    if (number == NULL) {
+        return NULL;
+    }
+    stack[1] = xp;
+    stack[2] = number;
+    stack[3] = g;
+    for (Py_ssize_t i = 0; i < turn->count; i++) {
+        stack[4 + i] = turn->values[i];
+    }
+    PyObject *found = PyObject_Vectorcall(turn->joint, stack + 1,
+                                          (3 + turn->count) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(number);
+    if (found != NULL && (!PyTuple_CheckExact(found) || PyTuple_GET_SIZE(found) != live)) {
+        PyErr_Format(PyExc_ValueError, "the joint formula of %R must give %zd contributions",
+                     turn->op, live);
+        Py_CLEAR(found);
+    }
+    return found;
 }
 
 /* Add to a cotangent that has arrived already: NOTE [Ownership of cotangents] in `traversal.py`. */
@@ -366,12 +405,20 @@ contribute(Pass *pass, PyObject *node, PyObject *g, Turn *turn)
             return -1;
         }
     }
+    else {
+        contributions = joint_contributions(turn, xp, g);
+        if (contributions == NULL && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    Py_ssize_t next = 0;
     for (Py_ssize_t i = 0; led >= 0 && i < count; i++) {
         PyObject *edge = PyTuple_GET_ITEM(turn->edges, i), *c;
         if (edge == Py_None) {
             continue;
         }
-        c = contributions != NULL ? Py_NewRef(PyTuple_GET_ITEM(contributions, i))
+        Py_ssize_t place = turn->kind == VARIADIC ? i : next++;
+        c = contributions != NULL ? Py_NewRef(PyTuple_GET_ITEM(contributions, place))
                                   : contribution(turn, i, xp, g);
         int leads = pass_on(pass, node, edge, c, g, fits);
         led = leads < 0 ? -1 : led | leads;

@@ -49,7 +49,7 @@ static struct {
     Py_ssize_t op, seq, edges, saved, params, shape, dtype, hooks, cell, fits;
 } of_node;
 static struct {
-    Py_ssize_t formulas, table, ordinary;
+    Py_ssize_t formulas, joint, table, ordinary;
 } of_kind;
 static struct {
     Py_ssize_t edges, reads, saved, facts, needs, fits;

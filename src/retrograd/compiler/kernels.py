@@ -51,7 +51,7 @@ LIGHT = {
 EASY = LIGHT | {"constant", "cast", "select", "real", "imag", "complex"}
 VECTORS = {  # of dtypes, where NumPy has Intel's vector mathematics, and it is the quicker one
     "f": {
-        *("exp2", "log", "log2", "log10", "log1p", "tan", "arcsin", "arccos", "arctan2", "sinh"),
+        *("exp2", "log2", "log10", "log1p", "tan", "arcsin", "arccos", "arctan2", "sinh"),
         *("tanh", "arcsinh", "arccosh", "arctanh", "power", "cbrt"),
     },
     "d": {

@@ -11,13 +11,15 @@ NOTE [Rows]
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
 4. Sums are as good as in twice the precision: of float32 in float64, of float64 in pairs.
-5. A sum across the rows is made in the last pass: for each element of a row, in memory of float64.
-   Each piece that a thread does at once has its own, which the caller adds up, in order.
+5. Sums across the rows have a pass of their own, before the last, which may write over what waits:
+   for each element of a row, in memory of float64. In one pass both take longer. Each piece that
+   a thread does at once has its own sums, which the caller adds up, in order.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,8 +158,9 @@ class Writer:
             self.reduce([i for i in reductions if self.depths[i] == depth])
             self.settle(depth)
         whole = [i for i, value in enumerate(self.program.outputs) if not self.kinds[value]]
-        if whole:
-            self.runs(lambda at, offset, mask: self.write(whole, at, offset, mask))
+        for some in ([i for i in whole if self.parts[i]], [i for i in whole if not self.parts[i]]):
+            if some:
+                self.runs(partial(self.write, some))
         for i, value in enumerate(self.program.outputs):
             if self.kinds[value]:
                 self.b.store(self.scalars[value].ir, self.at[self.inputs + i])

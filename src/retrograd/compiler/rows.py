@@ -127,7 +127,10 @@ class RowKernel:
         known = columnwise(whole, totals) if sums else {}
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
-        return tuple([x.reshape(shape) for x, shape in zip(found, made, strict=True)])
+        return tuple([  # of large ones no views, which would be copied for leaves
+            x if x.shape == shape and value not in known else x.reshape(shape)
+            for value, x, shape in zip(whole.outputs, found, made, strict=True)
+        ])  # fmt: skip
 
 
 class Rows:

@@ -139,10 +139,11 @@ class Kind:
     and a row in `table` of what it reads. PLAIN is a kind with one output, JOINED one with several,
     VARIADIC one whose only formula gives the contributions to all edges. Any other kind says in
     `vjp` what its nodes contribute: CALLED is one that takes and gives arrays of its own there, and
-    0 whatever else.
+    0 whatever else. `joint`, if there is one, gives what several of the formulas do at once:
+    `joint(xp, wanted, g, *values)`, of those whose bits are set in `wanted`.
     """
 
-    __slots__ = ("__dict__", "formulas", "grad_outputs", "name", "ordinary", "table")
+    __slots__ = ("__dict__", "formulas", "grad_outputs", "joint", "name", "ordinary", "table")
 
     node_type: type[Node]
     variadic = False
@@ -157,6 +158,7 @@ class Kind:
         self.grad_outputs = grad_outputs
         self.ordinary = 0
         self.formulas: tuple[Any, ...] = ()
+        self.joint: Callable[..., Any] | None = None
         self.table = NOTHING
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:

@@ -23,7 +23,8 @@ where speed asks for one. 6. What no formula may mention: broadcasting and real-
    with equal dtypes, nothing is left to fit (an elementwise op with one input is always exact).
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
-8. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
+8. Where `rows` of several formulas meet in one backward pass, they run as one: `joint_formula`.
+9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
    and those whose parameters name dimensions need not say it.
 """
 
@@ -157,6 +158,9 @@ class Op(Kind):
             else self.vjps.values()
         )
         self._lay_out()
+        if rows and len(self.formulas) > 1:
+            together = joint_formula(self.formulas, self.table.reads)
+            self.joint = opened(together, f"{self.name}, together", rows)
         self.call: Any = None
 
     @property
@@ -316,6 +320,21 @@ def parameters_of(function: Any) -> list[str]:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return list(names)
+
+
+def joint_formula(
+    formulas: Sequence[Callable[..., Any]], reads: Sequence[Sequence[int]]
+) -> Callable[..., Any]:
+    """Several formulas as one, of which a kernel is one loop; `Kind` says what it takes."""
+
+    def together(xp: Any, wanted: int, g: Any, *values: Any) -> tuple[Any, ...]:
+        return tuple([
+            formula(xp, g, *map(values.__getitem__, row))
+            for i, (formula, row) in enumerate(zip(formulas, reads, strict=True))
+            if wanted >> i & 1
+        ])  # fmt: skip
+
+    return together
 
 
 def derivative_formula(derivative: Callable[..., Any]) -> Callable[..., Any]:

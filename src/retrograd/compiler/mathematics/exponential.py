@@ -59,9 +59,11 @@ def tail(r: Value, low: Value) -> Value:
 
 @emits("exp", REAL)
 def exp(x: Value) -> Value:
-    """e**x."""
-    k, r, _ = reduced(clamped(x, EXP_ENDS))
-    return scaled(one_more(r), k)
+    """e**x; where that is 0, of 0 and not by underflow, which takes processors long."""
+    low, high = EXP_ENDS[x.dtype.itemsize]
+    none = x < low
+    k, r, _ = reduced(select(none, 0.0, select(x > high, high, x)))
+    return select(none, 0.0, scaled(one_more(r), k))
 
 
 def exp_within(x: Value) -> Value:

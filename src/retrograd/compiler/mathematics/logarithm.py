@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..values import Value, copysign, fma, select, sqrt
+from ..values import Value, assumed, copysign, fma, select, sqrt
 from . import polynomials
 from .exponential import exp, exp2
 from .formats import format_of, horner, split, split_normal, widely
@@ -55,6 +55,9 @@ def joined(e: Value, f: Value) -> Value:
 @emits("log", REAL)
 def log(x: Value) -> Value:
     """The natural logarithm."""
+    form = format_of(x)
+    if assumed((x >= 2.0 ** (1 - form.bias)) & (x < math.inf)):
+        return log_within(x)
     return completed(x, joined(*split(x)))
 
 

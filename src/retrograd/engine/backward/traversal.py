@@ -481,6 +481,14 @@ class Pass:
         finally:
             modes.restore(before)
 
+    def together(self, node: Any, g: Any, values: Any) -> Any:
+        """The contributions of a node whose formulas are joint."""
+        edges, needed = node.edges, self.needed
+        live = [e is not None and (needed is None or e in needed) for e in edges]
+        wanted = sum(1 << i for i, lives in enumerate(live) if lives)
+        found = iter(node.op.joint(arrays, wanted, g, *values))
+        return [next(found) if lives else None for lives in live]
+
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -503,6 +511,8 @@ class Pass:
         with self.calm:
             if op.variadic:
                 return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
+            if op.joint is not None and xp is arrays:
+                return self.together(node, g, values)
             found = [
                 None
                 if edge is None or (needed is not None and edge not in needed)

@@ -189,7 +189,7 @@ native_batch_norm = declare(
     _batch_forward,
     input=batch_input,
     weight=batch_weight,
-    bias=lambda xp, g: g[0],
+    bias=lambda xp, g, bias_shape: xp.sum_to(g[0], shape=bias_shape),
     batch=batching.standardized("native_batch_norm"),
     rows=True,
     examples=[
@@ -206,7 +206,7 @@ native_layer_norm = declare(
     _layer_forward,
     input=layer_input,
     weight=layer_weight,
-    bias=lambda xp, g: g[0],
+    bias=lambda xp, g, bias_shape: xp.sum_to(g[0], shape=bias_shape),
     batch=batching.standardized("native_layer_norm"),
     rows=True,
     examples=[
