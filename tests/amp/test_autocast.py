@@ -183,3 +183,11 @@ def test_a_checkpoint_runs_again_as_it_ran(w, use_reentrant):
     out.sum().backward()
     assert seen == [rg.bfloat16] * 2
     assert x.grad.dtype is w.grad.dtype is rg.float32
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolutions_of_one_tap_keep_halves(groups):
+    x = rg.ones(1, 2, 3, dtype=rg.bfloat16, requires_grad=True)
+    out = F.conv1d(x, rg.ones(2, 2 // groups, 1, dtype=rg.bfloat16), groups=groups)
+    out.sum().backward()
+    assert out.dtype is x.grad.dtype is rg.bfloat16
