@@ -167,3 +167,27 @@ def test_custom_functions_run_as_they_say(w):
         out = Plain.apply(w)
     out.sum().backward()
     assert seen == [(rg.float32, rg.float32), rg.float32, rg.bfloat16]
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_a_checkpoint_runs_again_as_it_ran(w, use_reentrant):
+    seen, x = [], rg.ones(2, 2, requires_grad=True)
+
+    def function(x):
+        out = x @ w
+        seen.append(out.dtype)
+        return out.exp()
+
+    with autocast("cpu"):
+        out = rg.utils.checkpoint.checkpoint(function, x, use_reentrant=use_reentrant)
+    out.sum().backward()
+    assert seen == [rg.bfloat16] * 2
+    assert x.grad.dtype is w.grad.dtype is rg.float32
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolutions_of_one_tap_keep_halves(groups):
+    x = rg.ones(1, 2, 3, dtype=rg.bfloat16, requires_grad=True)
+    out = F.conv1d(x, rg.ones(2, 2 // groups, 1, dtype=rg.bfloat16), groups=groups)
+    out.sum().backward()
+    assert out.dtype is x.grad.dtype is rg.bfloat16

@@ -257,6 +257,13 @@ class autocast:  # noqa: N801 (PyTorch's name)
         return call  # type: ignore[return-value]
 
 
+def as_now(function: F) -> F:
+    """A function that runs as it would now, also after the region has been left."""
+    if not state.enabled:
+        return function
+    return autocast("cpu", state.dtype, cache_enabled=state.caching)(function)
+
+
 # -- the state, by PyTorch's names --------------------------------------------------------------
 
 

@@ -164,7 +164,8 @@ def pointwise(matrix: Any, x: Any, outputs: int) -> Any:
         out = np.matmul(matrix[0], x.reshape(images, channels, places))
     else:
         out = np.matmul(matrix, x.reshape(images, groups, channels // groups, places))
-    return out.reshape(images, outputs, *x.shape[2:])
+    out = out.reshape(images, outputs, *x.shape[2:])
+    return out.astype(np.result_type(matrix, x), copy=False)  # bfloat16's products are float32
 
 
 def conv_input(
