@@ -20,6 +20,17 @@ fits_into(PyObject *target, PyObject *result)
            !PyDataType_REFCHK(PyArray_DESCR(to));
 }
 
+/* Say that code which ran in between, such as a callback of the collector, took a tensor apart. */
+static PyObject *
+taken_apart(void)
+{
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_RuntimeError, "a tensor changed while it was written in place: code "
+                                            "that ran meanwhile took it apart");
+    }
+    return NULL;
+}
+
 static int
 copy_into(PyArrayObject *to, PyArrayObject *from)
 {
@@ -182,7 +193,7 @@ outdate(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (!plain) {
         return in_python(outdate_in_python, args, count, NULL);
     }
-    return outdate_views(args[0], args[1] == Py_True) < 0 ? NULL : Py_NewRef(Py_None);
+    return outdate_views(args[0], args[1] == Py_True) < 0 ? taken_apart() : Py_NewRef(Py_None);
 }
 
 /* -- writes that no graph knows of ------------------------------------------------------------- */
@@ -197,7 +208,7 @@ stored(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     PyObject *target = args[0], *record, *base;
     if (copy_into(own_array(target), own_array(args[2])) < 0 || wrote(target, args[1]) < 0) {
-        return NULL;
+        return taken_apart();
     }
     base = base_of(target, &record);
     int failed = base == NULL ? -1 : 0;
@@ -206,7 +217,7 @@ stored(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     Py_XDECREF(base);
     Py_XDECREF(record);
-    return failed ? NULL : Py_NewRef(target);
+    return failed ? taken_apart() : Py_NewRef(target);
 }
 
 /* -- writes that are recorded ------------------------------------------------------------------ */
@@ -256,12 +267,14 @@ adopt(PyObject *node, PyObject *result, PyObject *target)
 {
     PyObject *number = tick(), *saved = Py_XNewRef(tuple_at(node, of_node.saved));
     PyObject *from = SLOT(result, of_tensor.array), *to = SLOT(target, of_tensor.array), *made;
-    if (number == NULL) {
+    if (number == NULL || to == NULL) {
+        Py_XDECREF(number);
         Py_XDECREF(saved);
         return -1;
     }
+    Py_INCREF(to); /* what follows may run code that lets go of it */
     Py_XSETREF(SLOT(node, of_node.seq), number);
-    Py_XSETREF(SLOT(node, of_node.cell), Py_NewRef(SLOT(target, of_tensor.cell)));
+    Py_XSETREF(SLOT(node, of_node.cell), Py_XNewRef(SLOT(target, of_tensor.cell)));
     Py_ssize_t size = saved == NULL ? 0 : PyTuple_GET_SIZE(saved), found = 0;
     while (found < size && PyTuple_GET_ITEM(saved, found) != from) {
         found++;
@@ -273,11 +286,13 @@ adopt(PyObject *node, PyObject *result, PyObject *target)
             PyTuple_SET_ITEM(made, i, Py_NewRef(value == from ? to : value));
         }
         if (made == NULL) {
+            Py_DECREF(to);
             Py_DECREF(saved);
             return -1;
         }
         Py_XSETREF(SLOT(node, of_node.saved), made);
     }
+    Py_DECREF(to);
     Py_XDECREF(saved);
     return 0;
 }
@@ -293,7 +308,12 @@ spliced(Written *write, PyObject *region)
     PyObject *params = count < 0 ? NULL : PyTuple_New(count), *array, *node;
     for (Py_ssize_t i = 0; params != NULL && i < count; i++) {
         bool path = is_text(PyTuple_GET_ITEM(facts, i), text_path); /* the other is the layout */
-        PyTuple_SET_ITEM(params, i, Py_NewRef(path ? SLOT(write->record, of_view.path) : Py_None));
+        PyObject *fact = path ? tuple_at(write->record, of_view.path) : Py_None;
+        if (fact == NULL) {
+            Py_DECREF(params);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(params, i, Py_NewRef(fact));
     }
     if (params == NULL) {
         if (!PyErr_Occurred()) {
@@ -302,14 +322,22 @@ spliced(Written *write, PyObject *region)
         return NULL;
     }
     PyObject *before = node_of(write->base), *shape;
-    array = SLOT(write->base, of_tensor.array);
+    array = (PyObject *)own_array(write->base);
+    if (array == NULL || !is_inner(before)) {
+        Py_DECREF(params);
+        return NULL;
+    }
+    Py_INCREF(array);
+    Py_INCREF(before);
     shape = has_shape(array, SLOT(before, of_node.shape)) ? Py_NewRef(SLOT(before, of_node.shape))
                                                           : shape_of(array);
     node = new_node(op, PyTuple_Pack(2, before, region), PyTuple_New(0), params, shape,
                     dtype_of(array), false);
     if (node != NULL) {
-        Py_XSETREF(SLOT(node, of_node.cell), Py_NewRef(SLOT(write->base, of_tensor.cell)));
+        Py_XSETREF(SLOT(node, of_node.cell), Py_XNewRef(SLOT(write->base, of_tensor.cell)));
     }
+    Py_DECREF(array);
+    Py_DECREF(before);
     return node;
 }
 
@@ -377,14 +405,15 @@ replaced(PyObject *module, PyObject *const *args, Py_ssize_t count)
         release_written(&write);
         return PyErr_Occurred() ? NULL : in_python(replaced_in_python, args, count, NULL);
     }
-    failed = copy_into(own_array(target), own_array(args[3])) < 0 || wrote(target, args[1]) < 0;
+    failed = !fits_into(target, args[3]) || copy_into(own_array(target), own_array(args[3])) < 0 ||
+             wrote(target, args[1]) < 0;
     if (!failed && node != Py_None && seq > before) {
         failed = adopt(node, args[3], target) < 0;
     }
     failed = failed || rebase(&write, node) < 0;
     Py_DECREF(node);
     release_written(&write);
-    return failed ? NULL : Py_NewRef(target);
+    return failed ? taken_apart() : Py_NewRef(target);
 }
 
 enum { MOST_WRITTEN = 8 }; /* arguments of a write that is plain */
@@ -443,10 +472,10 @@ stand_in(PyObject *target)
 {
     PyObject *cell = cell_of(target), *made = NULL;
     if (cell != NULL) {
-        made = new_tensor(Py_NewRef(SLOT(target, of_tensor.array)));
+        made = new_tensor(Py_XNewRef(SLOT(target, of_tensor.array)));
     }
     if (made != NULL) {
-        Py_SETREF(SLOT(made, of_tensor.node), Py_NewRef(SLOT(target, of_tensor.node)));
+        Py_XSETREF(SLOT(made, of_tensor.node), Py_XNewRef(SLOT(target, of_tensor.node)));
         Py_SETREF(SLOT(made, of_tensor.cell), Py_NewRef(cell));
     }
     Py_XDECREF(cell);
@@ -487,7 +516,7 @@ write_in_place(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObje
             done = stored(module, stack, 3);
         }
         Py_XDECREF(result);
-        return done;
+        return done == NULL ? taken_apart() : done;
     }
     if (!find_written(target, &found)) {
         return in_python(write_in_python, args, count, kwnames);
@@ -509,5 +538,5 @@ write_in_place(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObje
     }
     Py_XDECREF(before);
     Py_XDECREF(held);
-    return done;
+    return done == NULL ? taken_apart() : done;
 }
