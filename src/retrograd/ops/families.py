@@ -87,7 +87,8 @@ METHODS = {
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
     "tensor.printing": "__format__ __repr__ _repr_html_",
-    "tensor.storage": "_typed_storage storage storage_type untyped_storage",
+    "tensor.storage": "_typed_storage storage untyped_storage",
+    "tensor.storage_types": "storage_type",
 }
 
 OPS = {
@@ -212,6 +213,7 @@ NAMES = {
         "transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
         "view_as_real_copy view_copy"
     ),
+    "creation.files": "from_file",
     "creation.strided": "empty_permuted empty_strided",
     "elementwise.clamp_where": (
         "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where"
@@ -299,9 +301,9 @@ NAMES = {
     "special.incomplete_gamma": "igamma igammac mvlgamma",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
-    "tensor.storage": (
+    "tensor.storage": "TypedStorage UntypedStorage is_storage",
+    "tensor.storage_types": (
         "BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
-        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage "
-        "TypedStorage UntypedStorage from_file is_storage"
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage"
     ),
 }
