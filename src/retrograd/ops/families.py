@@ -77,6 +77,7 @@ METHODS = {
         "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "shape.strided": "_view_func as_strided as_strided_",
     "sorting.search": "nonzero_static",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "special.bessel": "i0 i0_",
@@ -157,6 +158,7 @@ OPS = {
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
+    "shape.strided": "over_storage",
     "sorting.meanings": "arranged",
     "sorting.sort": "argsort kthvalue sort topk",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
@@ -293,6 +295,7 @@ NAMES = {
         "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "shape.strided": "as_strided",
     "sorting.search": "isin nonzero_static unravel_index",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "special.bessel": "i0",

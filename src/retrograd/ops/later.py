@@ -67,6 +67,7 @@ from .shape.join import *
 from .shape.pad import *
 from .shape.rearrange import *
 from .shape.split import *
+from .shape.strided import *
 from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
