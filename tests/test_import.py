@@ -91,6 +91,14 @@ print(rg.func.vmap(rg.nn.functional.cross_entropy)(rg.zeros(2, 3, 4), rg.zeros(2
     assert run(code).splitlines() == ["[3.0, 2.0] True False", "retrograd.Size([2])"]
 
 
+def test_an_op_that_a_checkpoint_keeps_loads_its_family():
+    code = """
+from retrograd.utils.checkpoint import create_selective_checkpoint_contexts as contexts
+print(len(contexts(["airy"])))
+"""
+    assert run(code) == "2"
+
+
 def test_what_the_families_hold_is_listed():
     """In a process of its own: other tests have loaded them."""
     code = "import make_families; print(make_families.text() == make_families.PLACE.read_text())"

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LinAlgError", "OutOfMemoryError", "SecondBackwardError", "VersionError"]
+__all__ = [
+    "LinAlgError",
+    "OutOfMemoryError",
+    "SecondBackwardError",
+    "UnbatchableError",
+    "VersionError",
+]
 
 
 class VersionError(RuntimeError):
@@ -30,3 +36,14 @@ class OutOfMemoryError(RuntimeError):
 
 class LinAlgError(RuntimeError):
     """A matrix does not allow what was asked of it: it is singular, or not positive definite."""
+
+
+class UnbatchableError(AttributeError, RuntimeError):
+    """Asked a batch for what only a single example has; the function runs once per example.
+
+    `level` is the batched call that has to do so, None for whichever is the newest.
+    """
+
+    def __init__(self, text: str, level: Any = None) -> None:
+        super().__init__(text)
+        self.level = level

@@ -6,12 +6,12 @@ from ..engine.overriding import public
 from ..engine.saved import SavedTensor
 from ..locks import load as _load
 from . import graph
-from .absorb import absorb_zeros
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .grad import backward, grad
 from .grad_mode import (
     _force_original_view_tracking,
     _unsafe_preserve_version_counter,
+    absorb_zeros,
     enable_grad,
     inference_mode,
     is_grad_enabled,

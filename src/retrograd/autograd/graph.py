@@ -17,6 +17,7 @@ from .. import dtypes, modes
 from ..engine.backward import traversal as engine
 from ..engine.backward.fitting import fit
 from ..engine.backward.hooks import RemovableHandle, hooks_of
+from ..engine.backward.search import reachable
 from ..engine.graph import Node as EngineNode
 from ..engine.graph import node_method, output_node, target
 from ..engine.namespaces import arrays, recorded
@@ -317,6 +318,13 @@ def register_multi_grad_hook(
     )
 
 
+def runs_from(node: Any, task: Any) -> set[EngineNode]:
+    """Which nodes a pass runs from now on, beginning with `node`."""
+    leaves = [leaf for leaf in task.leaves if leaf in task.grads]
+    found = set(reachable([node, *(waiting for _, waiting in task.heap), *leaves]))
+    return found if task.needed is None else found & task.needed
+
+
 class Group:
     """What a hook on all of several tensors remembers of each pass that is under way."""
 
@@ -334,7 +342,7 @@ class Group:
             task = modes.state.current_pass
             with self.lock:
                 if task not in self.passes:
-                    pending = task.pending(self.places[index]())
+                    pending = runs_from(self.places[index](), task)
                     expected = sum(place() in pending for place in self.places)
                     self.passes[task] = ([None] * len(self.places), [expected])
                 grads, missing = self.passes[task]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
-from ..engine.transforms.batch import Batch, UnbatchableError
+from ..engine.transforms.batch import Batch
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
+from ..errors import UnbatchableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,8 +24,8 @@ where speed asks for one. 6. What no formula may mention: broadcasting and real-
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
 8. Where `rows` of several formulas meet in one backward pass, they run as one: `joint_formula`.
-9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
-   and those whose parameters name dimensions need not say it.
+9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `transforms.rules`.
+   Elementwise ops and those whose parameters name dimensions need not say it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
-from .views import live_views, room_of, sever
+from .views import disinherit, inherit, room_of, sever
 
 if TYPE_CHECKING:
     from typing import Self
@@ -57,7 +57,6 @@ __all__ = [
 F = TypeVar("F")
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
-
 
 NO_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -152,7 +151,8 @@ class Tensor(Attached):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
             if hasattr(first, "_as_array"):  # a storage: the same memory
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
-            return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)  # type: ignore[return-value]
+            data = first._array if isinstance(first, Tensor) else first
+            return new_tensor(np.array(data, dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
         return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
@@ -429,10 +429,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         if tensor._node is not None:
             tensor._parked = tensor._node
         tensor._node = None
-        for view in live_views(tensor):
-            own = view._node
-            if own is not None and (own.inherited or (own.op.stale and not own.params)):
-                view._node = None
+        disinherit(tensor)
     elif tensor._node is not None:
         tensor._node.inherited = False
         keep_lent(tensor)
@@ -466,15 +463,6 @@ def keep_lent(tensor: Tensor) -> None:
             tensor._node.saved, tensor._lent = Leaf(tensor), None
 
 
-def inherit(base: Tensor) -> None:
-    """Let the views of a base that has come to require grad do so, too, as leaves of their own."""
-    for view in live_views(base):
-        array = view._array
-        if view._node is None and dtypes.is_differentiable(array.dtype):
-            view._node = leaf_node(view, array.shape, array.dtype)
-            view._node.inherited = True
-
-
 def check_grad(tensor: Tensor, grad: Any) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
     if not isinstance(grad, Tensor):
@@ -495,10 +483,6 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
             f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
             f"size"
         )
-
-
-def _raw(data: Any) -> Any:
-    return data._array if isinstance(data, Tensor) else data
 
 
 def method(function: F, *under: str, asks: bool = True) -> F:

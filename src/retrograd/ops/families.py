@@ -77,6 +77,7 @@ METHODS = {
         "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "shape.strided": "_view_func as_strided as_strided_",
     "sorting.search": "nonzero_static",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "special.bessel": "i0 i0_",
@@ -87,7 +88,8 @@ METHODS = {
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
     "tensor.printing": "__format__ __repr__ _repr_html_",
-    "tensor.storage": "_typed_storage storage storage_type untyped_storage",
+    "tensor.storage": "_typed_storage storage untyped_storage",
+    "tensor.storage_types": "storage_type",
 }
 
 OPS = {
@@ -156,6 +158,7 @@ OPS = {
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
+    "shape.strided": "over_storage",
     "sorting.meanings": "arranged",
     "sorting.sort": "argsort kthvalue sort topk",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
@@ -212,6 +215,7 @@ NAMES = {
         "transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
         "view_as_real_copy view_copy"
     ),
+    "creation.files": "from_file",
     "creation.strided": "empty_permuted empty_strided",
     "elementwise.clamp_where": (
         "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where"
@@ -291,6 +295,7 @@ NAMES = {
         "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "shape.strided": "as_strided",
     "sorting.search": "isin nonzero_static unravel_index",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "special.bessel": "i0",
@@ -299,9 +304,9 @@ NAMES = {
     "special.incomplete_gamma": "igamma igammac mvlgamma",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
-    "tensor.storage": (
+    "tensor.storage": "TypedStorage UntypedStorage is_storage",
+    "tensor.storage_types": (
         "BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
-        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage "
-        "TypedStorage UntypedStorage from_file is_storage"
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage"
     ),
 }

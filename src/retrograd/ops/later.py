@@ -18,6 +18,7 @@ from .compat.inplace_functions import *
 from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
+from .creation.files import *
 from .creation.strided import *
 from .elementwise.clamp_where import *
 from .elementwise.exp_log import *
@@ -66,6 +67,7 @@ from .shape.join import *
 from .shape.pad import *
 from .shape.rearrange import *
 from .shape.split import *
+from .shape.strided import *
 from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
@@ -77,6 +79,7 @@ from .special.orthogonal_polynomials import *
 from .tensor.dlpack import *
 from .tensor.printing import *
 from .tensor.storage import *
+from .tensor.storage_types import *
 
 overriding.publish(globals(), "retrograd")
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
-from ...engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
+from ...engine.transforms.batch import BatchLevel, batched, split
+from ...errors import UnbatchableError
 from .. import forward_ad
 from . import GradcheckError
 from .differences import (

@@ -41,7 +41,7 @@ from . import accumulation
 from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
 from .fitting import fit
-from .search import last_contributors, needed_for, reachable
+from .search import last_contributors, needed_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,10 +77,9 @@ def run(
     task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
     with task.calm:
         for node, root in roots:
-            if isinstance(root, Tensor) is on_tensors:
-                task.add_contribution(node, root, False)
-            else:
-                task.add_contribution(node, new_tensor(root) if on_tensors else root._array, False)
+            if isinstance(root, Tensor) is not on_tensors:
+                root = new_tensor(root) if on_tensors else root._array  # noqa: PLW2901
+            task.add_contribution(node, root, False)
     if captures is not None:
         task.wanted = set(captures)
         task.needed, task.within = needed_for(task.wanted, task.grads, within), within
@@ -435,30 +434,6 @@ class Pass:
                 hooks.after_accumulation(leaf, self)
             hooks.after_node((), g, self)
 
-    def waiting(self) -> list[Node]:
-        """The nodes that run from now on, in order: for users, not for the engine."""
-        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
-        order = reachable([self.node, *(node for _, node in self.heap), *leaves])
-        needed = order if self.needed is None else self.needed
-        return [node for node in order if node.op is not OUTPUT and node in needed]
-
-    def runs(self, node: Node) -> bool:
-        """Whether `node` is among those that run in this pass, earlier or later: for users."""
-        if self.needed is not None and not self.accumulate and node.op is LEAF:
-            raise RuntimeError(
-                "A leaf node was passed to _will_engine_execute_node but we are currently running "
-                "autograd.grad(). This is currently not supported."
-            )
-        if self.needed is not None:
-            return node in self.needed
-        return node in reachable([root for root, _ in self.roots])
-
-    def pending(self, node: Node) -> set[Node]:
-        """What a hook of `node` may ask: which nodes run from now on, itself included."""
-        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
-        found = set(reachable([node, *(waiting for _, waiting in self.heap), *leaves]))
-        return found if self.needed is None else found & self.needed
-
     def watch_leaves(self, node: Node) -> None:
         """A leaf with hooks got a contribution from `node`: find out when each such is complete."""
         if self.last is None:
@@ -480,14 +455,6 @@ class Pass:
             raise
         finally:
             modes.restore(before)
-
-    def together(self, node: Any, g: Any, values: Any) -> Any:
-        """The contributions of a node whose formulas are joint."""
-        edges, needed = node.edges, self.needed
-        live = [e is not None and (needed is None or e in needed) for e in edges]
-        wanted = sum(1 << i for i, lives in enumerate(live) if lives)
-        found = iter(node.op.joint(arrays, wanted, g, *values))
-        return [next(found) if lives else None for lives in live]
 
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
@@ -511,15 +478,14 @@ class Pass:
         with self.calm:
             if op.variadic:
                 return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
+            live = [e is not None and (needed is None or e in needed) for e in node.edges]
             if op.joint is not None and xp is arrays:
-                return self.together(node, g, values)
+                wanted = sum(1 << i for i, lives in enumerate(live) if lives)
+                made = iter(op.joint(arrays, wanted, g, *values))
+                return [next(made) if lives else None for lives in live]
             found = [
-                None
-                if edge is None or (needed is not None and edge not in needed)
-                else formula(xp, g, *map(values.__getitem__, reads))
-                for edge, formula, reads in zip(
-                    node.edges, op.formulas, op.table.reads, strict=True
-                )
+                formula(xp, g, *map(values.__getitem__, reads)) if lives else None
+                for lives, formula, reads in zip(live, op.formulas, op.table.reads, strict=True)
             ]
             if modes.state.absorb and op.elementwise:
                 found = [

@@ -58,23 +58,23 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 OLDER: dict[str, tuple[Callable[..., Any], str, str]] = {
     "batch_norm": (
         lambda input, weight, bias, running_mean, running_var, training, momentum, eps,
-        cudnn_enabled=False: normalization.batch_norm(
+        cudnn_enabled=True: normalization.batch_norm(
             input, running_mean, running_var, weight, bias, training, momentum, eps),
         "rg.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 0.0", "[[[-1.,  1.]]]",
     ),
     "instance_norm": (
         lambda input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
-        cudnn_enabled=False: normalization.instance_norm(
+        cudnn_enabled=True: normalization.instance_norm(
             input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps),
         "rg.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 0.0", "[[[-1.,  1.]]]",
     ),
     "layer_norm": (
-        lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=False:
+        lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True:
         normalization.layer_norm(input, normalized_shape, weight, bias, eps),
         "rg.tensor([1.0, 3.0]), (2,), eps=0.0", "[-1.,  1.]",
     ),
     "group_norm": (
-        lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=False:
+        lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True:
         normalization.group_norm(input, num_groups, weight, bias, eps),
         "rg.tensor([[1.0, 3.0]]), 1, eps=0.0", "[[-1.,  1.]]",
     ),

@@ -2,7 +2,7 @@
 
 A rule is a function `(xp, size, inputs, batched, **params)`: `inputs` are tensors with the batch
 axis in front where `batched` says so. It returns the outputs with that axis, or None to leave the
-call to a loop over the examples. See NOTE [Rules] in `transforms.batch`; no op is declared here.
+call to a loop over the examples. See NOTE [Rules] in `transforms.rules`; no op is declared here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...engine.transforms.batch import raised, spread
+from ...engine.transforms.rules import raised, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

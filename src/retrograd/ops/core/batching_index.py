@@ -13,7 +13,7 @@ import numpy as np
 
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
-from ...engine.transforms.batch import spread
+from ...engine.transforms.rules import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

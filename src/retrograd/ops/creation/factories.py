@@ -176,11 +176,7 @@ def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable
 
 
 @factory(dtypes.default_numpy)
-def zeros(
-    *given: Any,
-    size: Any = None,
-    target: Any,
-) -> Any:
+def zeros(*given: Any, size: Any = None, target: Any) -> Any:
     """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
 
     Raises TypeError for sizes that are no integers, RuntimeError for negative ones. Source:
@@ -189,32 +185,21 @@ def zeros(
     >>> rg.zeros(2)
     tensor([0., 0.])
     """
-    array = allocate(np.zeros, sized(given, size, "zeros"), target)
-    return array
+    return allocate(np.zeros, sized(given, size, "zeros"), target)
 
 
 @factory(dtypes.default_numpy)
-def ones(
-    *given: Any,
-    size: Any = None,
-    target: Any,
-) -> Any:
+def ones(*given: Any, size: Any = None, target: Any) -> Any:
     """A tensor of ones; arguments as for `zeros`.
 
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
-    array = allocate(np.ones, sized(given, size, "ones"), target)
-    return array
+    return allocate(np.ones, sized(given, size, "ones"), target)
 
 
 @factory(dtypes.default_numpy)
-def empty(
-    *given: Any,
-    size: Any = None,
-    memory_format: Any = None,
-    target: Any,
-) -> Any:
+def empty(*given: Any, size: Any = None, memory_format: Any = None, target: Any) -> Any:
     """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
@@ -249,12 +234,7 @@ def filled(shape: Any, value: Any) -> Any:
 
 
 @factory()
-def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    target: Any,
-) -> Any:
+def full(size: Any, fill_value: Any, *, target: Any) -> Any:
     """A tensor of shape `size`, a sequence, with every element `fill_value`, a number.
 
     The dtype, if not given, is bool, int64, the default dtype or its complex dtype, by the kind of
@@ -273,12 +253,7 @@ def full(
 
 
 @factory(dtypes.default_numpy)
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    target: Any,
-) -> Any:
+def eye(n: int, m: int | None = None, *, target: Any) -> Any:
     """The identity matrix, (n, n), or its first `m` columns, (n, m).
 
     Raises RuntimeError for a negative size, TypeError for one that is no integer.
@@ -293,8 +268,7 @@ def eye(
         if value.__index__() < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
     shape = (n.__index__(), (n if m is None else m).__index__())
-    array = allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
-    return array
+    return allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
 
 
 def number(value: Any, function: str, name: str) -> Any:
@@ -313,13 +287,7 @@ def number(value: Any, function: str, name: str) -> Any:
 
 
 @factory()
-def arange(
-    *bounds: Any,
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    target: Any,
-) -> Any:
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target: Any) -> Any:
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
     The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
@@ -345,8 +313,7 @@ def arange(
     are_integers = all(isinstance(value, int) for value in (first, last, by))
     default = np.dtype(np.int64) if are_integers else dtypes.default_numpy()
     target = default if target is None else target
-    array = progression(first, last, by, target)
-    return array
+    return progression(first, last, by, target)
 
 
 @quietly
@@ -422,13 +389,7 @@ def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
 
 @quietly
 @factory()
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    target: Any,
-) -> Any:
+def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included; real or complex bounds.
 
     Raises RuntimeError for negative `steps`.
@@ -437,20 +398,12 @@ def linspace(
     tensor([0.0000, 0.5000, 1.0000])
     """
     target = spacing_dtype(start, end, target, "linspace")
-    array = store(between(start, end, steps, "linspace"), target)
-    return array
+    return store(between(start, end, steps, "linspace"), target)
 
 
 @quietly
 @factory()
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    target: Any,
-) -> Any:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: Any) -> Any:
     """`steps` numbers from base**start to base**end, with evenly spaced exponents.
 
     >>> rg.logspace(0, 2, 3)
@@ -458,8 +411,7 @@ def logspace(
     """
     target = spacing_dtype(start, end, target, "logspace")
     exponents = between(start, end, steps, "logspace")
-    array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
-    return array
+    return np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
 
 
 def set_default_device(device: Any) -> None:
