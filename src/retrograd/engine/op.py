@@ -45,8 +45,6 @@ from .tensor import Tensor, concrete, new_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["INFERENCE_SAVED", "Example", "Op", "example", "parameters_of", "refuse_inference"]
-
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
     "normal tensor and use it in autograd: x = x.clone()"

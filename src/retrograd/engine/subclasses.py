@@ -26,8 +26,6 @@ from .tensor import Tensor, method, new_tensor, set_requires_grad
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["kept_types", "retyped", "watch_properties"]
-
 
 def torch_function(
     cls: type[Tensor],

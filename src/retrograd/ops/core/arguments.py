@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import ParamSpec, Protocol, overload
 
-__all__: list[str] = []
-
 F = TypeVar("F")
 
 ORDERED = frozenset(
@@ -158,6 +156,7 @@ class Served:
         return own.replace(parameters=[*own.parameters.values(), *more])
 
     def __call__(self, *args: Any, out: Any = None, by: str | None = None, **kwargs: Any) -> Any:
+        """The function's value, written into `out`, in the meaning `by`."""
         function = self.function if by is None else self.meant(by)
         if out is None:
             return function(*args, **kwargs)

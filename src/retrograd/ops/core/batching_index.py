@@ -18,19 +18,6 @@ from ...engine.transforms.rules import spread
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "add_rows",
-    "blank",
-    "embedding",
-    "index",
-    "index_add",
-    "index_put",
-    "splice",
-    "strided",
-    "unstrided",
-    "valued",
-]
-
 
 # -- integer indices at some dimensions --------------------------------------------------------
 

@@ -24,16 +24,6 @@ from ...kernels.allocation import surely
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "huber_loss",
-    "l1_loss",
-    "mse_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-]
-
 OTHER_SIZE = (
     "Using a target size ({target}) that is different to the input size ({input}). This will "
     "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."

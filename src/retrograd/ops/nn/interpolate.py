@@ -19,16 +19,6 @@ from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
 from .adaptive_pool import adaptive_avg_pool
 
-__all__ = [
-    "channel_shuffle",
-    "interpolate",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
-
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
          "bicubic": 2, "lanczos": 2, "trilinear": 3}  # fmt: skip
 NEAREST = {"nearest": 0.0, "nearest-exact": 0.5}  # where in an output entry it is read
