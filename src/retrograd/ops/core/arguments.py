@@ -33,48 +33,12 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 
-ORDERED = frozenset(
-    [
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "aminmax",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "cummax",
-        "cummin",
-        "sort",
-        "msort",
-        "topk",
-        "kthvalue",
-        "median",
-        "nanmedian",
-        "argmax",
-        "argmin",
-        "argsort",
-        "scatter_reduce",
-        "index_reduce",
-    ]
+COMPARING = (
+    "max min amax amin aminmax maximum minimum fmax fmin cummax cummin sort msort topk kthvalue "
+    "median nanmedian argmax argmin argsort scatter_reduce index_reduce"
 )
-ROUNDED = frozenset(
-    [
-        "round",
-        "floor",
-        "ceil",
-        "trunc",
-        "fix",
-        "frac",
-        "sign",
-        "clamp",
-        "clip",
-        "clamp_min",
-        "clamp_max",
-        "nan_to_num",
-    ]
-)
+ROUNDING = "round floor ceil trunc fix frac sign clamp clip clamp_min clamp_max nan_to_num"
+ORDERED, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
