@@ -281,9 +281,7 @@ class Op(Kind):
         return output_node(node, ~source, *node.layout[~source])
 
 
-def parse_signature(
-    text: str,
-) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def parse_signature(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Name, inputs, parameters and outputs of "name(a, b, *, p) -> out"."""
     name, opened, rest = text.partition("(")
     inside, closed, after = rest.rpartition(")")

@@ -75,9 +75,7 @@ def check_real(name: str, *tensors: Tensor) -> None:
     for t in tensors:
         if t._array.dtype.kind == "c":
             raise unsupported(
-                name,
-                t._array.dtype,
-                "It is defined for real numbers: take x.real, or x.abs()",
+                name, t._array.dtype, "It is defined for real numbers: take x.real, or x.abs()"
             )
 
 

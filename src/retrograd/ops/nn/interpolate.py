@@ -399,9 +399,6 @@ resample = declare(
     _resample,
     input=lambda xp, g, dim, taps: xp.resample(g, dim=dim, taps=taps.T),
     linear="input",
-    examples=[
-        example("3x4", dim=1, taps=_EXAMPLE),
-        example("3x2", dim=0, taps=_EXAMPLE.T.T.T),
-    ],
+    examples=[example("3x4", dim=1, taps=_EXAMPLE), example("3x2", dim=0, taps=_EXAMPLE.T.T.T)],
     doc="""A sparse matrix, as few weights for each output entry, applied along a dimension.""",
 )
