@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["binary_caller", "caller", "finished", "native_caller"]
-
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
 

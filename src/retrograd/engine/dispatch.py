@@ -24,21 +24,6 @@ from .views import base_of, resized, sever
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = [
-    "MOST_DIMS",
-    "NUMBERS",
-    "OVERLAP",
-    "TOO_MANY_DIMS",
-    "about_to_write",
-    "as_tensor",
-    "check_write",
-    "dispatch",
-    "known",
-    "operand",
-    "own",
-    "write_out",
-]
-
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
     "to get a normal tensor before doing inplace update: x = x.clone()"

@@ -38,28 +38,6 @@ from .trace import located
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "CALLED",
-    "FREED",
-    "JOINED",
-    "LEAF",
-    "MANY",
-    "OUTPUT",
-    "PLAIN",
-    "VARIADIC",
-    "Cell",
-    "Kind",
-    "Leaf",
-    "Node",
-    "leaf_node",
-    "new_node",
-    "node_method",
-    "output_node",
-    "shown",
-    "target",
-    "tick",
-]
-
 tick: Callable[[], int] = counter(1)
 
 KEPT = 7  # earlier writes that a cell remembers beside the last

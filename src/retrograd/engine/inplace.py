@@ -39,19 +39,6 @@ from .views import base_of, live_views, put_down
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = [
-    "check_tracked",
-    "check_writable",
-    "in_place",
-    "is_tracked",
-    "must_run",
-    "outdate",
-    "overwritten",
-    "rebase",
-    "turn",
-    "write",
-]
-
 LEAF_WRITTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
     "overwrite the value whose gradient is wanted. Write out of place (y = x.{plain}(...)), or, "

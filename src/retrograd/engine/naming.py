@@ -20,17 +20,6 @@ import inspect
 import warnings
 from typing import Any
 
-__all__ = [
-    "ABSENT",
-    "ALIASES",
-    "MEANINGS",
-    "NEUTRAL",
-    "ORDERS",
-    "by_name",
-    "check_neutral",
-    "otherwise",
-]
-
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
 ALIASES = {

@@ -20,8 +20,6 @@ from ..kernels.native import leave_out, load
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["bind", "in_c", "native"]
-
 F = TypeVar("F", bound="Callable[..., Any]")
 
 NAME, PART = f"{__package__}._native", "hot path"

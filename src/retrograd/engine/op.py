@@ -15,10 +15,11 @@ NOTE [The record]
    parameters, `<input>_shape`. Names used = values saved, and only if that input needs a gradient.
    The formula of a `*tensors` input returns a sequence. For an op with several differentiable
    outputs, `g` is a tuple with zeros where nothing arrived.
-4. `derivative` (elementwise, one input, holomorphic or real) gives the formula `g *
-conj(derivative)`. 5. `linear` says which inputs the op is linear in: "input, values" jointly,
-   "input | other" each with the rest held fixed. `tangent` is an explicit forward-mode formula
-where speed asks for one. 6. What no formula may mention: broadcasting and real-versus-complex.
+4. `derivative` (elementwise, one input, holomorphic or real) gives the formula
+   `g * conj(derivative)`.
+5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
+   with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
+6. What no formula may mention: broadcasting and real-versus-complex.
    `fitting.fit` undoes both. `exact` says that formulas give their inputs' shapes as they are:
    with equal dtypes, nothing is left to fit (an elementwise op with one input is always exact).
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
@@ -44,8 +45,6 @@ from .tensor import Tensor, concrete, new_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-__all__ = ["INFERENCE_SAVED", "Example", "Op", "example", "parameters_of", "refuse_inference"]
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -85,20 +84,30 @@ def refuse_inference(value: Any) -> None:
         raise RuntimeError(INFERENCE_SAVED)
 
 
-def no_members(op: Op) -> dict[str, Any]:
-    """The members of a node class that shows nothing of what its nodes save."""
-    return {}
-
-
 class Op(Kind):
-    """One operation: see NOTE [The record]. `members(op)` are those of the class of its nodes."""
+    """One operation: see NOTE [The record].
+
+    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
+    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
+    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
+    exists (by default for elementwise ops). `view` is True when the output shares the input's
+    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
+    simpler forward that formulas may use where all values are real; it may return its input.
+    `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
+    `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
+    that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
+    though the op is not elementwise: it takes sums or maxima along dimensions.
+    """
+
+    members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
+    call: Any  # what users call; as `members`, set when the op is entered
 
     def __init__(
         self,
         signature: str,
         forward: Callable[..., Any],
-        formulas: Mapping[str, Callable[..., Any]],
         *,
+        methods: Sequence[str] = (),
         derivative: Callable[..., Any] | None = None,
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
@@ -113,11 +122,12 @@ class Op(Kind):
         complex: bool = True,
         inplace: bool | None = None,
         node_name: str | None = None,
-        members: Callable[[Op], dict[str, Any]] = no_members,
+        on_reals: Callable[..., Any] | None = None,
         promote: Callable[..., Any] = dtypes.promote,
         batch: Any = "auto",
         number_first: bool = False,
         doc: str = "",
+        **formulas: Callable[..., Any],
     ) -> None:
         self.name, names, self.params, self.output_names = parse_signature(signature)
         self.variadic = bool(names) and names[0].startswith("*")
@@ -136,7 +146,7 @@ class Op(Kind):
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
         self.number_first = number_first
-        self.doc, self.members = doc, members
+        self.doc, self.methods, self.on_reals = doc, methods, on_reals or self.forward
         if derivative is not None:
             formulas = {self.inputs[0]: derivative_formula(derivative)}
         unknown = set(formulas) - set(self.inputs)
@@ -161,7 +171,6 @@ class Op(Kind):
         if rows and len(self.formulas) > 1:
             together = joint_formula(self.formulas, self.table.reads)
             self.joint = opened(together, f"{self.name}, together", rows)
-        self.call: Any = None
 
     @property
     def node_name(self) -> str:
@@ -272,9 +281,7 @@ class Op(Kind):
         return output_node(node, ~source, *node.layout[~source])
 
 
-def parse_signature(
-    text: str,
-) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def parse_signature(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Name, inputs, parameters and outputs of "name(a, b, *, p) -> out"."""
     name, opened, rest = text.partition("(")
     inside, closed, after = rest.rpartition(")")

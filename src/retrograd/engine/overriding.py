@@ -36,24 +36,6 @@ from .naming import otherwise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = [
-    "PASSED",
-    "UNASKED",
-    "ask",
-    "entered",
-    "form",
-    "forms",
-    "intercept",
-    "is_asked",
-    "never",
-    "overloaded",
-    "overrides_nothing",
-    "public",
-    "publish",
-    "spread",
-    "unanswered",
-]
-
 PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
 
 ENABLED, NO_SUBCLASSES, OFF = range(3)  # `modes.State.overriding`

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Self
 
-__all__ = ["CPU", "NO_ACCELERATOR", "Size", "device", "present"]
-
 F = TypeVar("F", bound="Callable[..., Any]")
 
 NO_ACCELERATOR = (

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["Packed", "PackedValues", "SavedTensor", "raw", "saved_properties", "tensors"]
-
 ndarray = np.ndarray
 
 TIMES_TWO = (

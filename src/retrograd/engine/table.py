@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["DTYPES", "NEVER", "SHAPES", "Table"]
-
 NEVER, DTYPES, SHAPES = range(3)  # `Table.fits`
 
 

@@ -30,22 +30,6 @@ from ..locks import structure
 from . import native
 from .graph import leaf_node
 
-__all__ = [
-    "LONGEST",
-    "View",
-    "add_view",
-    "base_of",
-    "disinherit",
-    "enlist",
-    "inherit",
-    "live_views",
-    "memory_after",
-    "put_down",
-    "resized",
-    "room_of",
-    "sever",
-]
-
 LONGEST = 4  # steps of a path
 
 

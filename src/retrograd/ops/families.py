@@ -172,11 +172,13 @@ NAMES = {
     "activation.piecewise": "celu hardshrink prelu relu rrelu selu sigmoid threshold",
     "activation.softmax": "log_softmax logsumexp softmax",
     "compat.aten": (
-        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_ conv_tbc "
-        "cosine_embedding_loss ctc_loss dropout dropout_ embedding feature_alpha_dropout "
-        "feature_alpha_dropout_ feature_dropout feature_dropout_ group_norm hinge_embedding_loss "
-        "instance_norm kl_div layer_norm margin_ranking_loss native_channel_shuffle "
-        "poisson_nll_loss relu_ rrelu_ selu_ sigmoid_ tanh_ threshold_ triplet_margin_loss"
+        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_ "
+        "channel_shuffle conv_tbc cosine_embedding_loss cosine_similarity ctc_loss dropout "
+        "dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+        "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div layer_norm "
+        "margin_ranking_loss native_channel_shuffle pairwise_distance pixel_shuffle "
+        "pixel_unshuffle poisson_nll_loss relu_ rms_norm rrelu_ selu_ sigmoid_ tanh_ threshold_ "
+        "triplet_margin_loss"
     ),
     "compat.aten_kernels": (
         "affine_grid_generator convolution embedding_bag embedding_renorm_ grid_sampler "
@@ -253,23 +255,17 @@ NAMES = {
     "linalg.qr": "geqrf orgqr ormqr",
     "linalg.solve": "inverse",
     "linalg.svd": "pca_lowrank svd_lowrank",
-    "loss.metric": "cosine_similarity pairwise_distance",
     "nn.adaptive_pool": "adaptive_avg_pool1d adaptive_max_pool1d",
     "nn.conv": "conv1d conv2d conv3d",
     "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
-    "nn.interpolate": "channel_shuffle pixel_shuffle pixel_unshuffle",
-    "nn.normalization": "rms_norm",
     "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",
     "nn.rnn_cells": "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell",
     "nn.rnn_layers": "gru lstm rnn_relu rnn_tanh",
     "random.binomial": "binomial",
     "random.factories": (
-        "bernoulli multinomial normal poisson rand rand_like randint randint_like randn "
-        "randn_like randperm"
-    ),
-    "random.generator": (
-        "Generator default_generator fork_rng get_rng_state initial_seed manual_seed seed "
-        "set_rng_state"
+        "Generator bernoulli default_generator fork_rng get_rng_state initial_seed manual_seed "
+        "multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm "
+        "seed set_rng_state"
     ),
     "reduction.arg_extrema": "argmax argmin",
     "reduction.covariance": "corrcoef cov",

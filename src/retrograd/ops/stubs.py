@@ -15,8 +15,6 @@ from .families import METHODS, NAMES, OPS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 
 def stub(family: str, name: str) -> Callable[..., Any]:
     """The method `name`, by way of loading `family`."""

@@ -224,10 +224,7 @@ def mismatch(part: str, output: int, input: int, numerical: Any, analytical: Any
 
 
 def check_constant(
-    func: Callable[..., Any],
-    arguments: Sequence[Any],
-    wanted: Sequence[Tensor],
-    settings: Settings,
+    func: Callable[..., Any], arguments: Sequence[Any], wanted: Sequence[Tensor], settings: Settings
 ) -> None:
     """Raise if outputs that claim not to depend on the inputs do."""
     for x in wanted:

@@ -15,13 +15,7 @@ from ...engine.transforms.batch import BatchLevel, batched, split
 from ...errors import UnbatchableError
 from .. import forward_ad
 from . import GradcheckError
-from .differences import (
-    Settings,
-    difference,
-    directions,
-    floating_outputs,
-    numerical_jacobian,
-)
+from .differences import Settings, difference, directions, floating_outputs, numerical_jacobian
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

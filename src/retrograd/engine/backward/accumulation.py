@@ -18,8 +18,6 @@ from .. import native
 from ..dispatch import about_to_write
 from ..tensor import Tensor, as_array, cell_of, new_tensor, wrote
 
-__all__ = ["ALONE", "accumulate", "add_grad", "add_to_leaf", "fit_leaf", "holders", "own"]
-
 ndarray, add = np.ndarray, np.add
 
 LEAF_CHANGED = (

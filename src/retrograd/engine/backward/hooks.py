@@ -28,8 +28,6 @@ from .anomaly import run_hook
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HookTable", "NodeHooks", "RemovableHandle", "hooks_of"]
-
 _number = counter()
 
 NO_REPLACEMENT = "can't replace a None gradient with a non-None value"

@@ -10,8 +10,6 @@ from ..graph import LEAF, Node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["last_contributors", "needed_for", "reachable"]
-
 
 def reachable(roots: Iterable[Node]) -> list[Node]:
     """Every node that the roots reach, newest first; leaves last."""

@@ -46,8 +46,6 @@ from .search import last_contributors, needed_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["run", "run_plain"]
-
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
 

@@ -43,16 +43,6 @@ from .rules import run, with_axis
 if TYPE_CHECKING:
     from ..op import Op
 
-__all__ = [
-    "Batch",
-    "BatchLevel",
-    "batched",
-    "give_back",
-    "is_batch",
-    "split",
-    "variable",
-]
-
 RANDOM = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
     "'different' randomness flags on vmap or perform the randomness operation out of vmap: "

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
     from ..op import Op
 
-__all__ = ["Level", "jvp", "make_root", "set_tangent", "tangent_of"]
-
 
 NO_FORWARD = "Trying to use forward AD with {} that does not support it: {}"
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ..op import Op
 
-__all__ = ["raised", "run", "spread", "with_axis"]
-
 LOOPED = (
     "There is a performance drop because no batching rule covers this call of {name}: it runs once "
     "per example. This is said once per op."

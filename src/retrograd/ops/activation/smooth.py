@@ -24,8 +24,6 @@ from ..elementwise.trigonometry import tanh
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 ROOT_HALF = math.sqrt(0.5)
 ROOT_PI = math.sqrt(math.pi)
 ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)

@@ -15,8 +15,6 @@ from ...engine.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 
 def _check_with(error_type: type[Exception], cond: Any, message: Any = None) -> None:
     """Raise `error_type` with what `message()` gives where `cond` is False.

@@ -37,13 +37,7 @@ RANGE = (
 
 
 @factory(dtypes.default_numpy)
-def range(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    target: Any,
-) -> Any:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, target: Any) -> Any:
     """The numbers from `start` to `end`, included, by `step`, of the default dtype; it warns.
 
     `arange` leaves the end out, as Python does. Raises TypeError without `end`; other errors are as

@@ -14,8 +14,6 @@ from ..core.arguments import public, titled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 TENSORS = "input input1 input2 target indices log_probs targets anchor positive negative"
 TYPES = {  # of arguments by name, where the default does not tell
     **dict.fromkeys(TENSORS.split(), "Tensor"),

@@ -31,52 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import ParamSpec, Protocol, overload
 
-__all__: list[str] = []
-
 F = TypeVar("F")
 
-ORDERED = frozenset(
-    [
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "aminmax",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "cummax",
-        "cummin",
-        "sort",
-        "msort",
-        "topk",
-        "kthvalue",
-        "median",
-        "nanmedian",
-        "argmax",
-        "argmin",
-        "argsort",
-        "scatter_reduce",
-        "index_reduce",
-    ]
+COMPARING = (
+    "max min amax amin aminmax maximum minimum fmax fmin cummax cummin sort msort topk kthvalue "
+    "median nanmedian argmax argmin argsort scatter_reduce index_reduce"
 )
-ROUNDED = frozenset(
-    [
-        "round",
-        "floor",
-        "ceil",
-        "trunc",
-        "fix",
-        "frac",
-        "sign",
-        "clamp",
-        "clip",
-        "clamp_min",
-        "clamp_max",
-        "nan_to_num",
-    ]
-)
+ROUNDING = "round floor ceil trunc fix frac sign clamp clip clamp_min clamp_max nan_to_num"
+ORDERED, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -158,6 +120,7 @@ class Served:
         return own.replace(parameters=[*own.parameters.values(), *more])
 
     def __call__(self, *args: Any, out: Any = None, by: str | None = None, **kwargs: Any) -> Any:
+        """The function's value, written into `out`, in the meaning `by`."""
         function = self.function if by is None else self.meant(by)
         if out is None:
             return function(*args, **kwargs)

@@ -15,38 +15,6 @@ from ...engine.transforms.rules import raised, spread
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "aligned",
-    "along_dim",
-    "as_matmul",
-    "channel_fill",
-    "channel_sum",
-    "conv",
-    "cross_entropy",
-    "cross_entropy_derivative",
-    "dot_to",
-    "expanded",
-    "folded",
-    "full_reduction",
-    "like_input",
-    "linear",
-    "linear_weight",
-    "matmul",
-    "mse_loss",
-    "pad",
-    "permuted",
-    "position",
-    "regions",
-    "repeat",
-    "reshape",
-    "solve_ex",
-    "stack",
-    "standardized",
-    "sum_to",
-    "tie_share",
-    "transposed",
-]
-
 ALL = slice(None)
 
 

@@ -18,19 +18,6 @@ from ...engine.transforms.rules import spread
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "add_rows",
-    "blank",
-    "embedding",
-    "index",
-    "index_add",
-    "index_put",
-    "splice",
-    "strided",
-    "unstrided",
-    "valued",
-]
-
 
 # -- integer indices at some dimensions --------------------------------------------------------
 
@@ -218,15 +205,7 @@ def embedding(name: str) -> Callable[..., Any]:
 
 
 def add_rows(
-    xp: Any,
-    size: int,
-    inputs: Any,
-    batched: Any,
-    /,
-    *,
-    rows: int,
-    skip: Any,
-    by_frequency: bool,
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, rows: int, skip: Any, by_frequency: bool
 ) -> Any:
     """The rule of the adjoint: every example has rows of its own in one table."""
     values, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]

@@ -22,8 +22,6 @@ from ...engine.tensor import Tensor, method
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__: list[str] = []
-
 SINGLE = [example("3x4"), example(""), example("0")]
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
 

@@ -19,14 +19,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
-from ..core.pointwise import (
-    binary,
-    holds_complex,
-    only,
-    promoted,
-    unsupported,
-    where_op,
-)
+from ..core.pointwise import binary, holds_complex, only, promoted, unsupported, where_op
 from ..creation.from_data import filler
 from .complex import by_parts
 
@@ -190,11 +183,7 @@ _clamp_by_tensors = declare(
     elementwise=True,
     inplace=False,
     complex=False,
-    examples=[
-        example("3x4, 3x4, 3x4"),
-        example("3x1, 4, none"),
-        example("3x4, none, "),
-    ],
+    examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, none"), example("3x4, none, ")],
     node_name="ClampBackward0",
 )
 

@@ -21,13 +21,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ...kernels.allocation import empty
 from ..core.arguments import public
-from ..core.pointwise import (
-    SINGLE,
-    floating,
-    holds_complex,
-    unary,
-    unsupported,
-)
+from ..core.pointwise import SINGLE, floating, holds_complex, unary, unsupported
 from .rounding import sign_array, sign_input
 
 if TYPE_CHECKING:

@@ -22,8 +22,6 @@ from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
 from ..core.structure import cast
 
-__all__ = ["complex_transform", "from_half", "place_of", "to_half"]
-
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 

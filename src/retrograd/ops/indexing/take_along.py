@@ -19,8 +19,6 @@ from ...kernels import sums
 from ...kernels.allocation import table, zeros
 from ...kernels.native import places as by_loops
 
-__all__: list[str] = []
-
 
 @lru_cache(maxsize=256)
 def mesh(shape: tuple[int, ...]) -> tuple[Any, ...]:

@@ -21,8 +21,6 @@ from ...kernels.allocation import surely, zeros
 from ..core import batching
 from ..core.dims import broadcast_shapes
 
-__all__: list[str] = []
-
 # -- checks ----------------------------------------------------------------------------------------
 
 

@@ -15,17 +15,7 @@ from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
 from . import bilinear
 
-__all__ = [
-    "bmm",
-    "dot",
-    "ger",
-    "inner",
-    "matmul",
-    "mm",
-    "mv",
-    "outer",
-    "vdot",
-]
+__all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
 
 @public(out=True, methods="matmul")

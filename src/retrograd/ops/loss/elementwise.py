@@ -24,16 +24,6 @@ from ...kernels.allocation import surely
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "huber_loss",
-    "l1_loss",
-    "mse_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-]
-
 OTHER_SIZE = (
     "Using a target size ({target}) that is different to the input size ({input}). This will "
     "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
@@ -85,9 +75,7 @@ def check_real(name: str, *tensors: Tensor) -> None:
     for t in tensors:
         if t._array.dtype.kind == "c":
             raise unsupported(
-                name,
-                t._array.dtype,
-                "It is defined for real numbers: take x.real, or x.abs()",
+                name, t._array.dtype, "It is defined for real numbers: take x.real, or x.abs()"
             )
 
 

@@ -12,16 +12,6 @@ from .elementwise import check_tensors, reduced, reduction_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "pairwise_distance",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
-
 
 @public()
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

@@ -21,11 +21,7 @@ from ...kernels.layout import as_in
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-]
+__all__ = ["conv1d", "conv2d", "conv3d"]
 
 Pairs = tuple[tuple[int, int], ...]
 

@@ -22,16 +22,6 @@ from .pool import avg_pool_record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "normalize",
-    "rms_norm",
-]
-
 
 UNBATCHED = (
     "{name}: Batch norm got a batched tensor as input while the running_mean or running_var, which "

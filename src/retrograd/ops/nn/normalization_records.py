@@ -25,8 +25,6 @@ from ..core.structure import _sum_to as sum_to_arrays
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["native_batch_norm", "native_layer_norm"]
-
 
 def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:
     """Without the temporary product where `shape` keeps a leading block of contiguous arrays."""

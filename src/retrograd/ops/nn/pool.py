@@ -17,12 +17,7 @@ from ...kernels.layout import as_in
 from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
 
-__all__ = [
-    "avg_pool1d",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-]
+__all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
 
 def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> dict[str, Any]:

@@ -94,12 +94,7 @@ def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
 
 
 @factory(dtypes.default_numpy)
-def rand(
-    *given: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    target: Any,
-) -> Any:
+def rand(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
     """Numbers evenly from 0 to 1, exclusive; sizes and the other arguments as for `zeros`.
 
     For a complex dtype both parts are drawn so. Raises NotImplementedError for other dtypes.
@@ -114,12 +109,7 @@ def rand(
 
 
 @factory(dtypes.default_numpy)
-def randn(
-    *given: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    target: Any,
-) -> Any:
+def randn(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
     """Numbers from the normal distribution of mean 0 and variance 1; arguments as for `rand`.
 
     For a complex dtype each part has variance 1/2.
@@ -208,12 +198,7 @@ def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int
 
 
 @factory(lambda: np.dtype(np.int64))
-def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    target: Any,
-) -> Any:
+def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
     """The integers below `n` in random order, int64 by default.
 
     Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.

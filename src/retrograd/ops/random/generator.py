@@ -26,17 +26,6 @@ from .streams import STREAMS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "Generator",
-    "default_generator",
-    "fork_rng",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "seed",
-    "set_rng_state",
-]
-
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
 
 

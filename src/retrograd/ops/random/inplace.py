@@ -22,8 +22,6 @@ from .generator import Generator, chosen, in_order
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 _ops = {
     name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")
     for name, node in {

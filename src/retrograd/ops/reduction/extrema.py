@@ -25,16 +25,7 @@ from ..core.pointwise import shared
 from ..indexing.take_along import pick
 from .sum_prod import ALL, DIMS
 
-__all__ = [
-    "amax",
-    "amin",
-    "aminmax",
-    "max",
-    "median",
-    "min",
-    "mode",
-    "nanmedian",
-]
+__all__ = ["amax", "amin", "aminmax", "max", "median", "min", "mode", "nanmedian"]
 
 FULL = ALL[:2]
 SEVERAL = [e for e in DIMS if "3x0" not in e.specs]

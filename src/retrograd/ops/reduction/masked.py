@@ -358,13 +358,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> 
 
 
 def normalize(
-    input: Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Any = None,
-    mask: Any = None,
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
 ) -> Tensor:
     """The elements kept, divided by their norm along `dim` or by `eps` if that is larger.
 

@@ -214,10 +214,7 @@ def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) 
 
 
 _logcumsumexp_op = declare(
-    "logcumsumexp(input, *, dim)",
-    _logcumsumexp,
-    input=_logcumsumexp_input,
-    examples=DIMS,
+    "logcumsumexp(input, *, dim)", _logcumsumexp, input=_logcumsumexp_input, examples=DIMS
 )
 
 

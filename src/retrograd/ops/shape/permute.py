@@ -14,16 +14,7 @@ from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from ..elementwise.complex import conj
 
-__all__ = [
-    "adjoint",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-]
+__all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
 
 _permute = declare(
     "permute(input, *, dims)",

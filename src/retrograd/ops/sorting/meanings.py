@@ -28,8 +28,6 @@ from ..elementwise.complex import each_part
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 KEYS = {  # by which arrays elements are ordered, the most important last
     "modulus": lambda z: (np.angle(z), np.abs(z)),
     "lexicographic": lambda z: (z.imag, z.real),

@@ -14,8 +14,6 @@ from ..core.arguments import public
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__: list[str] = []
-
 NO_GRADIENT = (
     "cannot register a hook on a tensor that doesn't require gradient. Ask for one first: "
     "x.requires_grad_()"

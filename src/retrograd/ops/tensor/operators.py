@@ -18,8 +18,6 @@ from ...engine.tensor import Tensor, method, new_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 OPERANDS = (Tensor, *NUMBERS)  # an array's operator, which Python asks next, makes a tensor of it
 
 

@@ -33,10 +33,7 @@ class StorageType:
         return TypedStorage(*data, wrap_storage=wrap_storage, dtype=self.dtype)
 
     def from_buffer(
-        self,
-        buffer: Any,
-        byte_order: Literal["big", "little", "native"] = "native",
-        **part: int,
+        self, buffer: Any, byte_order: Literal["big", "little", "native"] = "native", **part: int
     ) -> TypedStorage:
         """`UntypedStorage.from_buffer` by elements."""
         made = UntypedStorage.from_buffer(buffer, byte_order, dtype=self.dtype, **part)
