@@ -501,14 +501,14 @@ def _raw(data: Any) -> Any:
     return data._array if isinstance(data, Tensor) else data
 
 
-def method(function: F, *under: str, asks: bool = True) -> F:
+def method(function: F, *under: str) -> F:
     """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
-    The only way in which tensors get methods outside this module. `asks` says whether calls may be
-    taken over: NOTE [Who is asked] in `overriding`.
+    The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
+    [Who is asked] in `overriding`.
     """
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
-        seen = public(function) if asks and name not in IGNORED else function
+        seen = function if name in IGNORED else public(function)
         if callable(seen):
             names.setdefault(seen, TENSOR + name)
         setattr(Tensor, name, seen)
