@@ -13,7 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from .placement import CPU, Size, device
 from .views import live_views, room_of, sever
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, TypeVar
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
     from .views import View
+
+    F = TypeVar("F")
 else:
     Attached = object
 
@@ -53,8 +55,6 @@ __all__ = [
     "wrap",
     "wrote",
 ]
-
-F = TypeVar("F")
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
 

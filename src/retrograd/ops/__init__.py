@@ -14,7 +14,6 @@ from .core import structure
 from .tensor import autograd_methods, operators
 from .elementwise.arithmetic import *
 from .elementwise.complex_parts import *
-from .elementwise.power import *
 from .shape.reshape import *
 from .shape.permute import *
 from .shape.expand import *

@@ -43,6 +43,9 @@ METHODS = {
         "logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor "
         "logical_xor_"
     ),
+    "elementwise.power": (
+        "__ipow__ __pow__ __rpow__ float_power float_power_ pow pow_ square square_"
+    ),
     "elementwise.rounding": (
         "__floordiv__ __ifloordiv__ __imod__ __mod__ __rfloordiv__ __rmod__ ceil ceil_ copysign "
         "copysign_ fix fix_ floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_ "
@@ -133,6 +136,7 @@ OPS = {
         "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
         "logical_and logical_not logical_or logical_xor"
     ),
+    "elementwise.power": "pow pow_base pow_derivative pow_edge pow_tensors zero_base",
     "elementwise.rounding": (
         "ceil copysign floor fmod frac heaviside remainder round round_decimals sign signbit trunc"
     ),
@@ -262,6 +266,7 @@ NAMES = {
         "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
         "logical_and logical_not logical_or logical_xor"
     ),
+    "elementwise.power": "float_power pow square",
     "elementwise.rounding": (
         "ceil copysign fix floor floor_divide fmod frac heaviside remainder round sign signbit "
         "trunc"

@@ -26,6 +26,7 @@ from .elementwise.complex import *
 from .elementwise.exp_log import *
 from .elementwise.float_parts import *
 from .elementwise.logic import *
+from .elementwise.power import *
 from .elementwise.rounding import *
 from .elementwise.trigonometry import *
 from .fft.stft import *
