@@ -113,3 +113,20 @@ def test_a_name_that_nobody_has_raises():
 def test_a_method_of_a_later_family_loads_it():
     code = "import retrograd as rg; print(rg.eye(2).det().item(), rg.ones(1).i0_().shape)"
     assert run(code) == "1.0 retrograd.Size([1])"
+
+
+def test_a_method_of_a_later_family_is_the_same_before_and_after_its_first_call():
+    code = "import retrograd as rg; f = rg.Tensor.sin; rg.ones(1).sin(); print(f is rg.Tensor.sin)"
+    assert run(code) == "True"
+
+
+def test_an_override_that_calls_a_method_of_a_later_family_runs_once():
+    code = """
+import retrograd as rg
+class Loud(rg.Tensor):
+    def exp(self):
+        print("exp")
+        return super().exp()
+rg.ones(1).as_subclass(Loud).exp()
+"""
+    assert run(code) == "exp"
