@@ -105,3 +105,20 @@ def test_a_name_that_nobody_has_raises():
 def test_a_method_of_a_later_family_loads_it():
     code = "import retrograd as rg; print(rg.eye(2).det().item(), rg.ones(1).i0_().shape)"
     assert run(code) == "1.0 retrograd.Size([1])"
+
+
+def test_an_override_of_a_method_that_loads_later_is_called_once():
+    code = (
+        "import retrograd as rg\n"
+        "class Mine(rg.Tensor):\n"
+        "    def cumsum(self, dim):\n"
+        "        print('called')\n"
+        "        return super().cumsum(dim)\n"
+        "print(rg.ones(2).as_subclass(Mine).cumsum(0).tolist())"
+    )
+    assert run(code).split("\n") == ["called", "[1.0, 2.0]"]
+
+
+def test_a_method_that_loads_later_is_the_same_before_and_after():
+    code = "from retrograd import Tensor; f = Tensor.cumsum; Tensor.sort; print(f is Tensor.cumsum)"
+    assert run(code) == "True"

@@ -13,6 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -501,14 +502,16 @@ def _raw(data: Any) -> Any:
     return data._array if isinstance(data, Tensor) else data
 
 
-def method(function: F, *under: str, asks: bool = True) -> F:
+def method(function: F, *under: str) -> F:
     """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
-    The only way in which tensors get methods outside this module. `asks` says whether calls may be
-    taken over: NOTE [Who is asked] in `overriding`.
+    The only way in which tensors get methods outside this module. A private function is
+    named as the method is, for a `__torch_function__` may ask.
     """
+    if len(under) == 1 and isinstance(function, FunctionType) and function.__name__[0] == "_":
+        function.__name__ = function.__qualname__ = under[0]
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
-        seen = public(function) if asks and name not in IGNORED else function
+        seen = public(function) if name not in IGNORED else function
         if callable(seen):
             names.setdefault(seen, TENSOR + name)
         setattr(Tensor, name, seen)

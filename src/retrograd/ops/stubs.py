@@ -5,27 +5,31 @@ A family's own `method` calls replace what is attached here. `families.py` lists
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engine.overriding import publish
-from ..engine.tensor import method
+from ..engine.tensor import Tensor
 from ..locks import load as load_module
 from .families import METHODS, NAMES, OPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__: list[str] = []
 
 
-def stub(family: str, name: str) -> Callable[..., Any]:
-    """The method `name`, by way of loading `family`."""
+class Later:
+    """In the place of a method, which is there as soon as anybody looks it up.
 
-    def load_and_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        load_module(f"{__package__}.{family}")
-        return getattr(self, name)(*args, **kwargs)
+    So what is found is always the method itself: a `__torch_function__` knows it by identity, and
+    a method of a subclass that overrides it gets it from `super()`.
+    """
 
-    return load_and_call
+    __slots__ = ("family", "name")
+
+    def __init__(self, family: str, name: str) -> None:
+        self.family, self.name = family, name
+
+    def __get__(self, tensor: Any, kind: type[Any]) -> Any:
+        load_module(f"{__package__}.{self.family}")
+        return vars(Tensor)[self.name].__get__(tensor, kind)
 
 
 def family_of(name: str) -> str | None:
@@ -55,4 +59,4 @@ def names() -> list[str]:
 
 for family, own in METHODS.items():
     for name in own.split():
-        method(stub(family, name), name, asks=False)
+        setattr(Tensor, name, Later(family, name))

@@ -50,6 +50,11 @@ __all__ = ["run", "run_plain"]
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
+RESHAPED = (
+    "{node} cannot compute: {error}. An unpack hook has to return a tensor of the shape that "
+    "the pack hook was given"
+)
+
 
 def run(
     roots: Sequence[tuple[Node, Any]],
@@ -489,6 +494,20 @@ class Pass:
         found = iter(node.op.joint(arrays, wanted, g, *values))
         return [next(found) if lives else None for lives in live]
 
+    def derived(self, node: Any, g: Any, xp: Any, values: Any) -> Any:
+        """What the formulas of a node give."""
+        op, needed = node.op, self.needed
+        if op.variadic:
+            return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
+        if op.joint is not None and xp is arrays:
+            return self.together(node, g, values)
+        return [
+            None
+            if edge is None or (needed is not None and edge not in needed)
+            else formula(xp, g, *map(values.__getitem__, reads))
+            for edge, formula, reads in zip(node.edges, op.formulas, op.table.reads, strict=True)
+        ]
+
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -509,18 +528,14 @@ class Pass:
         else:
             xp, values = arrays, read(node)
         with self.calm:
+            try:
+                found = self.derived(node, g, xp, values)
+            except ValueError as error:
+                if self.create_graph:
+                    raise
+                raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
             if op.variadic:
-                return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
-            if op.joint is not None and xp is arrays:
-                return self.together(node, g, values)
-            found = [
-                None
-                if edge is None or (needed is not None and edge not in needed)
-                else formula(xp, g, *map(values.__getitem__, reads))
-                for edge, formula, reads in zip(
-                    node.edges, op.formulas, op.table.reads, strict=True
-                )
-            ]
+                return found
             if modes.state.absorb and op.elementwise:
                 found = [
                     None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found
