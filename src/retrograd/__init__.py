@@ -171,6 +171,8 @@ def __getattr__(name):
         return _load(f"{__name__}.{name}")
     if name in FROM:
         return getattr(_load(f"{__name__}.{FROM[name]}"), name)
+    if name.startswith("_foreach_"):
+        return getattr(_load(f"{__name__}.ops.compat.foreach"), name)
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
     if name == "__all__":

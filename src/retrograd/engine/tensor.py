@@ -13,6 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -491,6 +492,8 @@ def method(function: F, *under: str) -> F:
     The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
     [Who is asked] in `overriding`.
     """
+    if len(under) == 1 and isinstance(function, FunctionType) and function.__name__[0] == "_":
+        function.__name__ = function.__qualname__ = under[0]
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
         seen = function if name in IGNORED else public(function)
         if callable(seen):

@@ -34,44 +34,14 @@ if TYPE_CHECKING:
 
     F = TypeVar("F")
 
-CHOOSING = frozenset(
-    [
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "aminmax",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "cummax",
-        "cummin",
-        "median",
-        "nanmedian",
-        "argmax",
-        "argmin",
-        "scatter_reduce",
-        "index_reduce",
-    ]
+COMPARING = (
+    "max min amax amin aminmax maximum minimum fmax fmin cummax cummin median nanmedian argmax "
+    "argmin scatter_reduce index_reduce"
 )
-ORDERED = CHOOSING | set(["sort", "argsort", "msort", "topk", "kthvalue"])
-ROUNDED = frozenset(
-    [
-        "round",
-        "floor",
-        "ceil",
-        "trunc",
-        "fix",
-        "frac",
-        "sign",
-        "clamp",
-        "clip",
-        "clamp_min",
-        "clamp_max",
-        "nan_to_num",
-    ]
-)
+SORTING = "sort argsort msort topk kthvalue"
+ROUNDING = "round floor ceil trunc fix frac sign clamp clip clamp_min clamp_max nan_to_num"
+CHOOSING, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
+ORDERED = CHOOSING.union(SORTING.split())
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
