@@ -57,6 +57,7 @@ __all__ = [
     "Batch",
     "BatchLevel",
     "UnbatchableError",
+    "at_levels",
     "batched",
     "give_back",
     "raised",
