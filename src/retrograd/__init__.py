@@ -111,6 +111,7 @@ LATER = (
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_utils": "alias.utils",
+    "_vmap_internals": "_functorch.vmap",
     "storage": "ops.tensor.storage",
 }
 FROM = {

@@ -439,6 +439,9 @@ class Pass:
         """The nodes that run from now on, in order: for users, not for the engine."""
         leaves = [leaf for leaf in self.leaves if leaf in self.grads]
         order = reachable([self.node, *(node for _, node in self.heap), *leaves])
+        early = last_contributors(order)  # and the leaves with hooks that run right after
+        hooked = {leaf for each in early.values() for leaf in each}
+        order = [n for node in order if node not in hooked for n in (node, *early.get(node, ()))]
         needed = order if self.needed is None else self.needed
         return [node for node in order if node.op is not OUTPUT and node in needed]
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...engine.transforms.batch import raised, spread
+from ...engine.transforms.batch import UnbatchableError, raised, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
     "aligned",
+    "alone",
     "along_dim",
     "as_matmul",
     "channel_fill",
@@ -374,6 +375,15 @@ def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     """The new dimension comes after the batch axis."""
     made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
+
+
+def alone(what: str) -> Callable[..., Any]:
+    """The rule of an op whose outputs differ in shape: the function runs once per example."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        raise UnbatchableError(f"{what} differs between examples")
+
+    return rule
 
 
 def along_dim(name: str) -> Callable[..., Any]:
