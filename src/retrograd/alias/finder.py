@@ -33,6 +33,7 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
