@@ -245,10 +245,9 @@ def defined(cls: Any) -> set[str]:
 
 
 def to_front(t: Tensor, dim: int) -> Tensor:
-    """`t` with dimension `dim` first."""
+    """`t` with dimension `dim` first: `t` itself where it is."""
     ndim = t._array.ndim
-    order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
-    made: Tensor = recorded.permute(t, dims=order)
-    if not order[0] and is_batched((t,)):
-        made._array.dim = t._array.dim
-    return made
+    place = dim % ndim
+    if not place:
+        return t
+    return recorded.permute(t, dims=(place, *[d for d in range(ndim) if d != place]))

@@ -252,10 +252,11 @@ class Tensor(Attached):
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self._view_of is None else self._view_of.base
+        """What a view is one of; inference tensors, whose writes nobody follows, say nothing."""
+        return None if self._view_of is None or self._inference else self._view_of.base
 
     def _is_view(self) -> bool:
-        return self._view_of is not None
+        return self._base is not None
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -368,13 +369,12 @@ def cell_of(tensor: Tensor) -> Cell:
     """The tensor's version cell, made now if it has none: NOTE [One clock] in `graph`, rule 3."""
     cell = tensor._cell
     if cell is None:
-        made = Cell()
+        made, node = Cell(), tensor._node
         with structure:  # two threads may make the first views of one tensor
             cell = tensor._cell
-            if cell is None:
-                cell = tensor._cell = made
-                if tensor._node is not None:
-                    tensor._node._cell = cell
+            if cell is None and node is not None:
+                cell = node._cell = node._cell or made  # its node may have told it to others
+            cell = tensor._cell = cell or made
     return cell
 
 
