@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import modes
 from ..engine.tensor import Tensor, cell_of
+from ..errors import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -400,9 +401,7 @@ def _exit_inference_mode(manager: Mode) -> None:
 
 def _check_bool(value: Any, name: str, argument: str) -> None:
     if not isinstance(value, bool):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be bool, not {type(value).__name__}"
-        )
+        raise wrong_type(name, argument, "bool", value, 1)
 
 
 def is_grad_enabled() -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from ... import version
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
+from ...errors import wrong_type
 from ...kernels.layout import with_channels_inside
 from ..core.structure import clone
 
@@ -67,10 +68,7 @@ _reordered = declare(
 def check_format(format: Any, ndim: int, name: str) -> None:
     """Raise TypeError for what is no memory format, RuntimeError for one of other dimensions."""
     if not isinstance(format, memory_format):
-        raise TypeError(
-            f"{name}(): argument 'memory_format' must be retrograd.memory_format, not "
-            f"{type(format).__name__}"
-        )
+        raise wrong_type(name, "memory_format", "retrograd.memory_format", format)
     if format.ndim and ndim != format.ndim:
         raise RuntimeError(
             f"required rank {format.ndim} tensor to use {format.name} format, but this one has "

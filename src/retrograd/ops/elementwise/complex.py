@@ -19,6 +19,7 @@ from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import wrong_type
 from ...kernels.allocation import empty
 from ..core.arguments import public
 from ..core.pointwise import SINGLE, floating, holds_complex, unary, unsupported
@@ -213,10 +214,7 @@ def _check_parts(name: str, **parts: Any) -> None:
     """Raise unless both parts are real floating tensors of one dtype."""
     for position, (word, value) in enumerate(parts.items(), 1):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{word}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
+            raise wrong_type(name, word, "Tensor", value, position)
     first, second = parts.values()
     names = [dtypes.legacy_name(t.dtype) for t in (first, second)]
     if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:

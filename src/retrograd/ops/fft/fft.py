@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, has_history
+from ...errors import wrong_type
 from ...quiet import Quiet
 from ..core.arguments import public, titled
 from ..creation.from_data import check_device, finish
@@ -240,15 +241,13 @@ def _spacing(d: Any, name: str) -> float:
     if isinstance(d, Tensor) and not d._array.ndim and not has_history(d):
         d = d.item()
     if not isinstance(d, (int, float)):
-        raise TypeError(f"fft_{name}(): argument 'd' must be float, not {type(d).__name__}")
+        raise wrong_type(f"fft_{name}", "d", "float", d)
     return float(d)
 
 
 def _points(n: Any, name: str) -> int:
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(
-            f"fft_{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}"
-        )
+        raise wrong_type(f"fft_{name}", "n", "int", n, 1)
     count: int = n.__index__()
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")

@@ -18,6 +18,7 @@ from ... import dtypes, modes
 from ...engine.placement import present
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
+from ...errors import wrong_type
 from ...kernels.allocation import numpys, table
 from ...locks import new_lock
 from ...quiet import quietly
@@ -228,10 +229,7 @@ def chosen(generator: Any, name: str) -> Generator:
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
-        raise TypeError(
-            f"{name}(): argument 'generator' must be retrograd.Generator, not "
-            f"{type(generator).__name__}"
-        )
+        raise wrong_type(name, "generator", "retrograd.Generator", generator)
     return generator
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtypes, modes, version
 from ...engine.placement import present
 from ...engine.tensor import Size, Tensor, has_tangent, method
+from ...errors import wrong_type
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
@@ -182,9 +183,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def check_tensor(value: Any, name: str) -> Tensor:
     """`value`, unless it is no tensor: then TypeError, as from the function called `name`."""
     if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
+        raise wrong_type(name, "input", "Tensor", value, 1)
     return value
 
 
