@@ -157,6 +157,12 @@ FROM = {
 }
 
 
+_UNNAMED = {  # by `from retrograd import *`
+    *("FROM", "LATER", "TYPE_CHECKING", *LATER),
+    *(name for name, value in globals().items() if isinstance(value, type(_dtypes))),
+}
+
+
 def __getattr__(name):
     """Load what is asked for; say what a missing dtype needs."""
     if name in _ELSEWHERE:
@@ -167,6 +173,8 @@ def __getattr__(name):
         return getattr(_load(f"{__name__}.{FROM[name]}"), name)
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
+    if name == "__all__":
+        return [name for name in __dir__() if not name.startswith("_") and name not in _UNNAMED]
     if not name.startswith("__"):
         stubs = _load(f"{__name__}.ops.stubs")
         if stubs.family_of(name) is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import modes
 from ..engine.tensor import Tensor, cell_of
@@ -20,7 +20,9 @@ from ..errors import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from typing import Self
+    from typing import Self, TypeVar
+
+    F = TypeVar("F")
 
 __all__ = [
     "absorb_zeros",
@@ -32,8 +34,6 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
-
-F = TypeVar("F")
 
 CLASS_DECORATED = (
     "Decorating classes is deprecated and will be disabled in future versions. You should only "

@@ -79,14 +79,14 @@ class Node(abc.ABC):
 Node.register(EngineNode)
 
 
-class InputMetadata(NamedTuple):
+class InputMetadata:
     """Shape, dtype and device of what a node receives in the backward pass."""
 
-    shape: Any
-    dtype: dtypes.dtype
-    device: Any = CPU
-    is_nested_tensor: bool = False
-    is_cpp_nested_tensor: bool = False
+    device = CPU
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: Size, dtype: dtypes.dtype) -> None:
+        self.shape, self.dtype = shape, dtype
 
 
 @property  # type: ignore[misc]

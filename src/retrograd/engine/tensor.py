@@ -13,7 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from .placement import CPU, Size, device
 from .views import disinherit, inherit, room_of, sever
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, TypeVar
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
     from .views import View
+
+    F = TypeVar("F")
 else:
     Attached = object
 
@@ -53,8 +55,6 @@ __all__ = [
     "wrap",
     "wrote",
 ]
-
-F = TypeVar("F")
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
 
@@ -485,14 +485,14 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
         )
 
 
-def method(function: F, *under: str, asks: bool = True) -> F:
+def method(function: F, *under: str) -> F:
     """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
-    The only way in which tensors get methods outside this module. `asks` says whether calls may be
-    taken over: NOTE [Who is asked] in `overriding`.
+    The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
+    [Who is asked] in `overriding`.
     """
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
-        seen = public(function) if asks and name not in IGNORED else function
+        seen = function if name in IGNORED else public(function)
         if callable(seen):
             names.setdefault(seen, TENSOR + name)
         setattr(Tensor, name, seen)

@@ -23,12 +23,34 @@ METHODS = {
         "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin maximum "
         "minimum nan_to_num nan_to_num_ where"
     ),
+    "elementwise.comparison": (
+        "__eq__ __ge__ __gt__ __le__ __lt__ __ne__ allclose eq eq_ equal ge ge_ greater greater_ "
+        "greater_equal greater_equal_ gt gt_ isclose isfinite isinf isnan isneginf isposinf "
+        "isreal le le_ less less_ less_equal less_equal_ lt lt_ ne ne_ not_equal not_equal_"
+    ),
+    "elementwise.complex": "__abs__ abs abs_ absolute absolute_ angle sgn sgn_",
     "elementwise.exp_log": (
         "addcdiv addcdiv_ addcmul addcmul_ exp exp2 exp2_ exp_ expm1 expm1_ lerp lerp_ log log10 "
         "log10_ log1p log1p_ log2 log2_ log_ logaddexp logaddexp2 reciprocal reciprocal_ rsqrt "
         "rsqrt_ sqrt sqrt_"
     ),
     "elementwise.float_parts": "frexp gcd gcd_ lcm lcm_ ldexp ldexp_ nextafter nextafter_",
+    "elementwise.logic": (
+        "__and__ __iand__ __ilshift__ __invert__ __ior__ __irshift__ __ixor__ __lshift__ __or__ "
+        "__rand__ __rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ bitwise_and "
+        "bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or "
+        "bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ "
+        "logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor "
+        "logical_xor_"
+    ),
+    "elementwise.power": (
+        "__ipow__ __pow__ __rpow__ float_power float_power_ pow pow_ square square_"
+    ),
+    "elementwise.rounding": (
+        "__floordiv__ __ifloordiv__ __imod__ __mod__ __rfloordiv__ __rmod__ ceil ceil_ copysign "
+        "copysign_ fix fix_ floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_ "
+        "heaviside heaviside_ remainder remainder_ round round_ sign sign_ signbit trunc trunc_"
+    ),
     "elementwise.trigonometry": (
         "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ "
         "arctan arctan2 arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 "
@@ -87,6 +109,7 @@ METHODS = {
     ),
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
+    "tensor.pickling": "__copy__ __deepcopy__ __reduce_ex__ as_subclass",
     "tensor.printing": "__format__ __repr__ _repr_html_",
     "tensor.storage": "_typed_storage storage untyped_storage",
     "tensor.storage_types": "storage_type",
@@ -102,11 +125,23 @@ OPS = {
     "elementwise.clamp_where": (
         "clamp_numbers clamp_tensors fmax fmin larger_share maximum minimum nan_to_num"
     ),
+    "elementwise.comparison": (
+        "eq ge gt isclose isfinite isinf isnan isneginf isposinf isreal le lt ne"
+    ),
+    "elementwise.complex": "abs angle complex join_parts polar sgn view_as_complex view_as_real",
     "elementwise.exp_log": (
         "addcdiv addcmul exp exp2 expm1 lerp lerp_number log log10 log1p log2 logaddexp "
         "logaddexp2 reciprocal rsqrt sqrt"
     ),
     "elementwise.float_parts": "frexp gcd lcm nextafter times_power_of_two",
+    "elementwise.logic": (
+        "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
+        "logical_and logical_not logical_or logical_xor"
+    ),
+    "elementwise.power": "pow pow_base pow_derivative pow_edge pow_tensors zero_base",
+    "elementwise.rounding": (
+        "ceil copysign floor fmod frac heaviside remainder round round_decimals sign signbit trunc"
+    ),
     "elementwise.trigonometry": (
         "acos acosh acosh_derivative asin asin_derivative asinh asinh_derivative atan atan2 atanh "
         "cos cosh deg2rad hypot rad2deg sin sinc sinc_derivative sinh tan tanh"
@@ -218,15 +253,30 @@ NAMES = {
         "view_as_real_copy view_copy"
     ),
     "creation.files": "from_file",
+    "creation.like": "empty_like full_like ones_like zeros_like",
     "creation.strided": "empty_permuted empty_strided",
     "elementwise.clamp_where": (
         "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where"
     ),
+    "elementwise.comparison": (
+        "allclose eq equal ge greater greater_equal gt isclose isfinite isinf isnan isneginf "
+        "isposinf isreal le less less_equal lt ne not_equal"
+    ),
+    "elementwise.complex": "abs absolute angle complex polar sgn view_as_complex view_as_real",
     "elementwise.exp_log": (
         "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
         "rsqrt sqrt"
     ),
     "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
+    "elementwise.logic": (
+        "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
+        "logical_and logical_not logical_or logical_xor"
+    ),
+    "elementwise.power": "float_power pow square",
+    "elementwise.rounding": (
+        "ceil copysign fix floor floor_divide fmod frac heaviside remainder round sign signbit "
+        "trunc"
+    ),
     "elementwise.trigonometry": (
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
         "atanh cos cosh deg2rad hypot rad2deg sin sinc sinh tan tanh"

@@ -19,10 +19,16 @@ from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
 from .creation.files import *
+from .creation.like import *
 from .creation.strided import *
 from .elementwise.clamp_where import *
+from .elementwise.comparison import *
+from .elementwise.complex import *
 from .elementwise.exp_log import *
 from .elementwise.float_parts import *
+from .elementwise.logic import *
+from .elementwise.power import *
+from .elementwise.rounding import *
 from .elementwise.trigonometry import *
 from .fft.stft import *
 from .fft.window_functions import *
@@ -76,6 +82,7 @@ from .special.entropy import *
 from .special.erf_gamma import *
 from .special.incomplete_gamma import *
 from .special.orthogonal_polynomials import *
+from .tensor import pickling
 from .tensor.dlpack import *
 from .tensor.printing import *
 from .tensor.storage import *

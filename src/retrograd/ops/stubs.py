@@ -1,29 +1,30 @@
 """Methods and names of the families that load later: a family loads when one of them is asked for.
 
-A family's own `method` calls replace what is attached here. `families.py` lists them all.
+A family's own `method` calls replace what stands on `Tensor` here, before anybody has seen it.
+`families.py` lists them all.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engine.overriding import publish
-from ..engine.tensor import method
+from ..engine.tensor import Tensor
 from ..locks import load as load_module
 from .families import METHODS, NAMES, OPS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
+class Later:
+    """A method of tensors until its family, which loads when somebody asks for it, attaches it."""
 
-def stub(family: str, name: str) -> Callable[..., Any]:
-    """The method `name`, by way of loading `family`."""
+    __slots__ = ("family", "name")
 
-    def load_and_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        load_module(f"{__package__}.{family}")
-        return getattr(self, name)(*args, **kwargs)
+    def __init__(self, family: str, name: str) -> None:
+        self.family, self.name = family, name
 
-    return load_and_call
+    def __get__(self, tensor: Tensor | None, cls: type[Tensor]) -> Any:
+        load_module(f"{__package__}.{self.family}")
+        return vars(Tensor)[self.name].__get__(tensor, cls)
 
 
 def family_of(name: str) -> str | None:
@@ -53,4 +54,4 @@ def names() -> list[str]:
 
 for family, own in METHODS.items():
     for name in own.split():
-        method(stub(family, name), name, asks=False)
+        setattr(Tensor, name, Later(family, name))

@@ -26,7 +26,8 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
-from ..elementwise.complex import by_parts, real
+from ..elementwise.complex import by_parts
+from ..elementwise.complex_parts import real
 from ..elementwise.trigonometry import tanh
 from ..random.factories import rand_like
 from ..random.generator import default_generator

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
 from ...engine import overriding
@@ -30,9 +30,9 @@ from ...locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ParamSpec, Protocol, overload
+    from typing import ParamSpec, Protocol, TypeVar, overload
 
-F = TypeVar("F")
+    F = TypeVar("F")
 
 COMPARING = (
     "max min amax amin aminmax maximum minimum fmax fmin cummax cummin sort msort topk kthvalue "

@@ -16,6 +16,7 @@ from ...engine.tensor import Tensor, method
 from ...kernels.allocation import full
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
+from ..tensor.operators import show_operators
 
 __all__ = [
     "allclose",
@@ -174,3 +175,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     (True, False)
     """
     return np.array_equal(input._array, other._array)
+
+
+show_operators()

@@ -15,7 +15,7 @@ from ..core import return_types
 from ..core.arguments import public
 from ..core.pointwise import binary, only, zero_derivative
 from .arithmetic import mul
-from .complex import real
+from .complex_parts import real
 from .power import pow
 
 __all__ = ["frexp", "gcd", "lcm", "ldexp", "nextafter"]

@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doc
-from ..tensor.operators import attach_in_place, attach_reflected
+from ..tensor.operators import attach_in_place, attach_reflected, show_operators
 
 __all__ = [
     "bitwise_and",
@@ -112,3 +112,4 @@ def _invert(self: Tensor) -> Tensor:
 
 
 method(_invert, "__invert__")
+show_operators()

@@ -25,7 +25,7 @@ from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import surely
 from ..core.arguments import public, titled
 from ..core.pointwise import PAIRS, holds_complex, unsupported
-from ..tensor.operators import attach_in_place, attach_operator
+from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = ["float_power", "pow", "square"]
 
@@ -268,3 +268,4 @@ attach_operator(pow, "__pow__")
 attach_operator(_raised, "__rpow__")
 method(in_place(titled(_kept_power, "float_power", "See `float_power`.")))
 attach_in_place(pow, "__ipow__", "pow_")
+show_operators()

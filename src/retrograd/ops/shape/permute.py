@@ -12,7 +12,7 @@ from ...engine.views import STEPS
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
-from ..elementwise.complex import conj
+from ..elementwise.complex_parts import conj
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
 

@@ -76,14 +76,15 @@ SHOWN = {  # what overrides of operators are told, where it is not the operator
 
 
 def show_operators() -> None:
-    """Enter the operators, once all are attached, with the methods that PyTorch tells instead."""
-    owned = vars(Tensor)
+    """Enter the operators that are attached by now, with the methods that PyTorch tells instead."""
+    owned = {name: value for name, value in vars(Tensor).items() if callable(value)}
     known = [f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")]
     for name in (*known, *[f"__{name}__" for name in COMPARISONS]):
         if name in owned:  # `x @= y` makes another tensor
             operators.add(owned[name])
     for name, shown in SHOWN.items():
-        shown_as[owned[name]] = owned[shown]
+        if name in owned:
+            shown_as[owned[name]] = owned[shown]
 
 
 def _attach(call: Callable[..., Any], *names: str) -> None:
