@@ -9,7 +9,8 @@ from __future__ import annotations
 import abc
 import contextlib
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
 from ..kernels.allocation import copied
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = [
     "GradientEdge",

@@ -10,7 +10,8 @@ output that is the cotangent i.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from .differences import (
     floating_outputs,
     numerical_jacobian,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
     "check_batched",

@@ -15,7 +15,8 @@ and at those of the dead zones of hardshrink and softshrink.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -43,9 +44,6 @@ from .smooth import (
     softsign,
     tanhshrink,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "celu",

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ... import modes
 from ...errors import wrong_type
 from ...kernels.native.threads import set_threads, threads
 from ...modes import determinism
 from .table import older
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DEBUG_MODES = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")

@@ -10,7 +10,8 @@ import functools
 import inspect
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from ..core.arguments import public, titled
 from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_of, finish, store
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "arange",

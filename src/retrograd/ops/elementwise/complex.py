@@ -6,7 +6,8 @@ derivative conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, unary, unsupported
 from .complex_parts import imag, real
 from .rounding import sign_array, sign_input
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "abs",

@@ -7,16 +7,14 @@ with one point more, without its last point; `span` is what both share.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
 from ...errors import wrong_type
 from ..creation.factories import factory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 

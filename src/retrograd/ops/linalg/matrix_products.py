@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from ..elementwise.arithmetic import add, mul
 from .bilinear import CONVERT, bias_error
 from .matmul import bmm, linear, matmul, mm, mv, outer
 from .solve import inv
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "addmm",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from ...kernels.allocation import numpys, table
 from ...locks import new_lock
 from ...quiet import quietly
 from .streams import STREAMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
 

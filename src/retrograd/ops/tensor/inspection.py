@@ -7,7 +7,8 @@ asks an object (`len`, `bool`, `float`, iteration). Changes of dtype are in `con
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
 from ..creation import memory_format as formats
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "get_device",
