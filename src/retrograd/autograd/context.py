@@ -22,8 +22,6 @@ from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode
 
-__all__ = ["BackwardCFunction", "Definition", "FunctionCtx"]
-
 
 class Definition(Protocol):
     """What contexts, recording and transforms know of a custom Function."""

@@ -21,13 +21,9 @@ from .custom import FunctionKind, FunctionNode, among, record
 from .transformed import is_batched, on_batches, push_tangents
 
 __all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "InplaceFunction",
-    "NestedIOFunction",
+    "BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction",
     "once_differentiable",
-]
+]  # fmt: skip
 
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style "

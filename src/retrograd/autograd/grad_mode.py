@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     F = TypeVar("F")
 
 __all__ = [
-    "absorb_zeros",
-    "enable_grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-]
+    "absorb_zeros", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
 
 CLASS_DECORATED = (
     "Decorating classes is deprecated and will be disabled in future versions. You should only "

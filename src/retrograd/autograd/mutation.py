@@ -20,8 +20,6 @@ from .. import modes
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels.memory import address, root
 
-__all__ = ["SavedValues", "allow_mutation_on_saved_tensors"]
-
 OUTSIDE = (
     "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the "
     "graph was originally recorded. Move the backward pass into the `with` block."

@@ -7,7 +7,6 @@ cotangent u is linear in u, and differentiating it with respect to u transposes 
 from __future__ import annotations
 
 from collections.abc import Callable
-
 from typing import Any
 
 from ... import modes

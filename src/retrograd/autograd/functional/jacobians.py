@@ -33,8 +33,6 @@ from .parts import (
     unpack,
 )
 
-__all__ = ["hessian", "jacobian"]
-
 
 def jacobian(
     func: Callable[..., Any],

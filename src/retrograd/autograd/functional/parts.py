@@ -16,20 +16,6 @@ from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, set_requires_grad, twin
 from ..grad import grad
 
-__all__ = [
-    "as_tuple",
-    "check_history",
-    "check_v",
-    "filled",
-    "fresh_variables",
-    "outputs_of",
-    "plain",
-    "pulled",
-    "single",
-    "unpack",
-    "zeros",
-]  # fmt: skip
-
 INDEPENDENT = (
     "The output of the user-provided function is independent of input {place}. This is not allowed "
     "in strict mode."

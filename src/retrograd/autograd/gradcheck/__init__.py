@@ -6,7 +6,6 @@ What computes, in the modules beside this one, loads with the first check.
 from __future__ import annotations
 
 from collections.abc import Callable
-
 from typing import Any
 
 from ...engine.tensor import Tensor

@@ -28,17 +28,6 @@ from .differences import (
     numerical_jacobian,
 )
 
-__all__ = [
-    "check_batched",
-    "check_constant",
-    "check_multiplied",
-    "check_undefined",
-    "compare_jacobians",
-    "compare_projections",
-    "differentiable_inputs",
-    "random_cotangents",
-]
-
 NO_INPUT = (
     "gradcheck expects at least one input tensor to require gradient, but none of the them have "
     "requires_grad=True. Make the inputs with requires_grad=True, dtype=retrograd.float64"

@@ -12,16 +12,6 @@ import numpy as np
 
 from ...engine.tensor import Tensor
 
-__all__ = [
-    "Settings",
-    "as_outputs",
-    "difference",
-    "differentiable_outputs",
-    "directions",
-    "floating_outputs",
-    "numerical_jacobian",
-]
-
 PERTURBED = (
     "Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, "
     "but got: {what}s {up} and {down}. A function that changes them has no derivative there."

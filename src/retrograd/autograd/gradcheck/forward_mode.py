@@ -18,8 +18,6 @@ from .. import forward_ad
 from . import GradcheckError
 from .differences import Settings, difference, directions, floating_outputs, numerical_jacobian
 
-__all__ = ["check_batched_tangents", "check_tangents", "check_undefined_tangents"]
-
 BATCHED = (
     "gradcheck failed while testing batched forward gradient computation. Set "
     "check_batched_forward_grad=False to leave this check out."

@@ -28,17 +28,9 @@ from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
 
 __all__ = [
-    "arange",
-    "empty",
-    "eye",
-    "full",
-    "get_default_device",
-    "linspace",
-    "logspace",
-    "ones",
-    "set_default_device",
-    "zeros",
-]
+    "arange", "empty", "eye", "full", "get_default_device", "linspace", "logspace", "ones",
+    "set_default_device", "zeros",
+]  # fmt: skip
 
 
 def shape_of(given: Any, name: str) -> tuple[int, ...]:

@@ -18,13 +18,9 @@ from ...kernels.layout import with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "legacy_contiguous_format",
-    "memory_format",
-    "preserve_format",
-]
+    "channels_last", "channels_last_3d", "contiguous_format", "legacy_contiguous_format",
+    "memory_format", "preserve_format",
+]  # fmt: skip
 
 
 class memory_format:  # noqa: N801 (PyTorch's name)

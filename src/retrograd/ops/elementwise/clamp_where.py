@@ -24,17 +24,9 @@ from ..creation.from_data import filler
 from .complex import by_parts
 
 __all__ = [
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "fmax",
-    "fmin",
-    "maximum",
-    "minimum",
-    "nan_to_num",
+    "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum", "minimum", "nan_to_num",
     "where",
-]
+]  # fmt: skip
 
 NO_ORDER = (
     "Complex numbers have no order: compare abs(), or real and imag, or say what is meant, as "

@@ -22,15 +22,8 @@ from .complex_parts import imag, real
 from .rounding import sign_array, sign_input
 
 __all__ = [
-    "abs",
-    "absolute",
-    "angle",
-    "complex",
-    "polar",
-    "sgn",
-    "view_as_complex",
-    "view_as_real",
-]
+    "abs", "absolute", "angle", "complex", "polar", "sgn", "view_as_complex", "view_as_real",
+]  # fmt: skip
 
 
 def _complex_arrays(real: Any, imag: Any) -> Any:

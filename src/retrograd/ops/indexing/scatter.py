@@ -24,15 +24,9 @@ from .keys import check_bounds
 from .take_along import mesh, store, take_along
 
 __all__ = [
-    "gather",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "put",
-    "scatter",
-    "scatter_add",
+    "gather", "index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add",
     "take_along_dim",
-]
+]  # fmt: skip
 
 
 # -- along one dimension -----------------------------------------------------------------------

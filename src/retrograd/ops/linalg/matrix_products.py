@@ -19,17 +19,9 @@ from .matmul import bmm, linear, matmul, mm, mv, outer
 from .solve import inv
 
 __all__ = [
-    "addmm",
-    "addmv",
-    "addr",
-    "baddbmm",
-    "bilinear",
-    "chain_matmul",
-    "cross",
-    "kron",
-    "matrix_power",
-    "trace",
-]
+    "addmm", "addmv", "addr", "baddbmm", "bilinear", "chain_matmul", "cross", "kron",
+    "matrix_power", "trace",
+]  # fmt: skip
 
 _cross = declare(
     "cross(input, other, *, dim)",

@@ -22,18 +22,9 @@ from ..core.arguments import public
 from ..creation import memory_format as formats
 
 __all__ = [
-    "get_device",
-    "is_complex",
-    "is_floating_point",
-    "is_inference",
-    "is_nonzero",
-    "is_same_size",
-    "is_signed",
-    "is_tensor",
-    "layout",
-    "numel",
-    "strided",
-]
+    "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
+    "is_signed", "is_tensor", "layout", "numel", "strided",
+]  # fmt: skip
 
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
