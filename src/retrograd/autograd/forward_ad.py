@@ -16,13 +16,9 @@ from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_o
 from ..kernels.memory import memory, moved
 
 __all__ = [
-    "UnpackedDualTensor",
-    "dual_level",
-    "enter_dual_level",
-    "exit_dual_level",
-    "make_dual",
+    "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
     "unpack_dual",
-]
+]  # fmt: skip
 
 NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to "

@@ -17,10 +17,8 @@ otherwise. Facts, which take no memory, are always kept. This module knows no no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from typing import Any
 
 NEVER, DTYPES, SHAPES = range(3)  # `Table.fits`
 

@@ -20,10 +20,11 @@ and run in several threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -42,9 +43,6 @@ from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
 from .fitting import fit
 from .search import last_contributors, needed_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
 

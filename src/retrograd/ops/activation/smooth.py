@@ -7,7 +7,8 @@ Complex input is what these functions extend to holomorphically. The public func
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.exp_log import log1p_array
 from ..elementwise.trigonometry import tanh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT_HALF = math.sqrt(0.5)
 ROOT_PI = math.sqrt(math.pi)

@@ -21,16 +21,9 @@ from ..core.dims import rank, wrap_dim
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
 __all__ = [
-    "argsort",
-    "argwhere",
-    "kthvalue",
-    "msort",
-    "nonzero",
-    "sort",
-    "topk",
-    "unique",
+    "argsort", "argwhere", "kthvalue", "msort", "nonzero", "sort", "topk", "unique",
     "unique_consecutive",
-]
+]  # fmt: skip
 
 # -- sorting -------------------------------------------------------------------------------------
 
