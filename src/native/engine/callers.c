@@ -362,8 +362,10 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_ValueError, "no such inputs or table of a native caller");
         return NULL;
     }
+    Py_INCREF(layout.facts);
     Caller *self = (Caller *)type->tp_alloc(type, 0);
     if (self == NULL) {
+        Py_DECREF(layout.facts);
         return NULL;
     }
     self->vectorcall = caller_call;
@@ -371,7 +373,6 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->op = Py_NewRef(op);
     self->forward = Py_NewRef(forward);
     self->table = layout;
-    Py_INCREF(layout.facts);
     self->otherwise = Py_NewRef(otherwise);
     self->inputs = inputs;
     self->several = several;
@@ -380,7 +381,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->maybe = maybe;
     self->variadic = variadic;
     self->takes_scalar = takes_scalar;
-    self->is_ufunc = find_loops(loops, inputs, self->loops);
+    self->is_ufunc = !variadic && find_loops(loops, inputs, self->loops);
     return (PyObject *)self;
 }
 
@@ -391,6 +392,10 @@ static PyObject *
 public(PyObject *module, PyObject *args)
 {
     PyObject *function, *served = NULL, *keywords = NULL;
+    if (Tensor == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
+        return NULL;
+    }
     if (!PyArg_ParseTuple(args, "O|OO!", &function, &served, &PyFrozenSet_Type, &keywords)) {
         return NULL;
     }

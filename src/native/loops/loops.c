@@ -36,6 +36,29 @@ refuse(const char *name)
     return NULL;
 }
 
+/* Which of the places start, start + step, ..., of which there are `most`, are in [0, size): those
+   from `low` to below `high`. */
+typedef struct {
+    int64_t low, high;
+} Inside;
+
+static inline Inside
+inside(int64_t start, int64_t step, int64_t size, int64_t most)
+{
+    int64_t low = start >= 0 ? 0 : (-start + step - 1) / step;
+    int64_t high = start >= size ? 0 : (size - 1 - start) / step + 1;
+    high = high < most ? high : most;
+    return (Inside){low < high ? low : high, high};
+}
+
+/* Whether one number of such steps, and what is added to it, are far from the end of the integers. */
+static inline bool
+is_near(int64_t steps, int64_t step, int64_t more)
+{
+    const double far = (double)((int64_t)1 << 60);
+    return (double)steps * (double)step < far && -far < (double)more && (double)more < far;
+}
+
 #include "attention.c"
 #include "checks.c"
 #include "conv.c"
