@@ -88,6 +88,7 @@ def declare(
     domain: tuple[float, float] = (-2.0, 2.0),
     complex: bool = True,
     inplace: bool | None = None,
+    of_complex: Sequence[str] = (),
     node_name: str | None = None,
     on_reals: Callable[..., Any] | None = None,
     promote: Callable[..., Any] = dtypes.promote,
@@ -102,8 +103,9 @@ def declare(
     real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
     names the outputs without derivative, which come last. `inplace` says whether a `name_` form
     exists (by default for elementwise ops). `view` is True when the output shares the input's
-    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
-    simpler forward that formulas may use where all values are real; it may return its input.
+    memory, "maybe" when it may. `of_complex` names what only complex results save. `node_name`
+    replaces the name of the node type. `on_reals` is a simpler forward that formulas may use where
+    all values are real; it may return its input.
     `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
     `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
     that the first of two inputs may be a number, too. To type checkers a caller gives one tensor;
@@ -127,6 +129,7 @@ def declare(
         domain=domain,
         complex=complex,
         inplace=inplace,
+        of_complex=of_complex,
         node_name=node_name,
         members=saved_properties,
         promote=promote,
