@@ -300,7 +300,8 @@ read_table(PyObject *table, int inputs, bool variadic, Layout *found)
     PyObject *edges = tuple_at(table, of_table.edges), *saved = tuple_at(table, of_table.saved);
     found->facts = tuple_at(table, of_table.facts);
     if (edges == NULL || saved == NULL || found->facts == NULL ||
-        !is_integer(SLOT(table, of_table.fits), &found->fits)) {
+        !is_integer(SLOT(table, of_table.fits), &found->fits) ||
+        !is_integer(SLOT(table, of_table.for_complex), &found->for_complex)) {
         return false;
     }
     found->edges = (int)PyTuple_GET_SIZE(edges);

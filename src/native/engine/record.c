@@ -20,6 +20,7 @@ typedef struct {
     signed char needs[MOST]; /* of each edge, the saved values that its formula reads, as bits */
     PyObject *facts;         /* names of parameters, inputs for their shapes */
     long long fits;
+    long long for_complex; /* the saved values that a real result does without, as bits */
 } Layout;
 
 typedef struct {
@@ -215,6 +216,9 @@ record(Call *call, PyObject *const *results, Py_ssize_t outputs)
     }
     for (int i = 0; fits && i < call->count; i++) { /* a formula may compute with any of them */
         fits = call->arrays[i] == Py_None || dtype_of(call->arrays[i]) == dtype;
+    }
+    if (table->for_complex && !PyDataType_ISCOMPLEX((PyArray_Descr *)dtype)) {
+        keep &= ~(int)table->for_complex;
     }
     for (int i = 0; i < table->saves; i++) {
         int from = table->saved[i];
