@@ -39,6 +39,7 @@ refuse(const char *name)
 #include "attention.c"
 #include "checks.c"
 #include "conv.c"
+#include "copies.c"
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
@@ -64,6 +65,7 @@ static PyMethodDef functions[] = {
     {"set_door", set_door, METH_VARARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
     {"conv", conv, METH_VARARGS, NULL},
+    {"copy", copy_array, METH_VARARGS, NULL},
     {"use_blas", use_blas, METH_O, NULL},
     {"gemm", gemm, METH_VARARGS, NULL},
     {"recycle", recycle, METH_NOARGS, NULL},
