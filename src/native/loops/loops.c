@@ -47,6 +47,7 @@ refuse(const char *name)
 #include "recycle.c"
 #include "rows.c"
 #include "small/small.c"
+#include "sort.c"
 #include "transforms.c"
 #include "windows.c"
 
@@ -78,6 +79,7 @@ static PyMethodDef functions[] = {
     {"attention", attention, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
+    {"rank", rank_rows, METH_VARARGS, NULL},
     {"transform", transform, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},
