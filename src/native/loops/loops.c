@@ -62,6 +62,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "attention.c"
 #include "checks.c"
 #include "conv.c"
+#include "copies.c"
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
@@ -69,6 +70,8 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "recycle.c"
 #include "rows.c"
 #include "small/small.c"
+#include "sort.c"
+#include "transforms.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -87,6 +90,7 @@ static PyMethodDef functions[] = {
     {"set_door", set_door, METH_VARARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
     {"conv", conv, METH_VARARGS, NULL},
+    {"copy", copy_array, METH_VARARGS, NULL},
     {"use_blas", use_blas, METH_O, NULL},
     {"gemm", gemm, METH_VARARGS, NULL},
     {"recycle", recycle, METH_NOARGS, NULL},
@@ -98,6 +102,8 @@ static PyMethodDef functions[] = {
     {"attention", attention, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
+    {"rank", rank_rows, METH_VARARGS, NULL},
+    {"transform", transform, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},
     {NULL},
