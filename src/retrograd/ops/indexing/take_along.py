@@ -45,6 +45,7 @@ def in_rows(index: Any, dim: int, shape: tuple[int, ...]) -> bool:
 
 
 def taken_along(input: Any, index: Any, *, dim: int) -> Any:
+    """The entries of `input` that `index` names along `dim`: the forward of `gather`."""
     if in_rows(index, dim, input.shape):
         found = by_loops.gather(input, index, math.prod(input.shape[:-1]), input.shape[-1])
         if found is not None:
