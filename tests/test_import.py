@@ -34,7 +34,7 @@ def test_importing_loads_few_modules():
     code = (
         "import sys, retrograd; print(sum(name.startswith('retrograd.') for name in sys.modules))"
     )
-    assert int(run(code)) <= 95
+    assert int(run(code)) <= 96
 
 
 def test_importing_leaves_the_garbage_collector_as_it_was():
@@ -137,3 +137,17 @@ class Loud(rg.Tensor):
 rg.ones(1).as_subclass(Loud).exp()
 """
     assert run(code) == "exp"
+
+
+def test_subclasses_see_calls_and_properties_whatever_is_loaded():
+    code = """
+import retrograd as rg
+class Loud(rg.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs)
+x = rg.Tensor._make_subclass(Loud, rg.ones(2))
+x.shape, x + 1, x > 0, x ** 2
+"""
+    assert run(code).split() == ["__get__", "add", "gt", "__pow__"]

@@ -7,7 +7,7 @@ formula, one of their ops (`stubs`).
 from types import ModuleType
 from typing import Any
 
-from ..engine import namespaces, overriding
+from ..engine import namespaces, overriding, subclasses
 from . import stubs
 from .compat import argument_orders, saved_names
 from .core import structure

@@ -47,8 +47,8 @@ from .search import last_contributors, needed_for
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
 RESHAPED = (
-    "{node} cannot compute: {error}. If an unpack hook gave its saved tensors: it has to return a "
-    "tensor of the shape that the pack hook was given"
+    "{node} cannot compute: {error}. An unpack hook has to return a tensor of the shape that "
+    "the pack hook was given"
 )
 
 
@@ -495,7 +495,7 @@ class Pass:
             try:
                 found = self.derived(node, g, xp, values)
             except ValueError as error:
-                if self.create_graph:
+                if self.create_graph or not isinstance(node.saved, saved.PackedValues):
                     raise
                 raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
             if op.variadic:
