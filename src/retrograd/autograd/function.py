@@ -81,6 +81,7 @@ class Function(FunctionCtx):
     _node_type: ClassVar[type[Node]]
     _backward_cls: ClassVar[type[BackwardCFunction]]
     _kinds: ClassVar[dict[int, FunctionKind]]
+    _made_of: ClassVar[type[FunctionKind]] = FunctionKind
     generate_vmap_rule: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -190,7 +191,7 @@ class Function(FunctionCtx):
     def _kind(cls, outputs: int) -> FunctionKind:
         found = cls._kinds.get(outputs)
         if found is None:
-            found = cls._kinds[outputs] = FunctionKind(cls, outputs)
+            found = cls._kinds[outputs] = cls._made_of(cls, outputs)
         return found
 
 

@@ -272,6 +272,20 @@ class Op(Kind):
             ]
         )
 
+    def derive(self, xp: Any, g: Any, values: Any, live: Sequence[bool]) -> Any:
+        """What the formulas give for the values of a node; None for an edge that is not `live`."""
+        reads = self.table.reads
+        if self.variadic:
+            return self.formulas[0](xp, g, *map(values.__getitem__, reads[0]))
+        if self.joint is not None and xp is arrays:
+            wanted = sum(1 << i for i, lives in enumerate(live) if lives)
+            made = iter(self.joint(arrays, wanted, g, *values))
+            return [next(made) if lives else None for lives in live]
+        return [
+            formula(xp, g, *map(values.__getitem__, places)) if lives else None
+            for lives, formula, places in zip(live, self.formulas, reads, strict=True)
+        ]
+
     def history(self, node: Any, place: int) -> Node | None:
         """The node that a saved value had when it was saved."""
         source, edges = self.table.saved[place], self.table.edges

@@ -457,21 +457,6 @@ class Pass:
         finally:
             modes.restore(before)
 
-    def derived(self, node: Any, g: Any, xp: Any, values: Any) -> Any:
-        """What the formulas of a node give; None for an edge that nobody needs."""
-        op, needed = node.op, self.needed
-        if op.variadic:
-            return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
-        live = [e is not None and (needed is None or e in needed) for e in node.edges]
-        if op.joint is not None and xp is arrays:
-            wanted = sum(1 << i for i, lives in enumerate(live) if lives)
-            made = iter(op.joint(arrays, wanted, g, *values))
-            return [next(made) if lives else None for lives in live]
-        return [
-            formula(xp, g, *map(values.__getitem__, reads)) if lives else None
-            for lives, formula, reads in zip(live, op.formulas, op.table.reads, strict=True)
-        ]
-
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -491,9 +476,10 @@ class Pass:
             xp, values = recorded, saved.tensors(node)
         else:
             xp, values = arrays, read(node)
+        live = [e is not None and (needed is None or e in needed) for e in node.edges]
         with self.calm:
             try:
-                found = self.derived(node, g, xp, values)
+                found = op.derive(xp, g, values, live)
             except ValueError as error:
                 if self.create_graph or not isinstance(node.saved, saved.PackedValues):
                     raise
