@@ -112,6 +112,14 @@ def test_a_subclass_sees_the_public_function_once(number, logged):
     assert seen == [function]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["__getitem__", "__setitem__", "__len__", "__repr__", "__deepcopy__", "backward", "where"],
+)
+def test_the_function_has_the_name_of_the_method(name):
+    assert getattr(T, name).__name__ == name
+
+
 def test_it_is_told_the_types_and_the_arguments(logged):
     rg.add(logged, 1, alpha=2)
     assert Logged.log == [(rg.add, (Logged,), 2, ["alpha"])]

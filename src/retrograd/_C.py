@@ -17,7 +17,7 @@ from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .autograd.gradcheck.backward_mode import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
-from .engine.backward.search import reachable
+from .engine.backward.search import last_contributors, reachable
 from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
@@ -144,6 +144,9 @@ def _current_graph_task_execution_order() -> list[Any]:
         raise RuntimeError(NO_PASS.format(name="_current_graph_task_execution_order"))
     leaves = [leaf for leaf in task.leaves if leaf in task.grads]
     order = reachable([task.node, *(node for _, node in task.heap), *leaves])
+    early = last_contributors(order)  # and the leaves with hooks that run right after
+    hooked = {leaf for each in early.values() for leaf in each}
+    order = [n for node in order if node not in hooked for n in (node, *early.get(node, ()))]
     needed = order if task.needed is None else task.needed
     return [shown(node) for node in order if node.op is not OUTPUT and node in needed]
 

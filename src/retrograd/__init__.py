@@ -93,24 +93,15 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "__config__", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func"),
-    *("jit", "linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
-    *(
-        "compiler",
-        "return_types",
-        "serialization",
-        "signal",
-        "special",
-        "tape",
-        "testing",
-        "types",
-        "utils",
-        "viz",
-        "wirtinger",
-    ),
+    *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cuda"),
+    *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
+    *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
+    *("tape", "testing", "types", "utils", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
+    "_VF": "ops.compat.variable_functions",
     "_utils": "alias.utils",
+    "_vmap_internals": "_functorch.vmap",
     "storage": "ops.tensor.storage",
 }
 FROM = {
@@ -149,6 +140,8 @@ FROM = {
     "_check_tensor_all_with": "ops.compat.checks",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",
+    "_unique": "ops.compat.variable_functions",
+    "_unique2": "ops.compat.variable_functions",
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",
@@ -171,6 +164,8 @@ def __getattr__(name):
         return _load(f"{__name__}.{name}")
     if name in FROM:
         return getattr(_load(f"{__name__}.{FROM[name]}"), name)
+    if name.startswith("_foreach_"):
+        return getattr(_load(f"{__name__}.ops.compat.foreach"), name)
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
     if name == "__all__":

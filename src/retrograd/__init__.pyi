@@ -30,9 +30,11 @@ from . import autograd as autograd
 from . import interop as interop
 from . import _C as _C
 from . import __config__ as __config__
+from . import _functorch as _functorch
 from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends
+from . import compiler as compiler
 from . import cuda as cuda
 from . import distributions as distributions
 from . import fft as fft
@@ -46,7 +48,6 @@ from . import optim as optim
 from . import overrides as overrides
 from . import quasirandom as quasirandom
 from . import random as random
-from . import compiler as compiler
 from . import return_types as return_types
 from . import serialization as serialization
 from . import signal as signal
@@ -113,6 +114,8 @@ from .ops.compat.checks import _check_tensor_all as _check_tensor_all
 from .ops.compat.checks import _check_tensor_all_with as _check_tensor_all_with
 from .distributions.samplers import _sample_dirichlet as _sample_dirichlet
 from .distributions.samplers import _standard_gamma as _standard_gamma
+from .ops.compat.variable_functions import _unique as _unique
+from .ops.compat.variable_functions import _unique2 as _unique2
 from .serialization import load as load
 from .utils.checkpoint import recompute_grad as recompute_grad
 from .serialization import save as save

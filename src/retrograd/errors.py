@@ -13,6 +13,7 @@ __all__ = [
     "OutOfMemoryError",
     "SecondBackwardError",
     "UnbatchableError",
+    "UnorderedError",
     "VersionError",
 ]
 
@@ -28,6 +29,21 @@ class SecondBackwardError(RuntimeError):
     """
 
     node: Any = None
+
+
+class UnorderedError(RuntimeError):
+    """Complex numbers came to a function that needs an order, which they have not.
+
+    `function` is its name, `takes_by` whether it can be told an order.
+    """
+
+    def __init__(self, function: str, takes_by: bool = True) -> None:
+        hint = ', or say which order is meant, as by="modulus"' if takes_by else ""
+        super().__init__(
+            f"{function}(): does not support complex input: complex numbers have no order. Compare "
+            f"x.abs() or x.real{hint}"
+        )
+        self.function = function
 
 
 class OutOfMemoryError(RuntimeError):

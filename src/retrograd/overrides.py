@@ -166,7 +166,9 @@ def _functions_of(name: str, module: Any) -> Iterator[tuple[str, Any]]:
 def _of_tensor() -> Iterator[tuple[str, Any]]:
     """The methods of tensors, and what gets and sets their properties, by name."""
     watch_properties()
-    for name, found in vars(Tensor).items():
+    for name in list(vars(Tensor)):
+        getattr(Tensor, name)  # loads the method's family
+        found = vars(Tensor)[name]
         if isinstance(found, property):
             yield f"{name}.__get__", found.__get__
             if found.fset is not None:

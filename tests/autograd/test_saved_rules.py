@@ -261,3 +261,43 @@ def test_leaving_a_context_of_hooks_once_more_does_nothing():
         y = leaf(1).exp()
     context.__exit__()
     assert y.grad_fn._saved_result.item() == 2 * y.item()
+
+
+@pytest.mark.parametrize(
+    ("op", "unpack"),
+    [
+        (lambda x: x * x, lambda kept: rg.ones(3)),
+        (lambda x: x.prod(), lambda kept: rg.zeros(0)),
+    ],
+    ids=["elementwise", "reduction"],
+)
+def test_a_formula_that_cannot_use_what_an_unpack_hook_gave_raises_a_runtime_error(op, unpack):
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    with rg.autograd.graph.saved_tensors_hooks(lambda kept: kept, unpack):
+        y = op(x).sum()
+    with pytest.raises(RuntimeError):
+        y.backward()
+    assert x.grad is None
+
+
+def test_the_handle_of_a_saved_tensor_shows_what_is_kept():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    handle = y.grad_fn._raw_saved_self
+    assert handle.data is x
+    assert handle.unpack() is x
+    assert handle.unpack_hook is None
+    unpack = rg.tensor
+    handle.register_hooks(rg.Tensor.tolist, unpack)
+    assert handle.data == [1.0, 2.0]
+    assert handle.unpack().tolist() == [1.0, 2.0]
+    assert handle.unpack_hook is unpack
+    y.sum().backward()
+    assert handle.data is None
+    with pytest.raises(RuntimeError, match="a second time"):
+        handle.unpack()
+
+
+def test_the_handle_of_a_value_that_is_not_saved_shows_none():
+    handle = (rg.ones(2, requires_grad=True) * 3.0).grad_fn._raw_saved_self
+    assert handle.data is handle.unpack() is handle.unpack_hook is None

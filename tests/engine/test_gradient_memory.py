@@ -70,6 +70,25 @@ def test_the_gradient_that_retain_grad_keeps_lies_as_it_came():
     assert y.grad.stride() == (3, 1)
 
 
+@pytest.mark.parametrize(
+    "shared", [lambda: rg.zeros(1).expand(2, 2), lambda: rg.zeros(3).as_strided((2, 2), (1, 1))]
+)
+def test_a_gradient_of_which_several_elements_are_one_is_replaced_by_the_sum(shared):
+    x = rg.ones(2, 2, requires_grad=True)
+    x.grad = given = shared()
+    (x * rg.arange(4.0).view(2, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 1], [2, 3]]
+    assert not given.any()
+
+
+def test_a_gradient_with_gaps_is_added_to_in_place():
+    x = rg.ones(2, 2, requires_grad=True)
+    x.grad = given = rg.ones(2, 4)[:, ::2]
+    (x * rg.arange(4.0).view(2, 2)).sum().backward()
+    assert x.grad is given
+    assert given.tolist() == [[1, 2], [3, 4]]
+
+
 class Twofold(rg.autograd.Function):
     """x + y, whose backward gives both the same tensor, and remembers where that lies."""
 

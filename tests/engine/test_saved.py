@@ -22,7 +22,7 @@ def saved_values(root):
     """All values that the graph behind a tensor keeps for its backward pass."""
     found, nodes = [], [root.grad_fn]
     for node in nodes:
-        if node.name() != "AccumulateGrad":
+        if node.name() != "torch::autograd::AccumulateGrad":
             found += [value for value in node.saved if value is not None]
         for edge, _ in node.next_functions:
             if edge is not None and edge not in nodes:

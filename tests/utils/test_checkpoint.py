@@ -986,7 +986,7 @@ def nodes_of(root):
     found = [root.grad_fn]
     for node in found:
         found += [n for n, _ in node.next_functions if n is not None and n not in found]
-    return [node for node in found if node.name() != "AccumulateGrad"]
+    return [node for node in found if node.name() != "torch::autograd::AccumulateGrad"]
 
 
 def test_activations_are_not_kept_by_the_forward(no_collector):

@@ -30,7 +30,7 @@ add_few(PyObject *sum, PyObject *term)
 }
 
 /* Add to the gradient that is there, in place; it is a write like any other, and counted after it
-   is done. 1 where the memory must not be written. */
+   is done. 1 where the memory must not be written, or several elements of it are one. */
 static int
 add_in_place(PyObject *before, PyObject *array, PyObject *g)
 {
@@ -45,6 +45,14 @@ add_in_place(PyObject *before, PyObject *array, PyObject *g)
     if (add_few(array, g)) {
         return wrote(before, writer);
     }
+    if (PyArray_CheckExact(array) && !PyArray_ISONESEGMENT((PyArrayObject *)array)) {
+        PyObject *shared = PyObject_CallOneArg(overlaps, array);
+        int apart = shared == NULL ? -1 : shared == Py_False;
+        Py_XDECREF(shared);
+        if (apart <= 0) {
+            return apart < 0 ? -1 : 1;
+        }
+    }
     PyObject *stack[4] = {NULL, array, g, array};
     PyObject *sum = PyObject_Vectorcall(add, stack + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     if (sum != NULL) {
@@ -54,7 +62,7 @@ add_in_place(PyObject *before, PyObject *array, PyObject *g)
     if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
         return -1;
     }
-    PyErr_Clear(); /* the user's own .grad, read-only (an expanded view) */
+    PyErr_Clear(); /* the user's own .grad, read-only */
     return 1;
 }
 

@@ -74,6 +74,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&fit, "fit"},
         {&fit_leaf, "fit_leaf"},
         {&own, "own"},
+        {&overlaps, "overlaps"},
         {&about_to_write, "about_to_write"},
         {&freed, "freed"},
         {&refused, "refused"},

@@ -36,9 +36,16 @@ shares(PyObject *x, PyObject *y)
 static PyObject *
 cell_of(PyObject *tensor)
 {
-    PyObject *cell = known_cell(tensor), *node;
+    PyObject *cell = known_cell(tensor), *node = node_of(tensor);
     if (cell != Py_None) {
         return Py_XNewRef(cell);
+    }
+    PyObject *told =
+        node == NULL || node == Py_None ? Py_None : optional(SLOT(node, of_node.cell), Cell);
+    if (told != NULL && told != Py_None) { /* its node may have told it to others */
+        SLOT(tensor, of_tensor.cell) = Py_NewRef(told);
+        Py_DECREF(Py_None);
+        return Py_NewRef(told);
     }
     PyObject *made = Cell->tp_alloc(Cell, 0), *none = PyTuple_New(0);
     if (made == NULL || none == NULL) {

@@ -35,6 +35,9 @@ class Definition(Protocol):
     _backward_cls: type[BackwardCFunction]
     generate_vmap_rule: bool
 
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Function and record it."""
+
     def _derivative(self) -> Callable[..., Any]: ...
     def _kind(self, outputs: int) -> Any: ...
 

@@ -146,19 +146,24 @@ class Function(FunctionCtx):
         with_setup = cls.setup_context is not Function.setup_context
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)
-        levels = modes.state.levels
+        levels, inside = modes.state.levels, None
         if modes.special and is_batched((args, kwargs)):
-            return on_batches(cls, args, kwargs)
+            output, inside = on_batches(cls, args, kwargs, with_setup)
+            if inside is None:
+                return output
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
+        if inside is not None and recording:
+            edges = inside.edges
         paused = modes.state.paused
         before: Any = modes.change(grad=False, levels=()) if levels else modes.set_grad(False)
         try:
             modes.state.paused = levels
             if with_setup:
-                output = cls.forward(*args, **kwargs)
+                if inside is None:
+                    output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -171,6 +176,8 @@ class Function(FunctionCtx):
         several = isinstance(output, tuple)
         outputs, marks = output if several else (output,), ctx.non_differentiable
         made = record(cls, ctx, args, edges, outputs, with_setup)
+        if inside is not None:
+            levels = inside.levels
         if levels:
             marked = [place for place, out in enumerate(outputs) if among(out, marks)]
             push_tangents(ctx, args, made, marked, levels)

@@ -53,7 +53,7 @@ SAME_GRAPH = (
 )
 
 
-def backward_of(
+def _backward(
     self: Tensor,
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
@@ -82,7 +82,7 @@ def backward_of(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-method(backward_of, "backward")
+method(_backward, "backward")
 
 
 def backward(

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from llvmlite import ir
 
-from .emission import POINTER, STRUCTURE, constant
-from .mathematics import EMIT
+from .emission import POINTER, constant, emitted
 from .row_plan import (
     ACROSS,
     LANES,
@@ -358,15 +357,6 @@ class Writer:
         """Two lanes as one."""
         high, *low = JOINS[call.function](b[0], *a)
         return [high, *[x + y for x, y in zip(low, b[1:], strict=True)]]
-
-
-def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
-    """The value of a call, of single numbers or of vectors."""
-    if call.function == "constant":
-        return constant(builder, call.text, np.dtype(call.dtype))
-    if call.function == "cast":
-        return convert(operands[0], call.dtype)
-    return STRUCTURE.get(call.function, EMIT.get(call.function))(*operands)
 
 
 def inverse(x: Value) -> tuple[Value, Value]:

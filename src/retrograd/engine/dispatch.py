@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
+from ..errors import UnorderedError
 from ..quiet import copyto
-from .naming import ABSENT, by_name
+from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import base_of, resized, sever
@@ -105,6 +106,8 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)
+    if isinstance(error, UnorderedError) and error.function in CHOICES:
+        return CHOICES[error.function](op.call, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if value is ABSENT:
             return by_name(op, inputs, params)

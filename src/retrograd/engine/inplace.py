@@ -28,7 +28,7 @@ from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
 from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
-from .graph import LEAF, new_node, tick
+from .graph import LEAF, Cell, new_node, tick
 from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS
@@ -174,7 +174,7 @@ def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, befo
         reader = ref()
         if reader is not None:
             reader._array = reader._array.copy()
-            reader._cell = None
+            reader._cell = Cell()
     store(target, result)
     wrote(target, name)
     node = result._node

@@ -8,6 +8,8 @@ NOTE [Other names]
 3. Nobody looks for either before a call has failed to fit the signature of what was called. So the
    usual calls pay nothing; and a function that has begun to run is never run again.
 4. `by=` says what an op means for complex numbers: `MEANINGS`, filled likewise, by the op's name.
+   What an op that lacks an order is carried out by unless told: `CHOICES`, by the name that its
+   `UnorderedError` has.
 5. Whatever takes a `device` takes a `layout` and `pin_memory` too, which can say one thing only.
 6. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
 
@@ -51,6 +53,7 @@ NEUTRAL = ("layout", "pin_memory")  # rule 5
 
 ORDERS: dict[str, tuple[str, ...]] = {}  # older orders, as "input, alpha, other", by function
 MEANINGS: dict[str, Any] = {}  # what carries out a call with `by`, by the name of the op
+CHOICES: dict[str, Any] = {}  # what carries out one of complex numbers without `by`
 NUMBERS = ("alpha", "beta", "value")  # those of their arguments that are no tensors
 
 DEPRECATED = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from .. import dtypes, modes
+from ..kernels.memory import overlaps
 from ..quiet import CALM
 from . import callers, graph, native, overriding, table, views
 from .backward import accumulation
@@ -58,6 +59,7 @@ native.bind(
     fit=fit,
     fit_leaf=accumulation.fit_leaf,
     own=accumulation.own,
+    overlaps=overlaps,
     about_to_write=about_to_write,
     new_tensor=new_tensor,
     finish=callers.finished,

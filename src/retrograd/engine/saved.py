@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
+from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
 from .tensor import Tensor, cell_of, new_tensor, twin
 
@@ -150,6 +151,34 @@ class SavedTensor:
         self.node = node
         self.place = place
 
+    def unpack(self) -> Tensor | None:
+        """The saved tensor, with its history, as `grad_fn._saved_<name>`.
+
+        Raises as a backward pass does where it was freed, or written since.
+
+        >>> y = rg.zeros(2, requires_grad=True).exp()
+        >>> y.grad_fn._raw_saved_result.unpack()
+        tensor([1., 1.], grad_fn=<ExpBackward0>)
+        """
+        return None if self.place is None else _saved(self.node, self.place)
+
+    @property
+    def data(self) -> Any:
+        """What is kept: what the pack hook returned, or the value; None once it is freed."""
+        held = self._held()
+        if isinstance(held, Packed):
+            return held.content
+        return new_tensor(held) if isinstance(held, ndarray) else held
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The hook that reads the value, None where there is none."""
+        return getattr(self._held(), "unpack_hook", None)
+
+    def _held(self) -> Any:
+        saved = self.node.saved
+        return None if self.place is None or saved is FREED else saved[self.place]
+
     def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
         """`register_hooks(pack_hook, unpack_hook)`: store the value as `pack_hook(value)`.
 
@@ -162,7 +191,7 @@ class SavedTensor:
         saved = self.node.saved
         if saved is FREED:
             raise RuntimeError(HOOKS_AFTER_FREE)
-        bare = None if self.place is None else saved[self.place]
+        bare = self._held()
         if isinstance(bare, Packed):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
@@ -276,7 +305,11 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         outside = node.level is not None and not node.level.holds(value)
         return value if value._node is history or outside else twin(value, history)
     else:
-        cell = node._cell if node.cells is None else node.cells[place]
+        if node.cells is None:
+            with structure:  # the output itself gets the same one: `cell_of`
+                cell = node._cell = node._cell or Cell()
+        else:
+            cell = node.cells[place]
         check(node, place, cell, value)
         shown = new_tensor(value)
         shown._cell = cell

@@ -13,6 +13,7 @@ batch, a tracer), an op knows by that, before it computes, who is to carry it ou
 from __future__ import annotations
 
 import warnings
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -251,10 +252,11 @@ class Tensor(Attached):
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self._view_of is None else self._view_of.base
+        """What a view is one of; inference tensors, whose writes nobody follows, say nothing."""
+        return None if self._view_of is None or self._inference else self._view_of.base
 
     def _is_view(self) -> bool:
-        return self._view_of is not None
+        return self._base is not None
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -367,13 +369,12 @@ def cell_of(tensor: Tensor) -> Cell:
     """The tensor's version cell, made now if it has none: NOTE [One clock] in `graph`, rule 3."""
     cell = tensor._cell
     if cell is None:
-        made = Cell()
+        made, node = Cell(), tensor._node
         with structure:  # two threads may make the first views of one tensor
             cell = tensor._cell
-            if cell is None:
-                cell = tensor._cell = made
-                if tensor._node is not None:
-                    tensor._node._cell = cell
+            if cell is None and node is not None:
+                cell = node._cell = node._cell or made  # its node may have told it to others
+            cell = tensor._cell = cell or made
     return cell
 
 
@@ -491,6 +492,8 @@ def method(function: F, *under: str) -> F:
     The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
     [Who is asked] in `overriding`.
     """
+    if len(under) == 1 and isinstance(function, FunctionType) and function.__name__[0] == "_":
+        function.__name__ = function.__qualname__ = under[0]
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
         seen = function if name in IGNORED else public(function)
         if callable(seen):

@@ -187,7 +187,7 @@ OPS = {
     "reduction.scan": (
         "cummax cummin cumprod cumprod_before cumsum linear_recurrence logcumsumexp shift"
     ),
-    "reduction.variance": "div_or_zero std var",
+    "reduction.variance": "div_or_zero std std_mean var var_mean",
     "reduction.vector_norm": "pow_or_zero vector_norm",
     "shape.join": "cat repeat stack",
     "shape.pad": "constant_pad_nd",
@@ -195,7 +195,7 @@ OPS = {
     "shape.split": "split unbind",
     "shape.strided": "over_storage",
     "sorting.meanings": "arranged",
-    "sorting.sort": "argsort kthvalue sort topk",
+    "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",
     "special.erf_gamma": "digamma erf erfc erfcx erfinv lgamma log_ndtr ndtr ndtri polygamma",

@@ -126,6 +126,10 @@ MOST = {  # moduli beyond which nothing is asked: of values that overflow or tur
     **dict.fromkeys(["erf", "erfc"], 5.0),
     **dict.fromkeys(["lgamma", "digamma"], 310.0),
 }
+GRID = [
+    complex(x, y) for x in (-9.3, -3.3, -0.7, 0.3, 1.3, 2.7, 4.1) for y in (0.05, 0.7, 1.6, -2.1)
+]
+GAMMAS = ("lgamma", "digamma")  # whose kernels have a piece for each part of the plane
 
 
 def points(name):
@@ -138,6 +142,8 @@ def points(name):
         for distance in DISTANCES:
             for direction in (1, 0.6 + 0.8j, -1, -0.6j):
                 yield complex(place) + distance * direction
+    if name in GAMMAS:
+        yield from GRID
     for place in map(complex, CUTS.get(name, [])):
         for sign in (0.0, -0.0):
             yield complex(place.real, sign) if place.imag == 0 else complex(sign, place.imag)

@@ -138,8 +138,9 @@ def check_v(v: Any, like: Sequence[Tensor], several: bool, what: str, caller: st
     for index, (vector, x) in enumerate(zip(vectors, like, strict=True)):
         if vector.shape != x.shape:
             prefix = f"Entry {index} in " if several else ""
-            raise RuntimeError(
-                f"{prefix}v has invalid size: should be {x.shape} but got {vector.shape}."
+            raise RuntimeError(  # in PyTorch's words, by which programs know it
+                f"{prefix}v has invalid size: should be torch.Size({[*x.shape]}) but got "
+                f"torch.Size({[*vector.shape]})."
             )
     return vectors
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.allocation import copied
+from ...kernels.memory import overlaps
 from ...locks import ONE_AT_A_TIME
 from ...quiet import quietly
 from .. import native
@@ -130,6 +131,17 @@ def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
         add_grad(leaf, g, node.saved.lock)
 
 
+def added(array: Any, g: Any) -> bool:
+    """Whether `g` could be added in place: not to read-only memory, nor where elements are one."""
+    if array.__class__ is ndarray and not array.flags.forc and overlaps(array):
+        return False
+    try:
+        add(array, g, array)
+    except ValueError:  # the user's own .grad, read-only
+        return False
+    return True
+
+
 @native.in_c
 @quietly
 def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
@@ -149,11 +161,9 @@ def add_to_leaf(node: Any, g: Any, borrowed: bool) -> None:
             array = before._array
             if before._inference:
                 about_to_write(before)
-            try:
-                add(array, g, array)
-            except ValueError:  # the user's own .grad, read-only (an expanded view)
-                leaf._gradient = new_tensor(as_array(before._array + fit_leaf(leaf, g)))
-            else:
+            if added(array, g):
                 wrote(before, "backward()")
+            else:
+                leaf._gradient = new_tensor(as_array(array + fit_leaf(leaf, g)))
     finally:
         lock.release()

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
+RESHAPED = (
+    "{node} cannot compute: {error}. If an unpack hook gave its saved tensors: it has to return a "
+    "tensor of the shape that the pack hook was given"
+)
+
 
 def run(
     roots: Sequence[tuple[Node, Any]],
@@ -454,6 +459,21 @@ class Pass:
         finally:
             modes.restore(before)
 
+    def derived(self, node: Any, g: Any, xp: Any, values: Any) -> Any:
+        """What the formulas of a node give; None for an edge that nobody needs."""
+        op, needed = node.op, self.needed
+        if op.variadic:
+            return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
+        live = [e is not None and (needed is None or e in needed) for e in node.edges]
+        if op.joint is not None and xp is arrays:
+            wanted = sum(1 << i for i, lives in enumerate(live) if lives)
+            made = iter(op.joint(arrays, wanted, g, *values))
+            return [next(made) if lives else None for lives in live]
+        return [
+            formula(xp, g, *map(values.__getitem__, reads)) if lives else None
+            for lives, formula, reads in zip(live, op.formulas, op.table.reads, strict=True)
+        ]
+
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -474,17 +494,14 @@ class Pass:
         else:
             xp, values = arrays, read(node)
         with self.calm:
+            try:
+                found = self.derived(node, g, xp, values)
+            except ValueError as error:
+                if self.create_graph:
+                    raise
+                raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
             if op.variadic:
-                return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
-            live = [e is not None and (needed is None or e in needed) for e in node.edges]
-            if op.joint is not None and xp is arrays:
-                wanted = sum(1 << i for i, lives in enumerate(live) if lives)
-                made = iter(op.joint(arrays, wanted, g, *values))
-                return [next(made) if lives else None for lives in live]
-            found = [
-                formula(xp, g, *map(values.__getitem__, reads)) if lives else None
-                for lives, formula, reads in zip(live, op.formulas, op.table.reads, strict=True)
-            ]
+                return found
             if modes.state.absorb and op.elementwise:
                 found = [
                     None if c is None else xp.where(g != 0, c, xp.zeros_like(c)) for c in found

@@ -128,10 +128,6 @@ def _gelu_derivative(xp: Any, input: Any) -> Any:
     return xp.erfc(z) * 0.5 - z * xp.exp(-z * z) * (1.0 / ROOT_PI)
 
 
-def _gelu_tanh_array(x: Any) -> Any:
-    return 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x))))
-
-
 def _gelu_tanh_derivative(xp: Any, input: Any) -> Any:
     input = single(xp, input)
     square = input * input
@@ -149,7 +145,7 @@ _gelu = activation(
 
 _gelu_tanh = activation(
     "gelu_tanh(input)",
-    _gelu_tanh_array,
+    lambda x: 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x)))),
     "fc",
     derivative=_gelu_tanh_derivative,
     node_name="GeluBackward0",

@@ -54,8 +54,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, target: Any) -> Any
     first, last, by = (number(value, "range", "start") for value in (start, end, step))
     progression(first, last, by, target)  # for its checks
     count = int((last - first) / by) + 1
-    array = (first + by * np.arange(count, dtype=np.float64)).astype(target)
-    return array
+    return (first + by * np.arange(count, dtype=np.float64)).astype(target)
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -101,8 +100,7 @@ def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tenso
     tensor(5.)
     """
     everything = isinstance(dim, (tuple, list)) and not dim
-    found = vector_norm(input, 2, None if everything else dim, keepdim)
-    return found
+    return vector_norm(input, 2, None if everything else dim, keepdim)
 
 
 # -- what PyTorch has removed --------------------------------------------------------------------

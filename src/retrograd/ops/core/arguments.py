@@ -9,7 +9,8 @@ NOTE [Public functions]
 3. `inspect.signature` shows `out`, and `by` where a function has it.
 4. The functions named in `ORDERED` and `ROUNDED` take `by=`, which says what they mean for complex
    numbers: NOTE [Meanings] in `sorting/meanings.py`, which loads with the first such call. So do
-   the callers of ops of these names, once `by` has proved to be none of their own arguments.
+   the callers of ops of these names, once `by` has proved to be none of their own arguments. Ops of
+   those in `CHOOSING` that cannot run for want of an order run by "modulus".
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ... import dtypes
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
-from ...engine.naming import MEANINGS
+from ...engine.naming import CHOICES, MEANINGS
 from ...engine.tensor import Tensor, has_history, method
 from ...locks import load
 
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     F = TypeVar("F")
 
 COMPARING = (
-    "max min amax amin aminmax maximum minimum fmax fmin cummax cummin sort msort topk kthvalue "
-    "median nanmedian argmax argmin argsort scatter_reduce index_reduce"
+    "max min amax amin aminmax maximum minimum fmax fmin cummax cummin median nanmedian argmax "
+    "argmin scatter_reduce index_reduce"
 )
+SORTING = "sort argsort msort topk kthvalue"
 ROUNDING = "round floor ceil trunc fix frac sign clamp clip clamp_min clamp_max nan_to_num"
-ORDERED, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
+CHOOSING, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
+ORDERED = CHOOSING.union(SORTING.split())
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -149,6 +152,11 @@ def said(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     return Served(call, True)(*args, **named)
 
 
+def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A call of the caller of an op that has found no order among complex numbers."""
+    return load(MEANT).in_order(call, "modulus", args, named)
+
+
 def number_in(value: Any, name: str, argument: str) -> Any:
     """A number, also that in a tensor; TypeError for one whose derivative would be lost."""
     if not isinstance(value, Tensor):
@@ -162,6 +170,7 @@ def number_in(value: Any, name: str, argument: str) -> Any:
 
 
 MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, said))
+CHOICES.update(dict.fromkeys(CHOOSING, by_modulus))
 MEANT = __name__.replace("core.arguments", "sorting.meanings")
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")

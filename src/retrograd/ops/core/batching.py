@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...engine.transforms.rules import raised, spread
+from ...errors import UnbatchableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -342,6 +343,15 @@ def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     """The new dimension comes after the batch axis."""
     made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
+
+
+def alone(what: str) -> Callable[..., Any]:
+    """The rule of an op whose outputs differ in shape: the function runs once per example."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        raise UnbatchableError(f"{what} differs between examples")
+
+    return rule
 
 
 def along_dim(name: str) -> Callable[..., Any]:

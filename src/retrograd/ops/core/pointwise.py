@@ -174,13 +174,9 @@ def zero_derivative(xp: Any, g: Any) -> Any:
     return xp.zeros_like(g)
 
 
-def _zero_where(input: Any, condition: Any) -> Any:
-    return np.where(condition, 0, input)
-
-
 zero_where = declare(
     "zero_where(input, condition)",
-    _zero_where,
+    lambda input, condition: np.where(condition, 0, input),
     input=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input",
     elementwise=True,

@@ -18,6 +18,7 @@ from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import UnorderedError
 from ..core.arguments import public
 from ..core.pointwise import binary, holds_complex, only, promoted, unsupported, where_op
 from ..creation.from_data import filler
@@ -36,10 +37,6 @@ __all__ = [
     "where",
 ]
 
-NO_ORDER = (
-    "Complex numbers have no order: compare abs(), or real and imag, or say what is meant, as "
-    'by="modulus"'
-)
 BOUNDS = "A complex number bounds both parts of a complex tensor: write clamp(x + 0j, ...)"
 NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
@@ -66,11 +63,11 @@ declare(
 
 
 def _ordered(name: str, function: Any) -> Any:
-    """A forward that raises RuntimeError for complex numbers."""
+    """A forward that raises UnorderedError for complex numbers."""
 
     def on_ordered(x: Any, y: Any) -> Any:
         if x.dtype.kind == "c":
-            raise RuntimeError(f"{name} not implemented for complex tensors. {NO_ORDER}")
+            raise UnorderedError(name)
         return function(x, y)
 
     return on_ordered

@@ -114,13 +114,9 @@ isneginf = _test("isneginf", only("isneginf", "fiub", np.isneginf), "is -inf",
 isreal = _test("isreal", _isreal, "has imaginary part 0", ("[1.0 + 0j, 1j]", "[ True, False]"))
 
 
-def _isclose(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
-    return np.isclose(input, other, rtol, atol, equal_nan)
-
-
 _isclose_op = declare(
     "isclose(input, other, *, rtol, atol, equal_nan)",
-    _isclose,
+    lambda input, other, *, rtol, atol, equal_nan: np.isclose(input, other, rtol, atol, equal_nan),
     elementwise=True,
     inplace=False,
     examples=[example("3x1, 4", rtol=1e-5, atol=1e-8, equal_nan=False)],

@@ -163,13 +163,9 @@ angle = unary(
 )
 
 
-def _polar_arrays(abs: Any, angle: Any) -> Any:
-    return _complex_arrays(abs * np.cos(angle), abs * np.sin(angle))
-
-
 _polar = declare(
     "polar(abs, angle)",
-    _polar_arrays,
+    lambda abs, angle: _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)),
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
     angle=lambda xp, g, out: g * xp.conj(out * 1j),
     elementwise=True,
@@ -195,21 +191,9 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 # -- views as pairs of reals -------------------------------------------------------------------
 
 
-def _as_real(x: Any) -> Any:
-    return x[..., None].view(dtypes.real_of(x.dtype))
-
-
-def _as_complex(x: Any) -> Any:
-    return x.view(dtypes.complex_of(x.dtype))[..., 0]
-
-
-def _join_parts(x: Any) -> Any:
-    return _complex_arrays(x[..., 0], x[..., 1])
-
-
 _view_as_real = declare(
     "view_as_real(input)",
-    _as_real,
+    lambda x: x[..., None].view(dtypes.real_of(x.dtype)),
     input=lambda xp, g: xp.join_parts(g),
     linear="input",
     view=True,
@@ -219,7 +203,7 @@ _view_as_real = declare(
 
 _view_as_complex = declare(
     "view_as_complex(input)",
-    _as_complex,
+    lambda x: x.view(dtypes.complex_of(x.dtype))[..., 0],
     input=lambda xp, g: xp.view_as_real(g),
     linear="input",
     view=True,
@@ -230,7 +214,7 @@ _view_as_complex = declare(
 
 declare(
     "join_parts(input)",
-    _join_parts,
+    lambda x: _complex_arrays(x[..., 0], x[..., 1]),
     input=lambda xp, g: xp.view_as_real(g),
     linear="input",
     complex=False,

@@ -306,13 +306,9 @@ def _sine(x: Any, order: int) -> Any:
     return value if order % 4 < 2 else -value
 
 
-def _sinc_derivative(x: Any, *, order: int) -> Any:
-    return (_sinc_order(x, order) * math.pi**order).astype(x.dtype)
-
-
 declare(
     "sinc_derivative(input, *, order)",
-    floating(_sinc_derivative),
+    floating(lambda x, *, order: (_sinc_order(x, order) * math.pi**order).astype(x.dtype)),
     input=lambda xp, g, input, order: g * xp.conj(xp.sinc_derivative(input, order=order + 1)),
     elementwise=True,
     inplace=False,

@@ -31,14 +31,6 @@ def _c2c(input: Any, *, dim: tuple[int, ...], norm: Any, forward: bool) -> Any:
     return fourier.complex_transform(input, dim, norm, forward)
 
 
-def _r2c(input: Any, *, dim: tuple[int, ...], norm: Any) -> Any:
-    return fourier.to_half(input, dim, norm)
-
-
-def _c2r(input: Any, *, dim: tuple[int, ...], norm: Any, n: int) -> Any:
-    return fourier.from_half(input, dim, norm, n)
-
-
 def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:
     out = copied(input)
     inner = [slice(None)] * input.ndim
@@ -98,7 +90,7 @@ fft_c2c = declare(
 
 fft_r2c = declare(
     "fft_r2c(input, *, dim, norm)",
-    _r2c,
+    lambda input, *, dim, norm: fourier.to_half(input, dim, norm),
     input=lambda xp, g, dim, norm, input_shape: xp.fft_c2r(
         xp.scale_paired(g, dim=dim[-1], n=input_shape[dim[-1]], factor=0.5),
         dim=dim,
@@ -119,7 +111,7 @@ fft_r2c = declare(
 
 fft_c2r = declare(
     "fft_c2r(input, *, dim, norm, n)",
-    _c2r,
+    lambda input, *, dim, norm, n: fourier.from_half(input, dim, norm, n),
     input=lambda xp, g, dim, norm, n: xp.scale_paired(
         xp.fft_r2c(g, dim=dim, norm=DUAL[norm]), dim=dim[-1], n=n, factor=2.0
     ),

@@ -173,7 +173,7 @@ def zero_(self: Tensor) -> Tensor:
 # -- assignment to an index --------------------------------------------------------------------
 
 
-def setitem(self: Tensor, key: Any, value: Any) -> None:
+def _setitem(self: Tensor, key: Any, value: Any) -> None:
     """`x[key] = value`: `value`, a number or a tensor, broadcasts to the region and is cast.
 
     The gradient of the old values there is 0, that of `value` is what arrives there. Raises
@@ -206,7 +206,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
 
-def delitem(self: Tensor, key: Any) -> None:
+def _delitem(self: Tensor, key: Any) -> None:
     """`del x[key]`: TypeError, for a tensor keeps its size."""
     raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
 
@@ -480,5 +480,5 @@ def _part(room: Any, offset: int, size: Any, stride: Any) -> Tensor:
     return new_tensor(strided(room, shape, steps, offset * room.itemsize))
 
 
-method(setitem, "__setitem__")
-method(delitem, "__delitem__")
+method(_setitem, "__setitem__")
+method(_delitem, "__delitem__")

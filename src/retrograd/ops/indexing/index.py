@@ -180,7 +180,7 @@ def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
     return (new_axis if told and told[-1] is None else basic)(x, index=index)
 
 
-def getitem(self: Tensor, key: Any) -> Any:
+def _getitem(self: Tensor, key: Any) -> Any:
     """`x[key]`: a view for integers, slices, None and `...`; a copy where tensors or masks index.
 
     Negative indices count from the end; slices have no negative steps. Raises IndexError for an
@@ -327,4 +327,4 @@ def check_mask(mask: Tensor, name: str) -> None:
         )
 
 
-method(getitem, "__getitem__")
+method(_getitem, "__getitem__")

@@ -43,10 +43,6 @@ def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     return out
 
 
-def _scatter_blank(input: Any, index: Any, *, dim: int) -> Any:
-    return _scatter(input, 0, index, dim=dim)
-
-
 def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
     return np.add(input, xp.put_along(src, index, dim=dim, shape=input.shape))
 
@@ -79,7 +75,7 @@ _scatter_op = declare(
 
 scatter_blank = declare(
     "scatter_blank(input, index, *, dim)",
-    _scatter_blank,
+    lambda input, index, *, dim: _scatter(input, 0, index, dim=dim),
     input=lambda xp, g, index, dim: xp.scatter_blank(g, index, dim=dim),
     linear="input",
     examples=[example("3x4, 2x4:int<3", dim=0), example("3, 2:int<3", dim=0)],

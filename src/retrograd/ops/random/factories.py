@@ -104,8 +104,7 @@ def rand(*given: Any, size: Any = None, generator: Generator | None = None, targ
     """
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
-    array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
-    return array
+    return examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
 
 
 @factory(dtypes.default_numpy)
@@ -119,8 +118,7 @@ def randn(*given: Any, size: Any = None, generator: Generator | None = None, tar
     """
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
-    array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
-    return array
+    return examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
 
 
 def check_integer(value: Any, function: str, name: str) -> int:
@@ -177,10 +175,9 @@ def randint(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
                         f"{type(size).__name__}")  # fmt: skip
-    array = drawn_integers(
+    return drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
-    return array
 
 
 def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int, int]:
@@ -217,8 +214,7 @@ def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
             f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
             f"{count - 1}"
         )
-    array = chosen(generator, "randperm").draw("permutation", count).astype(target)
-    return array
+    return chosen(generator, "randperm").draw("permutation", count).astype(target)
 
 
 def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:

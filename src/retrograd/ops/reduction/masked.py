@@ -56,7 +56,7 @@ def whole_mask(input: Tensor, mask: Tensor) -> Tensor:
     return found if found._array.shape == input._array.shape else found.expand(input._array.shape)
 
 
-def fill_masked(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
+def fill_masked(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
     """`input` with `identity` where the mask drops; for integers, their limit in place of inf."""
     if mask is None:
         return input
@@ -131,7 +131,7 @@ def amax(
     tensor(4.)
     """
     return sum_prod.converted(
-        extrema.amax(fill_masked(input, mask, -math.inf), dim, keepdim), dtype
+        extrema.amax(fill_masked(input, mask, extrema.least(input._array)), dim, keepdim), dtype
     )
 
 
@@ -156,7 +156,7 @@ def argmax(
     >>> rg.masked.argmax(rg.tensor([3, 5, 4]), mask=rg.tensor([True, False, True]))
     tensor(2)
     """
-    found = arg_extrema.argmax(fill_masked(input, mask, -math.inf), dim, keepdim)
+    found = arg_extrema.argmax(fill_masked(input, mask, extrema.least(input._array)), dim, keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 

@@ -24,6 +24,7 @@ from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
+from .extrema import ordered
 from .sum_prod import converted
 
 __all__ = [
@@ -265,11 +266,7 @@ def running(ufunc: Any, name: str) -> Any:
     """The forward of `cummax` or `cummin`: values, and the index of the latest that equals them."""
 
     def forward(input: Any, *, dim: int | None) -> Any:
-        if input.dtype.kind == "c":
-            raise RuntimeError(
-                f'{name}(): complex numbers have no order, but by="modulus" names one'
-            )
-        x = dim_first(input, dim)
+        x = dim_first(ordered(input, name), dim)
         values = ufunc.accumulate(x, 0)
         steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
@@ -298,8 +295,9 @@ _running = {
 def cummax(input: Tensor, dim: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where: a pair (values, indices).
 
-    Of equal elements the latest is named, and gets the cotangent; NaN counts as largest. Raises
-    RuntimeError for complex input. Source: PyTorch's `cummax`.
+    Of equal elements the latest is named, and gets the cotangent; NaN counts as largest, and so
+    does the largest modulus of complex numbers, unless `by` says otherwise. Source: PyTorch's
+    `cummax`.
 
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])

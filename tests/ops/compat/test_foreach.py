@@ -1,0 +1,106 @@
+"""`_foreach_` functions: methods of every tensor in a list."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd.ops.compat.foreach import ROWS
+
+
+def pair():
+    return [rg.tensor([1.0, 2.0]), rg.tensor([4.0])]
+
+
+def values(found):
+    return [t.tolist() for t in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "result"),
+    [
+        ("add", (1,), [[2, 3], [5]]),
+        ("add", ([1.0, 2.0],), [[2, 3], [6]]),
+        ("mul", (rg.tensor(3.0),), [[3, 6], [12]]),
+        ("maximum", ([rg.tensor([0.0, 5.0]), rg.tensor([9.0])],), [[1, 5], [9]]),
+        ("minimum", (1.5,), [[1, 1.5], [1.5]]),
+        ("pow", ([2, 0.5],), [[1, 4], [2]]),
+        ("addcmul", (pair(), pair(), [1.0, 2.0]), [[2, 6], [36]]),
+        ("addcdiv", (pair(), pair(), rg.tensor([1.0, 2.0])), [[2, 3], [6]]),
+        ("lerp", ([rg.zeros(2), rg.zeros(1)], 0.5), [[0.5, 1], [2]]),
+        ("sqrt", (), [[1, 2**0.5], [2]]),
+    ],
+)
+def test_each_tensor_meets_what_stands_in_its_place(name, given, result):
+    found = getattr(rg, f"_foreach_{name}")(pair(), *given)
+    assert isinstance(found, tuple)
+    assert [pytest.approx(row) for row in result] == values(found)
+    tensors = pair()
+    assert getattr(rg, f"_foreach_{name}_")(tensors, *given) is tensors
+    assert values(tensors) == values(found)
+    assert [t._version for t in tensors] == [1, 1]
+
+
+def test_a_number_to_the_power_of_each():
+    assert values(rg._foreach_pow(2.0, pair())) == [[2, 4], [16]]
+
+
+def test_alpha_scales_the_other_list():
+    assert values(rg._foreach_sub(pair(), pair(), alpha=2)) == [[-1, -2], [-4]]
+
+
+def test_norms_and_largest_elements():
+    assert values(rg._foreach_norm(pair(), 1)) == [3, 4]
+    assert values(rg._foreach_max(pair())) == [2, 4]
+
+
+def test_copies_are_apart():
+    tensors = pair()
+    copies = rg._foreach_clone(tensors)
+    rg._foreach_zero_(tensors)
+    assert values(copies) == [[1, 2], [4]]
+    rg._foreach_copy_(tensors, copies)
+    assert values(tensors) == values(copies)
+
+
+def test_they_are_recorded_as_the_methods_are():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    rg._foreach_mul_([y], 3.0)
+    rg._foreach_add([y], 1)[0].sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_a_value_that_is_saved_and_written_raises_in_the_backward_pass():
+    x = rg.ones(2, requires_grad=True)
+    w = rg.ones(2)
+    y = x * w
+    rg._foreach_add_([w], 1)
+    with pytest.raises(RuntimeError, match="add_"):
+        y.sum().backward()
+
+
+def test_leaves_that_require_grad_are_not_written():
+    x = rg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        rg._foreach_add_([x], 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        (([], 1), RuntimeError, "at least one tensor"),
+        (([rg.ones(1)], [1.0, 2.0]), RuntimeError, "same number of tensors, got 1 and 2"),
+        ((rg.ones(2), 1), TypeError, "must be tuple of Tensors, not Tensor"),
+    ],
+    ids=["empty", "lengths", "tensor"],
+)
+def test_what_is_no_list_of_tensors_raises(given, error, text):
+    with pytest.raises(error, match=text):
+        rg._foreach_add(*given)
+
+
+def test_every_function_is_a_name_of_the_package():
+    assert all(callable(getattr(rg, f"_foreach_{kind}")) for kind, *_ in ROWS)
+    with pytest.raises(AttributeError):
+        rg._foreach_nothing
