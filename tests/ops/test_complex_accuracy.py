@@ -30,7 +30,7 @@ def complexes(columns, dtype=np.float64):
 def both(name, points, dtype):
     """Values and derivatives of a function."""
     z = rg.tensor(points, dtype=dtype, requires_grad=True)
-    out = getattr(rg, name)(z)
+    out = (getattr(rg, name, None) or getattr(rg.nn.functional, name))(z)
     (g,) = rg.autograd.grad(out, z, rg.ones_like(out))
     return out.detach().numpy(), g.numpy().conj()
 

@@ -19,7 +19,6 @@ from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
-from ..elementwise.exp_log import log1p_array
 from ..elementwise.trigonometry import squared_secant, tanh
 
 ROOT_HALF = math.sqrt(0.5)
@@ -65,10 +64,7 @@ sigmoid = unary(
 
 def _softplus_array(x: Any) -> Any:
     """log(1 + exp(x)) without overflow."""
-    if x.dtype.kind != "c":
-        return np.logaddexp(x, x.dtype.type(0))
-    right = x.real > 0
-    return np.where(right, x, 0) + log1p_array(np.exp(np.where(right, -x, x)))
+    return complexes.softplus(x) if x.dtype.kind == "c" else np.logaddexp(x, x.dtype.type(0))
 
 
 _logsigmoid = activation(
@@ -91,7 +87,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 def _silu_derivative(xp: Any, input: Any) -> Any:
     input = single(xp, input)
     s = xp.sigmoid(input)
-    return s * (1.0 + input * (1.0 - s))
+    return s * (1.0 + input * (xp.sigmoid(-input) if holds_complex(input) else 1.0 - s))
 
 
 _silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", derivative=_silu_derivative)
@@ -174,13 +170,14 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def _softplus_forward(input: Any, *, beta: float, threshold: float) -> Any:
     scaled = input * beta
-    return np.where(scaled.real > threshold, input, _softplus_array(scaled) / beta)
+    found = _softplus_array(scaled) / beta
+    return found if holds_complex(input) else np.where(scaled > threshold, input, found)
 
 
 def _softplus_input(xp: Any, g: Any, input: Any, beta: float, threshold: float) -> Any:
     scaled = input * beta
-    size = xp.real(scaled) if holds_complex(scaled) else scaled
-    return xp.where(size > threshold, g, g * xp.conj(xp.sigmoid(scaled)))
+    found = g * xp.conj(xp.sigmoid(scaled))
+    return found if holds_complex(scaled) else xp.where(scaled > threshold, g, found)
 
 
 _softplus = activation(
@@ -199,8 +196,7 @@ _softplus = activation(
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta x)) / beta, elementwise, and x where beta x > threshold.
 
-    Holomorphic; for complex input the threshold concerns the real part. Source: PyTorch's
-    `softplus`.
+    Of complex input the principal logarithm, without threshold. Source: PyTorch's `softplus`.
 
     >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
