@@ -13,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { AT_ONCE = 256 }; /* results of a line whose sums are kept */
+enum { AT_ONCE = 256 };      /* results of a line whose sums are kept */
+enum { NOBODY = INT32_MIN }; /* in place of the winner of a window, before there is one */
 
 typedef struct {
     int64_t size, kernel, stride, before, dilation, places;
@@ -141,7 +142,8 @@ windows(PyObject *module, PyObject *args)
     if (which == MAXIMA) {
         PyArrayObject *i = (PyArrayObject *)indices;
         if (!PyArray_Check(indices) || PyArray_TYPE(i) != NPY_INT64 || !PyArray_ISCARRAY(i) ||
-            PyArray_SIZE(i) != PyArray_SIZE(y)) {
+            PyArray_SIZE(i) != PyArray_SIZE(y) ||
+            all.axes[0].size * all.axes[1].size * all.axes[2].size > INT32_MAX) {
             return refuse("windows");
         }
     }
