@@ -311,7 +311,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     if dtypes.category(source) > dtypes.category(target):
         raise RuntimeError(
             f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
-            f"{dtypes.legacy_name(target)}. Convert first: x = x.to({dtypes.of_numpy(source)})"
+            f"{dtypes.legacy_name(target)}. Give what is written the result's dtype first: "
+            f"x = x.to({dtypes.of_numpy(source)})"
         )
 
 
