@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
 from ...engine.transforms.batch import spread
@@ -283,7 +284,7 @@ def splice(walk: Any) -> Callable[..., Any]:
         values = xp.reshape(values, shape=(size, region.size))
         at = new_index(region.ravel())
         out = xp.index_put(flat, values, at, dims=(1,), accumulate=False)
-        return xp.reshape(out, shape=shape)
+        return own(xp.reshape(out, shape=shape))
 
     return rule
 
