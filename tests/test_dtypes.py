@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -157,3 +158,35 @@ def test_a_number_takes_the_default_dtype_of_the_moment():
             assert (x * 2j).dtype is rg.result_type(x, 2j) is complex_dtype
     finally:
         rg.set_default_dtype(rg.float32)
+
+
+@pytest.mark.parametrize(
+    ("start", "function", "value", "slope"),
+    [
+        (1e-3, lambda x: x * 70000, 70.0, math.inf),
+        (1e-3, lambda x: 1e5 * x, 100.0625, math.inf),
+        (1000.0, lambda x: x / 1e5, 0.01000213623046875, 1.0013580322265625e-05),
+        (60000.0, lambda x: x * 1e-9, 6.002187728881836e-05, 0.0),
+        (-60000.0, lambda x: x + 70000, 10000.0, 1.0),
+        (-60000.0, lambda x: x.clone().add_(70000.0), 10000.0, 1.0),
+    ],
+)
+def test_a_number_that_float16_does_not_hold_counts_all_the_same(start, function, value, slope):
+    x = rg.tensor(start, dtype=rg.float16, requires_grad=True)
+    found = function(x)
+    assert found.dtype == rg.float16
+    assert found.item() == value
+    (g,) = rg.autograd.grad(found, x)
+    assert g.item() == pytest.approx(slope, rel=1e-6)
+
+
+def test_comparisons_of_float16_with_large_numbers_are_those_of_numbers():
+    x = rg.tensor([60000.0, -60000.0], dtype=rg.float16)
+    assert (x < 70000).tolist() == [True, True]
+    assert (x * 2 == 70000).tolist() == [False, False]
+    assert (x * math.inf).tolist() == [math.inf, -math.inf]
+
+
+def test_integers_beyond_every_float_are_refused_beside_float16():
+    with pytest.raises(RuntimeError, match="without overflow"):
+        rg.ones(1, dtype=rg.float16) * 10**400

@@ -81,6 +81,23 @@ def test_a_view_of_all_of_its_base_has_the_same_tangent():
         assert given.tolist() == [3, 4]
 
 
+def test_many_tangents_at_once_are_those_of_views_and_bases_as_one_is():
+    tangents = d(1, 2, 3, 4, 5, 6, 7, 8).reshape(2, 2, 2)
+    view = rg.zeros(2, 2, dtype=rg.float64).t()
+
+    def push(t):
+        with fw.dual_level():
+            dual = fw.make_dual(rg.zeros(2, 2, dtype=rg.float64), t)
+            view.copy_(dual)
+            return tuple(fw.unpack_dual(each).tangent for each in (dual, view, view._base))
+
+    given, of_view, of_base = rg.vmap(push)(tangents)
+    assert given is tangents
+    assert of_view._base is of_base
+    assert of_view.tolist() == tangents.tolist()
+    assert of_base.tolist() == tangents.mT.tolist()
+
+
 def test_the_value_of_a_dual_is_written_without_its_tangent():
     with fw.dual_level():
         made = fw.make_dual(d(1, 2, 3), d(4, 5, 6))

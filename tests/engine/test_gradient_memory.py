@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 import retrograd as rg
@@ -114,3 +116,21 @@ def test_a_gradient_that_nobody_else_holds_is_not_copied(keep):
     assert len(places) == 2
     assert (Twofold.place in places) is not keep
     Twofold.kept = None
+
+
+@pytest.mark.parametrize(
+    ("register", "arrays"),
+    [("register_hook", 2), ("register_post_accumulate_grad_hook", 1)],
+)
+def test_a_gradient_is_copied_for_hooks_that_may_keep_it_alone(register, arrays):
+    x, w = rg.zeros(100_000, requires_grad=True), rg.full((100_000,), 2.0)
+    getattr(x, register)(lambda _: None)
+    y = (x * w).sum()
+    tracemalloc.start()
+    try:
+        y.backward()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert x.grad[0] == 2
+    assert round(peak / 400_000) == arrays

@@ -66,6 +66,20 @@ def test_derivatives_by_the_rate_are_those_of_differences(case):
     assert rg.autograd.gradcheck(lambda lr: after_steps(case, x, lr)[0], (lr,))
 
 
+def test_derivatives_by_the_product_of_momenta_in_the_state_are_those_of_differences():
+    def after(product):
+        p = rg.tensor(REAL)
+        optimizer = rg.optim.NAdam([p], lr=0.1, eps=1e-2, differentiable=True)
+        start = {"exp_avg": p / 3, "exp_avg_sq": p * p, "mu_product": product.clone()}
+        optimizer.state[p] = {"step": rg.tensor(4.0), **start}
+        for _ in range(2):
+            p.grad = p.clone() + 1
+            optimizer.step()
+        return p
+
+    assert rg.autograd.gradcheck(after, rg.tensor(0.7, dtype=rg.float64, requires_grad=True))
+
+
 def test_derivatives_by_the_betas_are_those_of_differences():
     x = rg.tensor(REAL)
     betas = [rg.tensor(b, dtype=rg.float64, requires_grad=True) for b in (0.8, 0.9)]

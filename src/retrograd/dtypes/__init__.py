@@ -310,11 +310,28 @@ def scalar_array(value: Any, like: np.dtype[Any]) -> Any:
     found = _scalars.get(key)
     if found is None:
         found = _make_scalar(value, like)
-        if value:
+        if value and not is_lost(value, like):
             if len(_scalars) > 4096:
                 _scalars.clear()
             _scalars[key] = found
     return found
+
+
+def operand_array(value: Any, like: np.dtype[Any]) -> Any:
+    """`scalar_array` for arithmetic: OverflowError for a number that `is_lost` there."""
+    found = _scalars.get((value.__class__, value, like, _default))
+    if found is None:
+        if is_lost(value, like):
+            raise OverflowError(f"{value} is infinite or 0 as float16")
+        found = scalar_array(value, like)
+    return found
+
+
+def is_lost(value: Any, like: np.dtype[Any]) -> bool:
+    """Whether a finite real number other than 0 would be infinite or 0 in `like`, float16."""
+    if like.char != "e" or isinstance(value, (complex, np.complexfloating)):
+        return False
+    return 65520 <= abs(value) < math.inf or 0 < abs(value) <= 2.0**-25
 
 
 @quietly

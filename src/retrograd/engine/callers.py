@@ -81,7 +81,7 @@ def arrays_of(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         return (first._array, *[None if t is None else t._array for t in rest])
     input, other = inputs
     x = input._array
-    y = other._array if isinstance(other, Tensor) else dtypes.scalar_array(other, x.dtype)
+    y = other._array if isinstance(other, Tensor) else dtypes.operand_array(other, x.dtype)
     return (x, y) if x.dtype is y.dtype else op.promote(x, y)
 
 
@@ -152,7 +152,7 @@ def binary_caller(op: Op, dispatch: Any = dispatch) -> Callable[..., Any]:  # no
     `dispatch` sees to what is not plain.
     """
     forward, special = op.forward, modes
-    promote, scalar_array = op.promote, dtypes.scalar_array
+    promote, scalar_array = op.promote, dtypes.operand_array
     differentiable = bool(op.formulas)
     saves_out = ~0 in op.table.saved
     nothing = (None,) * len(op.saves)

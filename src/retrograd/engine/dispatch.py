@@ -17,6 +17,7 @@ import numpy as np
 from .. import dtypes, modes
 from ..errors import UnorderedError, wrong_type
 from ..quiet import copyto
+from .namespaces import recorded
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .tensor import Interpreted, Tensor, new_tensor, wrote
@@ -57,6 +58,7 @@ REFUSED = {  # what NumPy says of booleans, and what PyTorch does
     "a mask, use the `~` or `logical_not()` operator instead.",
 }
 
+FLOAT32 = np.dtype(np.float32)
 INTEGERS = (int, np.integer)
 NUMBERS = (int, float, complex, np.generic)
 OPERANDS = (Tensor, *NUMBERS, np.ndarray)
@@ -100,6 +102,8 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
         given = [new_tensor(t) if isinstance(t, np.ndarray) else t for t in inputs]
         return op.call(*given, **params)
     if op.number_first and isinstance(inputs[0], NUMBERS):
+        if isinstance(inputs[1], Tensor) and dtypes.is_lost(inputs[0], inputs[1]._array.dtype):
+            return in_float32(op, inputs)
         return op.call(first_number(op, *inputs), inputs[1])
     if "by" in params and "by" not in op.params:
         return by_name(op, inputs, params)
@@ -138,9 +142,12 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     """The result beside an integer that the dtype of `input` does not hold; else raise `error`.
 
     It wraps around, as in PyTorch, unless the result is floating or boolean: then it counts as the
-    number that it is, and where tests are concerned as one beyond all others.
+    number that it is, and where tests are concerned as one beyond all others. Beside float16, which
+    would make it infinite or 0, a number counts in float32.
     """
     dtype = input._array.dtype
+    if dtypes.is_lost(value, dtype):
+        return in_float32(op, (input, value))
     if dtype.kind not in "iu" or not isinstance(value, INTEGERS) or holds(dtype, value):
         if type(error) in _TRANSLATED:
             explain(op, (input, as_tensor(value, dtype)), error)
@@ -152,6 +159,14 @@ def beyond(op: Op, input: Tensor, value: Any, error: Exception) -> Any:
     if kind == "f":
         return op.call(input, float(value))
     return op.call(input, operand(value, dtype))
+
+
+def in_float32(op: Op, inputs: tuple[Any, Any]) -> Any:
+    """The result of a float16 tensor and a number, computed in float32 and rounded once."""
+    wide = [recorded.cast(t, dtype=FLOAT32) if isinstance(t, Tensor) else t for t in inputs]
+    made = op.call(*wide)
+    same = made._array.dtype == FLOAT32
+    return recorded.cast(made, dtype=np.dtype(np.float16)) if same else made
 
 
 def known(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Exception) -> Any:
@@ -296,7 +311,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     if dtypes.category(source) > dtypes.category(target):
         raise RuntimeError(
             f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
-            f"{dtypes.legacy_name(target)}. Convert first: x = x.to({dtypes.of_numpy(source)})"
+            f"{dtypes.legacy_name(target)}. Give what is written the result's dtype first: "
+            f"x = x.to({dtypes.of_numpy(source)})"
         )
 
 

@@ -51,7 +51,7 @@ native.bind(
     output_kind=OUTPUT,
     numbers=getattr(tick, "__self__", None),
     as_array=as_array,
-    scalar_array=dtypes.scalar_array,
+    scalar_array=dtypes.operand_array,
     noted=noted,
     calm=CALM,
     fit=fit,

@@ -58,13 +58,16 @@ class NAdam(Rule):
         """The product of the momenta is in the state, too."""
         return {**super().begin(x, group), "mu_product": scalar(1)}
 
-    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, float]:
+    def advance(self, own: dict[str, Any], group: dict[str, Any]) -> tuple[float, Any]:
         """The number of the step, and the product of the momenta up to it."""
-        step, product = super().advance(own, group), own["mu_product"]._array
-        product *= float(momentum(step, group))
-        return step, product.item()
+        step, product = super().advance(own, group), own["mu_product"]
+        if product.requires_grad:  # given by a program that differentiates by it
+            own["mu_product"] = product = product * momentum(step, group)
+            return step, product
+        product._array *= float(momentum(step, group))
+        return step, product._array.item()
 
-    def numbers(self, group: dict[str, Any], place: tuple[float, float]) -> tuple[Any, ...]:
+    def numbers(self, group: dict[str, Any], place: tuple[float, Any]) -> tuple[Any, ...]:
         """The rates of the averages, the step sizes along `g` and `m`, and what `v` misses."""
         (beta1, beta2), lr, (step, done) = group["betas"], group["lr"], place
         now, ahead = momentum(step, group), momentum(step + 1, group)

@@ -130,3 +130,9 @@ def test_copysign_slopes_at_zero_to_second_order():
 
 def test_signbit_tells_zeros_apart():
     assert rg.signbit(rg.tensor([-0.0, 0.0])).tolist() == [True, False]
+
+
+def test_two_numbers_are_divided_and_rounded_down():
+    assert rg.floor_divide(7, 2).item() == 3
+    assert rg.floor_divide(-7.5, 2).item() == -4.0
+    assert rg.floor_divide(7, 2).dtype == rg.int64

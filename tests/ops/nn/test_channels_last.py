@@ -69,6 +69,17 @@ def test_indices_of_a_pool_and_unpooling_keep_channels_last():
     assert F.max_unpool2d(out, indices, 2).is_contiguous(memory_format=rg.channels_last)
 
 
+def test_a_volume_without_a_batch_keeps_its_channels_innermost_in_a_max_pool():
+    plain, inside = (x[0] for x in in_both_orders(3))
+    out, indices = F.max_pool3d(inside, 2, return_indices=True)
+    expected, places = F.max_pool3d(plain, 2, return_indices=True)
+    for found in (out, indices):
+        assert found.unsqueeze(0).is_contiguous(memory_format=rg.channels_last_3d)
+        assert not found.is_contiguous()
+    assert rg.equal(out, expected)
+    assert rg.equal(indices, places)
+
+
 def test_dropout_borders_and_joining_keep_channels_last():
     _, x = in_both_orders(2)
     assert F.dropout(x, 0.5).is_contiguous(memory_format=rg.channels_last)

@@ -215,3 +215,5 @@ def test_bincount_counts_or_adds_weights():
     np.testing.assert_array_equal(sums._array, [0.5, 0.0, 3.0])
     with pytest.raises(RuntimeError, match="1-d non-negative integral inputs"):
         rg.bincount(rg.tensor([-1]))
+    with pytest.raises(RuntimeError, match="minlength should be >= 0, got -1"):
+        rg.bincount(x, minlength=-1)

@@ -9,9 +9,10 @@ NOTE [Order of execution] (promised, tested)
 
 NOTE [Ownership of cotangents]
 A contribution may be an array that somebody else holds: `g` itself passed on, a view, what a user's
-Function or hook returned. Those are never written. The second contribution to a node makes a fresh
-sum, unless the first was fresh already; later ones are added in place. A leaf takes over a fresh
-array as its `.grad`, as it does one that nobody else holds any more, and copies any other.
+Function returned, what a hook returned or was shown. Those are never written. The second
+contribution to a node makes a fresh sum, unless the first was fresh already; later ones are added
+in place. A leaf takes over a fresh array as its `.grad`, as it does one that nobody else holds any
+more, and copies any other.
 
 A node enters the pass when the first contribution arrives, so no search of the graph comes first,
 except where `inputs` are named. Nothing recurses, and all state of a pass is local: passes may nest
@@ -418,7 +419,8 @@ class Pass:
             return
         if hooks is not None:
             g = hooks.on_cotangent(g, self)
-            self.borrowed.add(node)
+            if hooks.cotangent or hooks.before or hooks.post:  # which may keep it
+                self.borrowed.add(node)
         if self.needed is not None and not self.accumulate:
             self.capture(node, g)
             return

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import own
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
 from ...engine.transforms.rules import spread
@@ -259,7 +260,7 @@ def splice(walk: Any) -> Callable[..., Any]:
         values = xp.reshape(values, shape=(size, region.size))
         at = new_index(region.ravel())
         out = xp.index_put(flat, values, at, dims=(1,), accumulate=False)
-        return xp.reshape(out, shape=shape)
+        return own(xp.reshape(out, shape=shape))
 
     return rule
 

@@ -260,7 +260,7 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
     tensor([ 3, -4])
     """
     if not isinstance(input, Tensor):
-        input = operand(input, other._array.dtype)
+        input = operand(input, other._array.dtype if isinstance(other, Tensor) else np.dtype("?"))
     other = operand(other, input._array.dtype)
     kinds = {input._array.dtype.kind, other._array.dtype.kind}
     if "c" in kinds or kinds == {"b"}:

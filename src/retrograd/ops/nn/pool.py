@@ -33,7 +33,9 @@ def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> di
 max_pool_record = declare(
     "max_pool(input, *, kernel, stride, padding, dilation, ceil) -> out, indices",
     lambda x, *, kernel, stride, padding, dilation, ceil: as_in(
-        x, *pooling.max_pool(x, kernel, stride, padding, dilation, ceil)
+        x,
+        *pooling.max_pool(x, kernel, stride, padding, dilation, ceil),
+        channel=x.ndim - len(kernel) - 1,
     ),
     input=lambda xp, g, indices, input_shape, kernel: xp.pool_scatter(
         g, indices, size=input_shape[-len(kernel) :]

@@ -133,8 +133,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each non-negative integer occurs in a 1-D tensor, or the sum of its weights.
 
     int64 counts; sums in float64, or float32 for float32 weights. Raises RuntimeError for negative
-    input or another shape, NotImplementedError for numbers that are no integers. Source: PyTorch's
-    `bincount`.
+    input or `minlength` or another shape, NotImplementedError for numbers that are no integers.
+    Source: PyTorch's `bincount`.
 
     >>> rg.bincount(rg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
@@ -145,6 +145,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{name}'")
     if array.ndim != 1 or (array.size and surely(array.min() < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
     if weights is None:
         return new_tensor(np.bincount(array, minlength=minlength))
     if weights._array.shape != array.shape:
