@@ -1,4 +1,4 @@
-"""Kernels of rows give what NumPy gives, and their sums are as good as in twice the precision."""
+"""Kernels of rows give what NumPy gives, and their sums lose a unit or two in the last place."""
 
 from __future__ import annotations
 
