@@ -269,3 +269,21 @@ EMPTY, WIDE = rg.zeros(0, 3), rg.zeros(2, 0, 3)
 )
 def test_views_without_elements_have_the_strides_of_views_of_some(view, expected):
     assert view.stride() == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x.size(0),
+        lambda x: x.stride(0),
+        lambda x: rg.fft.fft(x),
+        lambda x: rg.fft.fftshift(x, dim=(0,)),
+        lambda x: rg.trapezoid(x),
+        lambda x: rg.tensordot(x, x, dims=([0], [0])),
+        lambda x: rg.linalg.cross(x, x),
+    ],
+    ids=["size", "stride", "fft", "fftshift", "trapezoid", "tensordot", "cross"],
+)
+def test_a_0d_tensor_has_no_dimension_to_name(program):
+    with pytest.raises(IndexError, match=r"Dimension specified as -?\d but tensor has no dim"):
+        program(rg.tensor(1.0))

@@ -18,6 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
+from ..core.dims import place_of
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.trigonometry import squared_secant, tanh
 
@@ -236,14 +237,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     shape = input.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    if not -len(shape) <= dim < len(shape):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-len(shape)}, "
-            f"{len(shape) - 1}], but got {dim})"
-        )
+    dim = place_of(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}"
+            f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}"
         )
     if input._array.dtype.kind in "biu":
         raise unsupported("glu", input._array.dtype)

@@ -28,6 +28,13 @@ def normalize_dim(dim: Any, ndim: int) -> int:
     return found + size if found < 0 else found
 
 
+def place_of(dim: Any, ndim: int) -> int:
+    """`dim` counted from the front, where a 0-d tensor has none; raises as `normalize_dim`."""
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return normalize_dim(dim, ndim)
+
+
 def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """One dim or a sequence of them, counted from the front; RuntimeError for a repeated one."""
     given = dims if isinstance(dims, (tuple, list)) else (dims,)

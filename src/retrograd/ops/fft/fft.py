@@ -13,8 +13,9 @@ from ...engine.tensor import Tensor, has_history
 from ...errors import wrong_type
 from ...quiet import Quiet
 from ..core.arguments import public, titled
+from ..core.dims import place_of
 from ..creation.from_data import check_device, finish
-from .records import complex_transform, from_half, place_of, to_half
+from .records import complex_transform, from_half, to_half
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",

@@ -21,6 +21,7 @@ from ...engine.tensor import Tensor
 from ...errors import wrong_type
 from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
+from ..core.dims import place_of
 from ..core.structure import cast
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -159,22 +160,6 @@ def _norm(norm: str | None) -> str:
     return norm
 
 
-def place_of(dim: int, ndim: int) -> int:
-    """`dim` counted from the front; raises IndexError where there is no such dimension."""
-    if not -ndim <= dim < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{dim})"
-        )
-    return dim % ndim
-
-
-def _dim(input: Tensor, dim: int) -> int:
-    if input._array.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return place_of(dim, input._array.ndim)
-
-
 def _sized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
     """The input with `sizes` along `dims`."""
     for n in sizes:
@@ -201,7 +186,7 @@ def _dims_and_sizes(input: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], t
             )
         dims = tuple(range(ndim - count, ndim))
     else:
-        dims = tuple([_dim(input, d) for d in dim])
+        dims = tuple([place_of(d, input._array.ndim) for d in dim])
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"FFT dims must be unique, but got {tuple(dim)}")
         if s is not None and len(s) != len(dims):

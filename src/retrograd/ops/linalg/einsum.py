@@ -12,6 +12,7 @@ from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.arguments import public
+from ..core.dims import place_of
 from ..elementwise.arithmetic import mul
 from .matmul import matmul
 
@@ -150,14 +151,7 @@ def paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
         raise RuntimeError(
             f"both dimension lists should have same length, but got {first} and {second}"
         )
-    for t, side in ((a, first), (b, second)):
-        for dim in side:
-            if not -t.ndim <= dim < t.ndim:
-                raise IndexError(
-                    f"Dimension out of range (expected to be in range of [{-t.ndim}, "
-                    f"{t.ndim - 1}], but got {dim})"
-                )
-    return first, second
+    return [place_of(d, a.ndim) for d in first], [place_of(d, b.ndim) for d in second]
 
 
 # -- einsum ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
+from ..core.dims import place_of
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul
 from .bilinear import CONVERT, bias_error
@@ -280,11 +281,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input.shape.index(3)
-    if not -input.ndim <= dim < input.ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-input.ndim}, "
-            f"{input.ndim - 1}], but got {dim})"
-        )
+    place_of(dim, input.ndim)
     m, n = input.shape[dim], other.shape[dim]
     if (m, n) != (3, 3):
         raise RuntimeError(

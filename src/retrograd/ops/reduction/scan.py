@@ -23,7 +23,7 @@ from ...kernels.allocation import full, table, zeros
 from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import public
-from ..core.dims import rank, wrap_dim
+from ..core.dims import place_of, rank, wrap_dim
 from .extrema import ordered
 from .sum_prod import converted
 
@@ -369,9 +369,7 @@ def diff(
 
 def strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
     """The areas of the trapezoids between neighbours along `dim`, and `dim` from the front."""
-    if rank(y) == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    at = wrap_dim(y, dim)
+    at = place_of(dim, rank(y))
     after, before = ends(y, at)
     if x is None:
         return (after + before) * ((1 if dx is None else dx) / 2), at

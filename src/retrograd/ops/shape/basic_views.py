@@ -315,6 +315,14 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return basic(input, index=(*[slice(None)] * place, slice(first, first + length)))
 
 
+def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    """The two dimensions of a diagonal, from the front; RuntimeError where they are the same."""
+    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
+
+
 @public(methods="diagonal")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of dimensions `dim1` and `dim2`, as a view in which it is the last dimension.
@@ -325,10 +333,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     >>> rg.diagonal(rg.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    ndim = input._array.ndim
-    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    first, second = diagonal_dims(dim1, dim2, input._array.ndim)
     return _diagonal_op(input, offset=offset, dim1=first, dim2=second)
 
 

@@ -14,7 +14,7 @@ from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..core.structure import splice
-from .basic_views import check_entry
+from .basic_views import check_entry, diagonal_dims
 from .strided import own_strided
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
@@ -84,10 +84,7 @@ def diagonal_scatter(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    ndim = input._array.ndim
-    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    first, second = diagonal_dims(dim1, dim2, input._array.ndim)
     return _replaced(input, src, "diagonal", offset=offset, dim1=first, dim2=second)
 
 

@@ -15,7 +15,7 @@ from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
 from ..creation.from_data import check_device, check_dtype
-from .basic_views import diagonal, undiagonal
+from .basic_views import diagonal, diagonal_dims, undiagonal
 
 __all__ = [
     "diag", "diag_embed", "diagflat", "flip", "fliplr", "flipud", "roll", "rot90", "tril",
@@ -254,10 +254,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     shape = input._array.shape
     if not shape:
         raise IndexError("diag_embed() expects a tensor of at least 1 dimension, got 0-d")
-    ndim = len(shape) + 1
-    first, second = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    first, second = diagonal_dims(dim1, dim2, len(shape) + 1)
     size = shape[-1] + abs(offset)
     sizes = list(shape[:-1])
     for place in sorted((first, second)):

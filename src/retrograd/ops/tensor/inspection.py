@@ -19,6 +19,7 @@ from ...errors import wrong_type
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
+from ..core.dims import place_of
 from ..creation import memory_format as formats
 
 __all__ = [
@@ -63,19 +64,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the size of dimension `dim`; IndexError where there is no such dimension."""
     if dim is None:
         return Size(self.shape)
-    return self.shape[_place(self, dim)]
-
-
-def _place(t: Tensor, dim: int) -> int:
-    """`dim` from the front; unlike elsewhere, a 0-d tensor has none."""
-    if t.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if not -t.ndim <= dim < t.ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-t.ndim}, {t.ndim - 1}], but "
-            f"got {dim})"
-        )
-    return dim % t.ndim
+    return self.shape[place_of(dim, self.ndim)]
 
 
 @public(methods="ndimension")
@@ -118,7 +107,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
             made = op.forward(array, **params)
             array = made if output is None else made[output]
     found = steps(array)
-    return found if dim is None else found[_place(self, dim)]
+    return found if dim is None else found[place_of(dim, self.ndim)]
 
 
 def steps(array: Any) -> tuple[int, ...]:
