@@ -72,6 +72,7 @@ METHODS = {
     "linalg.cholesky": "cholesky_inverse cholesky_solve",
     "linalg.determinant": "det logdet slogdet",
     "linalg.lstsq": "pinverse",
+    "linalg.matmul": "__matmul__ __rmatmul__ bmm dot ger inner matmul mm mv outer vdot",
     "linalg.matrix_functions": "addbmm addbmm_ matrix_exp",
     "linalg.matrix_products": (
         "addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ cross kron matrix_power trace"
@@ -108,6 +109,10 @@ METHODS = {
         "digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ lgamma lgamma_ polygamma polygamma_"
     ),
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
+    "tensor.conversion": (
+        "bfloat16 bool byte cdouble cfloat chalf char double float half int long short to type "
+        "type_as"
+    ),
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
     "tensor.pickling": "__copy__ __deepcopy__ __reduce_ex__ as_subclass",
     "tensor.printing": "__format__ __repr__ _repr_html_",
@@ -152,6 +157,7 @@ OPS = {
     "indexing.scatter": "index_add scatter scatter_add scatter_blank scatter_multiply",
     "indexing.segment_reduce": "segment_amax segment_amin segment_prod segment_share",
     "indexing.take_along": "place_along put_along take_along",
+    "linalg.bilinear": "adjoint dot linear linear_weight matmul mm mv outer",
     "linalg.checks": "gaps off_diagonal phase_free quotient",
     "linalg.cholesky": "cholesky_ex ldl_factor_ex ldl_solve mirror",
     "linalg.determinant": "adjugate adjugate_derivative det slogdet",
@@ -298,6 +304,7 @@ NAMES = {
     "linalg.lobpcg": "lobpcg",
     "linalg.lstsq": "pinverse",
     "linalg.lu": "lu_unpack",
+    "linalg.matmul": "bmm dot ger inner matmul mm mv outer vdot",
     "linalg.matrix_functions": "addbmm matrix_exp",
     "linalg.matrix_products": (
         "addmm addmv addr baddbmm bilinear chain_matmul cross kron matrix_power trace"
@@ -348,6 +355,7 @@ NAMES = {
     "special.entropy": "logit xlogy",
     "special.erf_gamma": "digamma erf erfc erfinv lgamma polygamma",
     "special.incomplete_gamma": "igamma igammac mvlgamma",
+    "tensor.conversion": "can_cast result_type",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
     "tensor.storage": "TypedStorage UntypedStorage is_storage",

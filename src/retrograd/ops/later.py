@@ -45,6 +45,7 @@ from .linalg.einsum import *
 from .linalg.lobpcg import *
 from .linalg.lstsq import *
 from .linalg.lu import *
+from .linalg.matmul import *
 from .linalg.matrix_functions import *
 from .linalg.matrix_products import *
 from .linalg.qr import *
@@ -83,6 +84,7 @@ from .special.erf_gamma import *
 from .special.incomplete_gamma import *
 from .special.orthogonal_polynomials import *
 from .tensor import pickling
+from .tensor.conversion import *
 from .tensor.dlpack import *
 from .tensor.printing import *
 from .tensor.storage import *

@@ -13,6 +13,7 @@ from ...engine.dispatch import own
 from ...engine.tensor import Tensor, method
 from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
+from ..tensor.operators import show_operators
 from . import bilinear
 
 __all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
@@ -221,3 +222,4 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 method(_matmul_operator, "__matmul__")
 method(_rmatmul_operator, "__rmatmul__")
+show_operators()
