@@ -20,6 +20,7 @@ from .shape.expand import *
 from .shape.basic_views import *
 from .reduction.sum_prod import *
 from .indexing.index import *
+from .linalg.matmul import *
 from .creation.from_data import *
 from .creation.factories import *
 from .creation.memory_format import *

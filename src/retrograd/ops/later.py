@@ -45,7 +45,6 @@ from .linalg.einsum import *
 from .linalg.lobpcg import *
 from .linalg.lstsq import *
 from .linalg.lu import *
-from .linalg.matmul import *
 from .linalg.matrix_functions import *
 from .linalg.matrix_products import *
 from .linalg.qr import *
