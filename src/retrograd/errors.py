@@ -1,4 +1,4 @@
-"""Exception types of Retrograd.
+"""Exception types of Retrograd, and the commonest error.
 
 PyTorch raises built-in types; programs catch those. So every type here is a built-in one with a
 name that says more. This module knows nothing of tensors.
@@ -15,6 +15,7 @@ __all__ = [
     "UnbatchableError",
     "UnorderedError",
     "VersionError",
+    "wrong_type",
 ]
 
 
@@ -63,3 +64,12 @@ class UnbatchableError(AttributeError, RuntimeError):
     def __init__(self, text: str, level: Any = None) -> None:
         super().__init__(text)
         self.level = level
+
+
+def wrong_type(
+    function: str, argument: str, expected: str, value: object, position: int | None = None
+) -> TypeError:
+    """The error for an argument of a type that a function does not take."""
+    place = "" if position is None else f" (position {position})"
+    kind = type(value).__name__
+    return TypeError(f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}")

@@ -34,11 +34,10 @@ OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps
             for (int64_t b = j.first; b < j.end; b++) {
                 int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
                 for (int64_t c = 0; c < z->kernel; c++) {
-                    int64_t at = c * z->dilation - z->before, low, high;
+                    int64_t at = c * z->dilation - z->before;
                     int32_t tap = (int32_t)((a * y->kernel + b) * z->kernel + c);
-                    places_inside(z, at, &low, &high);
-                    low = low > first ? low : first;
-                    high = high < first + n ? high : first + n;
+                    Inside found = places_inside(z, at, first, first + n);
+                    int64_t low = found.low, high = found.high;
                     const REAL *values = image + row * z->size + at + low * z->stride;
                     REAL *best = to + low;
                     if (z->stride == 1) {
@@ -101,11 +100,9 @@ OF(mean_windows)(void *context, int64_t begin, int64_t end)
                     for (int64_t b = j.first; b < j.end; b++) {
                         const REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
                         for (int64_t c = 0; c < z->kernel; c++) {
-                            int64_t at = c - z->before, low, high;
-                            places_inside(z, at, &low, &high);
-                            low = low > first ? low : first;
-                            high = high < last ? high : last;
-                            for (int64_t l = low; l < high; l++) {
+                            int64_t at = c - z->before;
+                            Inside found = places_inside(z, at, first, last);
+                            for (int64_t l = found.low; l < found.high; l++) {
                                 sums[l - first] += row[at + l * z->stride];
                             }
                         }
@@ -145,11 +142,9 @@ OF(spread_windows)(void *context, int64_t begin, int64_t end)
                     for (int64_t b = j.first; b < j.end; b++) {
                         REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
                         for (int64_t c = 0; c < z->kernel; c++) {
-                            int64_t at = c - z->before, low, high;
-                            places_inside(z, at, &low, &high);
-                            low = low > first ? low : first;
-                            high = high < last ? high : last;
-                            for (int64_t l = low; l < high; l++) {
+                            int64_t at = c - z->before;
+                            Inside found = places_inside(z, at, first, last);
+                            for (int64_t l = found.low; l < found.high; l++) {
                                 row[at + l * z->stride] += shares[l - first];
                             }
                         }

@@ -12,7 +12,8 @@ This module knows no operation by name.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from .. import modes
 from ..engine.backward.hooks import NodeHooks, RemovableHandle, hooks_of
@@ -20,11 +21,6 @@ from ..engine.graph import FREED, Node
 from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["BackwardCFunction", "Definition", "FunctionCtx"]
 
 
 class Definition(Protocol):

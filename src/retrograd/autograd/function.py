@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .. import modes
 from ..engine.graph import Kind, Node, new_node
@@ -19,17 +20,10 @@ from .context import BackwardCFunction, FunctionCtx
 from .custom import FunctionKind, FunctionNode, among, record
 from .transformed import is_batched, on_batches, push_tangents
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "InplaceFunction",
-    "NestedIOFunction",
+    "BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction",
     "once_differentiable",
-]
+]  # fmt: skip
 
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["backward", "grad"]
 

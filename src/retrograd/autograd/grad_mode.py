@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .. import modes
 from ..engine.tensor import Tensor, cell_of
+from ..errors import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -24,15 +25,9 @@ if TYPE_CHECKING:
     F = TypeVar("F")
 
 __all__ = [
-    "absorb_zeros",
-    "enable_grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-]
+    "absorb_zeros", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
 
 CLASS_DECORATED = (
     "Decorating classes is deprecated and will be disabled in future versions. You should only "
@@ -400,9 +395,7 @@ def _exit_inference_mode(manager: Mode) -> None:
 
 def _check_bool(value: Any, name: str, argument: str) -> None:
     if not isinstance(value, bool):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be bool, not {type(value).__name__}"
-        )
+        raise wrong_type(name, argument, "bool", value, 1)
 
 
 def is_grad_enabled() -> bool:

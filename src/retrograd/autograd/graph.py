@@ -9,7 +9,8 @@ from __future__ import annotations
 import abc
 import contextlib
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,21 +28,11 @@ from ..kernels.allocation import copied
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-    "set_warn_on_accumulate_grad_stream_mismatch",
-]
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+    "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
+    "saved_tensors_hooks", "set_warn_on_accumulate_grad_stream_mismatch",
+]  # fmt: skip
 
 
 class Node(abc.ABC):

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..engine.transforms.batch import BatchLevel
     from .context import BackwardCFunction, Definition
 
-__all__ = ["VmapInfo", "is_batched", "on_batches", "push_tangents"]
-
 OTHER_SIZE = (
     "Trying to set a forward gradient that has a different size than that of the original Tensor, "
     "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
-from ..errors import UnorderedError
+from ..errors import UnorderedError, wrong_type
 from ..quiet import copyto
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
@@ -114,10 +114,7 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
         if not isinstance(value, Tensor) and (value is not None or op.is_binary or not position):
             if op.is_binary and position and isinstance(value, NUMBERS):
                 return beyond(op, inputs[0], value, error)
-            raise TypeError(
-                f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
-                f"{type(value).__name__}"
-            ) from None
+            raise wrong_type(op.name, name, "Tensor", value, position + 1) from None
     if not params.keys() <= set(op.params):
         return by_name(op, inputs, params)  # which says that there is no such name
     if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):

@@ -29,15 +29,13 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .. import modes
 from ..locks import LEAVES, ONE_AT_A_TIME, counter, structure
 from .table import Table
 from .trace import located
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 tick: Callable[[], int] = counter(1)
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +36,6 @@ from .registry import OPS
 from .saved import forward_name
 from .tensor import Interpreted, Tensor, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 LEAF_WRITTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "

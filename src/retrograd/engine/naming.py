@@ -22,6 +22,8 @@ import inspect
 import warnings
 from typing import Any
 
+from ..errors import wrong_type
+
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
 ALIASES = {
@@ -139,10 +141,7 @@ def check_tensors(
         for place, (name, value) in enumerate(arguments.items(), 1):
             is_meant = error.name in OF_TENSORS or "Tensor" in str(parameters[name].annotation)
             if value is error.obj and is_meant:
-                raise TypeError(
-                    f"{function.__name__}(): argument '{name}' (position {place}) must be Tensor, "
-                    f"not {type(value).__name__}"
-                ) from None
+                raise wrong_type(function.__name__, name, "Tensor", value, place) from None
 
 
 def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:

@@ -5,7 +5,8 @@ It is the top of the engine, and what declares ops needs to import nothing else 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from .op import Example, Op, example
 from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["OPS", "Example", "declare", "example", "operator"]
 

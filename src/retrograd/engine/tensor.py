@@ -38,24 +38,9 @@ else:
     Attached = object
 
 __all__ = [
-    "Interpreted",
-    "Size",
-    "Tensor",
-    "alias",
-    "cell_of",
-    "concrete",
-    "device",
-    "has_history",
-    "has_tangent",
-    "is_array",
-    "method",
-    "new_tensor",
-    "node_of",
-    "placed",
-    "twin",
-    "wrap",
-    "wrote",
-]
+    "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
+    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "twin", "wrap", "wrote",
+]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
 

@@ -7,30 +7,14 @@ They keep their tangents, as results do, for a forward derivative in progress as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, set_requires_grad, twin
 from ..grad import grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "as_tuple",
-    "check_history",
-    "check_v",
-    "filled",
-    "fresh_variables",
-    "outputs_of",
-    "plain",
-    "pulled",
-    "single",
-    "unpack",
-    "zeros",
-]  # fmt: skip
 
 INDEPENDENT = (
     "The output of the user-provided function is independent of input {place}. This is not allowed "

@@ -10,7 +10,8 @@ output that is the cotangent i.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,20 +27,6 @@ from .differences import (
     floating_outputs,
     numerical_jacobian,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = [
-    "check_batched",
-    "check_constant",
-    "check_multiplied",
-    "check_undefined",
-    "compare_jacobians",
-    "compare_projections",
-    "differentiable_inputs",
-    "random_cotangents",
-]
 
 NO_INPUT = (
     "gradcheck expects at least one input tensor to require gradient, but none of the them have "

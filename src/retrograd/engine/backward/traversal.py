@@ -20,10 +20,11 @@ and run in several threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -43,14 +44,11 @@ from .anomaly import check_nan, noted, warned
 from .fitting import fit
 from .search import last_contributors, needed_for
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
 RESHAPED = (
-    "{node} cannot compute: {error}. If an unpack hook gave its saved tensors: it has to return a "
-    "tensor of the shape that the pack hook was given"
+    "{node} cannot compute: {error}. An unpack hook has to return a tensor of the shape that "
+    "the pack hook was given"
 )
 
 
@@ -497,7 +495,7 @@ class Pass:
             try:
                 found = self.derived(node, g, xp, values)
             except ValueError as error:
-                if self.create_graph:
+                if self.create_graph or not isinstance(node.saved, saved.PackedValues):
                     raise
                 raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
             if op.variadic:

@@ -7,7 +7,8 @@ Complex input is what these functions extend to holomorphically. The public func
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +20,7 @@ from ...kernels import complexes
 from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
 from ..elementwise.exp_log import log1p_array
-from ..elementwise.trigonometry import tanh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..elementwise.trigonometry import squared_secant, tanh
 
 ROOT_HALF = math.sqrt(0.5)
 ROOT_PI = math.sqrt(math.pi)
@@ -50,12 +48,18 @@ def _sigmoid(x: Any) -> Any:
     return complexes.sigmoid(x)
 
 
+def _sigmoid_derivative(xp: Any, input: Any, out: Any) -> Any:
+    """Of real numbers by the result alone, as that of tanh."""
+    return squared_secant(xp, input / 2) / 4 if holds_complex(out) else out * (1.0 - out)
+
+
 sigmoid = unary(
     "sigmoid",
     floating(_sigmoid),
     "1 / (1 + exp(-x)); holomorphic for complex input.",
     ("[0.0, 2.0]", "[0.5000, 0.8808]"),
-    derivative=lambda xp, out: out * (1.0 - out),
+    derivative=_sigmoid_derivative,
+    of_complex=["input"],
 )
 
 

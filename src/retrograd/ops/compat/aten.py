@@ -7,7 +7,8 @@ too. Arguments that choose among GPU kernels are accepted and make no difference
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.inplace import in_place
 from ...engine.op import parameters_of
@@ -21,9 +22,6 @@ from ..nn import embedding as lookups
 from ..nn import interpolate, normalization
 from ..nn.conv import conv1d
 from .table import older
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -18,16 +18,9 @@ from ..reduction.vector_norm import vector_norm
 from ..shape.rearrange import flip
 
 __all__ = [
-    "eig",
-    "frobenius_norm",
-    "lstsq",
-    "matrix_rank",
-    "nuclear_norm",
-    "range",
-    "solve",
-    "symeig",
+    "eig", "frobenius_norm", "lstsq", "matrix_rank", "nuclear_norm", "range", "solve", "symeig",
     "vander",
-]
+]  # fmt: skip
 
 RANGE = (
     "retrograd.range is deprecated and will be removed in a future release because its behavior "

@@ -6,7 +6,8 @@ Each is the view, then `clone`: it never shares memory, and its derivative is th
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.dims import normalize_dim
@@ -19,9 +20,6 @@ from ..shape.reshape import view
 from ..shape.split import split, split_with_sizes, unbind
 from ..shape.strided import as_strided
 from .table import older
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _entries(

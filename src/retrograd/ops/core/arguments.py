@@ -26,6 +26,7 @@ from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
 from ...engine.naming import CHOICES, MEANINGS
 from ...engine.tensor import Tensor, has_history, method
+from ...errors import wrong_type
 from ...locks import load
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def write_each(
         nonlocal found
         found = function(*inputs, **params)
         if not isinstance(found, tuple):
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(outs).__name__}")
+            raise wrong_type(name, "out", "Tensor", outs)
         if len(outs) != len(found):
             raise RuntimeError(
                 f"{name}(): expected an out= argument of length {len(found)}, got {len(outs)}"

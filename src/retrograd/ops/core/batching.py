@@ -8,13 +8,11 @@ call to a loop over the examples. See NOTE [Rules] in `transforms.rules`; no op 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...engine.transforms.rules import raised, spread
 from ...errors import UnbatchableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ALL = slice(None)
 

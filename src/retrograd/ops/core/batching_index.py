@@ -7,17 +7,14 @@ the batch axis, or one more count in front of flat positions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
 from ...engine.transforms.rules import spread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # -- integer indices at some dimensions --------------------------------------------------------
 

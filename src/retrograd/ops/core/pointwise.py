@@ -10,7 +10,8 @@ zero, as `inf * 0` would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 SINGLE = [example("3x4"), example(""), example("0")]
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]

@@ -10,7 +10,8 @@ import functools
 import inspect
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.naming import NEUTRAL, check_neutral
 from ...engine.tensor import Interpreted, Tensor, device, has_history, method, new_tensor, placed
-from ...errors import OutOfMemoryError
+from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import marked, table
 from ...quiet import quietly
 from ..core.arguments import public, titled
@@ -26,21 +27,10 @@ from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "arange",
-    "empty",
-    "eye",
-    "full",
-    "get_default_device",
-    "linspace",
-    "logspace",
-    "ones",
-    "set_default_device",
-    "zeros",
-]
+    "arange", "empty", "eye", "full", "get_default_device", "linspace", "logspace", "ones",
+    "set_default_device", "zeros",
+]  # fmt: skip
 
 
 def shape_of(given: Any, name: str) -> tuple[int, ...]:
@@ -51,10 +41,7 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     for n in given:
         if n.__class__ is not int:
             if isinstance(n, bool) or not hasattr(n, "__index__"):
-                raise TypeError(
-                    f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
-                    f"{type(n).__name__}"
-                )
+                raise wrong_type(name, "size", "tuple of ints", n, 1)
             n = n.__index__()  # noqa: PLW2901
         shape.append(n)
     for n in shape:
@@ -218,10 +205,7 @@ def constant(value: Any, target: Any, name: str) -> Any:
     if isinstance(value, Tensor) and value._array.ndim == 0 and not has_history(value):
         value = value._array.item()
     if not isinstance(value, (*NUMBERS, np.generic)):
-        raise TypeError(
-            f"{name}(): argument 'fill_value' (position 2) must be Number, not "
-            f"{type(value).__name__}"
-        )
+        raise wrong_type(name, "fill_value", "Number", value, 2)
     return as_fill_value(value, target)
 
 
@@ -245,9 +229,7 @@ def full(size: Any, fill_value: Any, *, target: Any) -> Any:
     (tensor([7, 7]), tensor([0.+1.j, 0.+1.j]))
     """
     if not isinstance(size, (tuple, list)):
-        raise TypeError(
-            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
-        )
+        raise wrong_type("full", "size", "tuple of ints", size, 1)
     value = constant(fill_value, target, "full")
     return filled(shape_of(size, "full"), value)
 
@@ -264,7 +246,7 @@ def eye(n: int, m: int | None = None, *, target: Any) -> Any:
     """
     for name, value in (("n", n), ("m", n if m is None else m)):
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"eye(): argument '{name}' must be int, not {type(value).__name__}")
+            raise wrong_type("eye", name, "int", value)
         if value.__index__() < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
     shape = (n.__index__(), (n if m is None else m).__index__())
@@ -281,8 +263,7 @@ def number(value: Any, function: str, name: str) -> Any:
             )
         value = value.item()
     if not isinstance(value, NUMBERS):
-        raise TypeError(f"{function}(): argument '{name}' must be Number, not "
-                        f"{type(value).__name__}")  # fmt: skip
+        raise wrong_type(function, name, "Number", value)
     return value
 
 

@@ -18,19 +18,9 @@ from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = [
-    "add",
-    "div",
-    "divide",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "positive",
-    "rsub",
-    "sub",
-    "subtract",
-    "true_divide",
-]
+    "add", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "rsub", "sub",
+    "subtract", "true_divide",
+]  # fmt: skip
 
 mul = declare(
     "mul(input, other)",

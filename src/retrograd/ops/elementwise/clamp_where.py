@@ -25,17 +25,9 @@ from ..creation.from_data import filler
 from .complex import by_parts
 
 __all__ = [
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "fmax",
-    "fmin",
-    "maximum",
-    "minimum",
-    "nan_to_num",
+    "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum", "minimum", "nan_to_num",
     "where",
-]
+]  # fmt: skip
 
 BOUNDS = "A complex number bounds both parts of a complex tensor: write clamp(x + 0j, ...)"
 NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"

@@ -19,27 +19,10 @@ from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
 from ..tensor.operators import show_operators
 
 __all__ = [
-    "allclose",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "le",
-    "less",
-    "less_equal",
-    "lt",
-    "ne",
+    "allclose", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose", "isfinite",
+    "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "lt", "ne",
     "not_equal",
-]
+]  # fmt: skip
 
 NO_ORDER = (
     "Complex numbers have no order: compare abs(), or real and imag, or ask for equality with eq()"

@@ -6,32 +6,24 @@ derivative conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import wrong_type
 from ...kernels.allocation import empty
 from ..core.arguments import public
 from ..core.pointwise import floating, holds_complex, unary, unsupported
 from .complex_parts import imag, real
 from .rounding import sign_array, sign_input
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "abs",
-    "absolute",
-    "angle",
-    "complex",
-    "polar",
-    "sgn",
-    "view_as_complex",
-    "view_as_real",
-]
+    "abs", "absolute", "angle", "complex", "polar", "sgn", "view_as_complex", "view_as_real",
+]  # fmt: skip
 
 
 def _complex_arrays(real: Any, imag: Any) -> Any:
@@ -58,10 +50,7 @@ def _check_parts(name: str, **parts: Any) -> None:
     """Raise unless both parts are real floating tensors of one dtype."""
     for position, (word, value) in enumerate(parts.items(), 1):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{word}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
+            raise wrong_type(name, word, "Tensor", value, position)
     first, second = parts.values()
     names = [dtypes.legacy_name(t.dtype) for t in (first, second)]
     if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:

@@ -17,15 +17,8 @@ from ..core.arguments import public
 from ..core.pointwise import SINGLE, holds_complex
 
 __all__ = [
-    "conj",
-    "conj_physical",
-    "imag",
-    "is_conj",
-    "is_neg",
-    "real",
-    "resolve_conj",
-    "resolve_neg",
-]
+    "conj", "conj_physical", "imag", "is_conj", "is_neg", "real", "resolve_conj", "resolve_neg",
+]  # fmt: skip
 
 _conj = declare(
     "conj(input)",

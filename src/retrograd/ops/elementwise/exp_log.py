@@ -19,22 +19,9 @@ from ..core.arguments import public
 from ..core.pointwise import binary, floating, only, promoted, unary, unsupported
 
 __all__ = [
-    "addcdiv",
-    "addcmul",
-    "exp",
-    "exp2",
-    "expm1",
-    "lerp",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logaddexp2",
-    "reciprocal",
-    "rsqrt",
-    "sqrt",
-]
+    "addcdiv", "addcmul", "exp", "exp2", "expm1", "lerp", "log", "log1p", "log2", "log10",
+    "logaddexp", "logaddexp2", "reciprocal", "rsqrt", "sqrt",
+]  # fmt: skip
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 

@@ -12,17 +12,9 @@ from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doc
 from ..tensor.operators import attach_in_place, attach_reflected, show_operators
 
 __all__ = [
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-]
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "logical_and", "logical_not", "logical_or", "logical_xor",
+]  # fmt: skip
 
 BITS = [example("3x4:int<8, 3x4:int<8"), example("3x1:int<8, 4:int<8"), example("0:int<8, 0:int<8")]
 ONE = [example("3x4:int<8"), example(":int<8")]

@@ -36,20 +36,9 @@ from ..tensor.operators import (
 from .arithmetic import div
 
 __all__ = [
-    "ceil",
-    "copysign",
-    "fix",
-    "floor",
-    "floor_divide",
-    "fmod",
-    "frac",
-    "heaviside",
-    "remainder",
-    "round",
-    "sign",
-    "signbit",
-    "trunc",
-]
+    "ceil", "copysign", "fix", "floor", "floor_divide", "fmod", "frac", "heaviside", "remainder",
+    "round", "sign", "signbit", "trunc",
+]  # fmt: skip
 
 
 def _in_parts(function: Any) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
 from ..core.structure import cast
@@ -133,10 +134,7 @@ fft_c2r = declare(
 def _floating(input: Any, name: str, real: bool = False) -> Tensor:
     """The input as a floating tensor, real if the transform wants that."""
     if not isinstance(input, Tensor):
-        raise TypeError(
-            f"fft_{name}(): argument 'input' (position 1) must be Tensor, not "
-            f"{type(input).__name__}"
-        )
+        raise wrong_type(f"fft_{name}", "input", "Tensor", input, 1)
     dtype = input._array.dtype
     if dtype == np.float16:
         raise RuntimeError("Unsupported dtype Half. Transform x.float() instead.")

@@ -11,6 +11,7 @@ from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
+from ...errors import wrong_type
 from ...kernels.allocation import copied, numpys, surely, table
 from ..core import batching_index
 from ..core.arguments import public
@@ -23,15 +24,9 @@ from .keys import check_bounds
 from .take_along import mesh, store, take_along
 
 __all__ = [
-    "gather",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "put",
-    "scatter",
-    "scatter_add",
+    "gather", "index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add",
     "take_along_dim",
-]
+]  # fmt: skip
 
 
 # -- along one dimension -----------------------------------------------------------------------
@@ -109,7 +104,7 @@ _scatter_multiply_op = declare(
 def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | None = None) -> int:
     """Check the index of `gather` or `scatter`; return `dim` counted from the front."""
     if not isinstance(index, Tensor):
-        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+        raise wrong_type(name, "index", "Tensor", index)
     shape, found = input._array.shape or (1,), index._array.shape or (1,)
     place = normalize_dim(dim, input._array.ndim)
     if index._array.dtype not in (np.int32, np.int64) and index._array.size:
@@ -400,9 +395,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     """`value` as a 0-d tensor that may be stored in `input`."""
     target = input._array.dtype
     if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
-        raise TypeError(
-            f"{name}(): argument 'value' must be Number or Tensor, not {type(value).__name__}"
-        )
+        raise wrong_type(name, "value", "Number or Tensor", value)
     found = value if isinstance(value, Tensor) else new_tensor(fill_value(value, target))
     if found._array.ndim:
         raise RuntimeError(

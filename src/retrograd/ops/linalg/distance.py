@@ -10,7 +10,8 @@ NOTE [Distances]
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from ...kernels.allocation import empty
 from ..core import batching
 from ..reduction.vector_norm import norm_input, norm_of
 from .bilinear import check_dtypes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["cdist", "pdist"]
 

@@ -19,6 +19,7 @@ from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
 from ..core import batching
@@ -64,10 +65,7 @@ def check_tensors(name: str, **tensors: Any) -> None:
     """Raise TypeError unless all are tensors."""
     for position, (key, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{key}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
+            raise wrong_type(name, key, "Tensor", value, position)
 
 
 def check_real(name: str, *tensors: Tensor) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes
 from .elementwise import check_tensors, reduced, reduction_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @public()

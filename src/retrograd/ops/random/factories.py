@@ -15,6 +15,7 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
+from ...errors import wrong_type
 from ...kernels.allocation import copied, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public, write_value
@@ -37,26 +38,10 @@ from .generator import (
 )
 
 __all__ = [
-    "Generator",
-    "bernoulli",
-    "default_generator",
-    "fork_rng",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "multinomial",
-    "normal",
-    "poisson",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "seed",
-    "set_rng_state",
-]
+    "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
+    "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+]  # fmt: skip
 
 
 def declare_drawn(name: str, node_name: str) -> Callable[..., Tensor]:
@@ -124,7 +109,7 @@ def randn(*given: Any, size: Any = None, generator: Generator | None = None, tar
 def check_integer(value: Any, function: str, name: str) -> int:
     """`value` as an integer; TypeError if it is none."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+        raise wrong_type(function, name, "int", value)
     return int(value.__index__())
 
 
@@ -173,8 +158,7 @@ def randint(
         size = bounds.pop()
     first, last = bounds_of(bounds, low, high, "randint")
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
-                        f"{type(size).__name__}")  # fmt: skip
+        raise wrong_type("randint", "size", "tuple of ints", size)
     return drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )

@@ -28,16 +28,9 @@ from .extrema import ordered
 from .sum_prod import converted
 
 __all__ = [
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "cumulative_trapezoid",
-    "diff",
-    "logcumsumexp",
-    "trapezoid",
-    "trapz",
-]
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
+    "trapezoid", "trapz",
+]  # fmt: skip
 
 
 def dim_first(x: Any, dim: int | None, reverse: bool = False) -> Any:

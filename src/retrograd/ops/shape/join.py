@@ -22,22 +22,9 @@ from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
 from .reshape import reshape
 
 __all__ = [
-    "block_diag",
-    "cartesian_prod",
-    "cat",
-    "column_stack",
-    "combinations",
-    "concat",
-    "concatenate",
-    "dstack",
-    "hstack",
-    "meshgrid",
-    "repeat_interleave",
-    "row_stack",
-    "stack",
-    "tile",
-    "vstack",
-]
+    "block_diag", "cartesian_prod", "cat", "column_stack", "combinations", "concat", "concatenate",
+    "dstack", "hstack", "meshgrid", "repeat_interleave", "row_stack", "stack", "tile", "vstack",
+]  # fmt: skip
 
 
 def is_legacy_empty(shape: tuple[int, ...]) -> bool:

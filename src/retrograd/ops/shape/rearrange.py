@@ -18,19 +18,9 @@ from ..creation.from_data import check_device, check_dtype
 from .basic_views import diagonal, undiagonal
 
 __all__ = [
-    "diag",
-    "diag_embed",
-    "diagflat",
-    "flip",
-    "fliplr",
-    "flipud",
-    "roll",
-    "rot90",
-    "tril",
-    "tril_indices",
-    "triu",
-    "triu_indices",
-]
+    "diag", "diag_embed", "diagflat", "flip", "fliplr", "flipud", "roll", "rot90", "tril",
+    "tril_indices", "triu", "triu_indices",
+]  # fmt: skip
 
 _flip = declare(
     "flip(input, *, dims)",

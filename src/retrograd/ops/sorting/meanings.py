@@ -16,7 +16,8 @@ NOTE [Meanings]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.arguments import ORDERED
 from ..elementwise.complex import each_part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KEYS = {  # by which arrays elements are ordered, the most important last
     "modulus": lambda z: (np.angle(z), np.abs(z)),

@@ -7,16 +7,14 @@ complex numbers. The kernels are SciPy's, but for real `i0` and `spherical_besse
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import bessel as kernels
 from ..core.arguments import public, titled
 from ..core.pointwise import attach, floating, only, with_doc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["i0"]
 

@@ -6,7 +6,8 @@ operand next; a function raises. A binary op's own operator is `engine.registry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from ...engine.dispatch import NUMBERS, operand
 from ...engine.inplace import write
 from ...engine.overriding import operators, shown_as
 from ...engine.tensor import Tensor, method, new_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OPERANDS = (Tensor, *NUMBERS)  # an array's operator, which Python asks next, makes a tensor of it
 

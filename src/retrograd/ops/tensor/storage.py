@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,9 +30,6 @@ from ..creation.files import mapped
 from ..creation.from_data import check_device, check_dtype, copy_of
 from .conversion import SHORT
 from .pickling import _copied
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
