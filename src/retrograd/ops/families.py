@@ -72,7 +72,6 @@ METHODS = {
     "linalg.cholesky": "cholesky_inverse cholesky_solve",
     "linalg.determinant": "det logdet slogdet",
     "linalg.lstsq": "pinverse",
-    "linalg.matmul": "__matmul__ __rmatmul__ bmm dot ger inner matmul mm mv outer vdot",
     "linalg.matrix_functions": "addbmm addbmm_ matrix_exp",
     "linalg.matrix_products": (
         "addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ cross kron matrix_power trace"
@@ -157,7 +156,6 @@ OPS = {
     "indexing.scatter": "index_add scatter scatter_add scatter_blank scatter_multiply",
     "indexing.segment_reduce": "segment_amax segment_amin segment_prod segment_share",
     "indexing.take_along": "place_along put_along take_along",
-    "linalg.bilinear": "adjoint dot linear linear_weight matmul mm mv outer",
     "linalg.checks": "gaps off_diagonal phase_free quotient",
     "linalg.cholesky": "cholesky_ex ldl_factor_ex ldl_solve mirror",
     "linalg.determinant": "adjugate adjugate_derivative det slogdet",
@@ -304,7 +302,6 @@ NAMES = {
     "linalg.lobpcg": "lobpcg",
     "linalg.lstsq": "pinverse",
     "linalg.lu": "lu_unpack",
-    "linalg.matmul": "bmm dot ger inner matmul mm mv outer vdot",
     "linalg.matrix_functions": "addbmm matrix_exp",
     "linalg.matrix_products": (
         "addmm addmv addr baddbmm bilinear chain_matmul cross kron matrix_power trace"
