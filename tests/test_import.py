@@ -34,7 +34,7 @@ def test_importing_loads_few_modules():
     code = (
         "import sys, retrograd; print(sum(name.startswith('retrograd.') for name in sys.modules))"
     )
-    assert int(run(code)) <= 96
+    assert int(run(code)) <= 95
 
 
 def test_importing_leaves_the_garbage_collector_as_it_was():
@@ -148,6 +148,6 @@ class Loud(rg.Tensor):
         print(func.__name__)
         return super().__torch_function__(func, types, args, kwargs)
 x = rg.Tensor._make_subclass(Loud, rg.ones(2))
-x.shape, x + 1, x > 0, x ** 2
+x.shape, x + 1, x > 0, x ** 2, x @ x, x % 2, x.float()
 """
-    assert run(code).split() == ["__get__", "add", "gt", "__pow__"]
+    assert run(code).split() == ["__get__", "add", "gt", "__pow__", "matmul", "remainder", "float"]

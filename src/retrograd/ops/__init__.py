@@ -11,7 +11,7 @@ from ..engine import namespaces, overriding, subclasses
 from . import stubs
 from .compat import argument_orders, saved_names
 from .core import structure
-from .tensor import autograd_methods, operators
+from .tensor import autograd_methods
 from .elementwise.arithmetic import *
 from .elementwise.complex_parts import *
 from .shape.reshape import *
@@ -25,9 +25,7 @@ from .creation.from_data import *
 from .creation.factories import *
 from .creation.memory_format import *
 from .tensor.inspection import *
-from .tensor.conversion import *
 
-operators.show_operators()
 namespaces.complete(stubs.declare)
 overriding.publish(globals(), "retrograd")
 

@@ -108,6 +108,10 @@ METHODS = {
         "digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ lgamma lgamma_ polygamma polygamma_"
     ),
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
+    "tensor.conversion": (
+        "bfloat16 bool byte cdouble cfloat chalf char double float half int long short to type "
+        "type_as"
+    ),
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
     "tensor.pickling": "__copy__ __deepcopy__ __reduce_ex__ as_subclass",
     "tensor.printing": "__format__ __repr__ _repr_html_",
@@ -348,6 +352,7 @@ NAMES = {
     "special.entropy": "logit xlogy",
     "special.erf_gamma": "digamma erf erfc erfinv lgamma polygamma",
     "special.incomplete_gamma": "igamma igammac mvlgamma",
+    "tensor.conversion": "can_cast result_type",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
     "tensor.storage": "TypedStorage UntypedStorage is_storage",

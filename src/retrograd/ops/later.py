@@ -83,6 +83,7 @@ from .special.erf_gamma import *
 from .special.incomplete_gamma import *
 from .special.orthogonal_polynomials import *
 from .tensor import pickling
+from .tensor.conversion import *
 from .tensor.dlpack import *
 from .tensor.printing import *
 from .tensor.storage import *

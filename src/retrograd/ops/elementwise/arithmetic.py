@@ -15,7 +15,7 @@ from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
 from ..core.pointwise import PAIRS
 from ..core.structure import cast, sum_to
-from ..tensor.operators import attach_in_place, attach_operator
+from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = [
     "add", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "rsub", "sub",
@@ -318,3 +318,4 @@ method(in_place(mul), "mul_", "multiply_")
 method(in_place(neg), "neg_", "negative_")
 for function, name in ((add, "add"), (sub, "sub"), (mul, "mul"), (div, "truediv")):
     attach_in_place(function, f"__i{name}__", f"{function.__name__}_")
+show_operators()

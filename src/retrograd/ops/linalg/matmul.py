@@ -14,6 +14,7 @@ from ...engine.tensor import Tensor, method
 from ...errors import wrong_type
 from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
+from ..tensor.operators import show_operators
 from . import bilinear
 
 __all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
@@ -215,3 +216,4 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 method(_matmul_operator, "__matmul__")
 method(_rmatmul_operator, "__rmatmul__")
+show_operators()

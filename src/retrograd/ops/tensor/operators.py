@@ -74,7 +74,10 @@ SHOWN = {  # what overrides of operators are told, where it is not the operator
 
 
 def show_operators() -> None:
-    """Enter the operators that are attached by now, with the methods that PyTorch tells instead."""
+    """Enter the operators that are attached by now, with the methods that PyTorch tells instead.
+
+    A family that attaches some calls this when it has attached all of them.
+    """
     owned = {name: value for name, value in vars(Tensor).items() if callable(value)}
     known = [f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")]
     for name in (*known, *[f"__{name}__" for name in COMPARISONS]):
