@@ -370,8 +370,9 @@ read_shapes(Shapes *to, PyArrayObject *x, PyArrayObject *out, PyArrayObject *w, 
 {
     int dims = PyArray_NDIM(x) - 2;
     PyArrayObject *all[] = {x, out, w};
-    if (dims < 1 || dims > AXES || groups < 1 || !read_sizes(stride, dims, 1, to->stride) ||
-        !read_sizes(before, dims, 0, to->before) || !read_sizes(dilation, dims, 1, to->dilation)) {
+    if (dims < 1 || dims > AXES || groups < 1 || groups > INT32_MAX ||
+        !read_sizes(stride, dims, 1, to->stride) || !read_sizes(before, dims, 0, to->before) ||
+        !read_sizes(dilation, dims, 1, to->dilation)) {
         return false;
     }
     for (int i = 0; i < 3; i++) { /* once the numbers are read, which may run code */

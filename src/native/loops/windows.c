@@ -18,6 +18,7 @@ enum { NOBODY = INT32_MIN }; /* in place of the winner of a window, before there
 
 typedef struct {
     int64_t size, kernel, stride, before, dilation, places;
+    int64_t low, high; /* the taps that are inside the image anywhere */
 } Window;
 
 typedef struct {
@@ -114,7 +115,7 @@ windows(PyObject *module, PyObject *args)
         return refuse("windows");
     }
     int64_t images = PyArray_DIM(x, 0);
-    double work = 1, taps = 1;
+    double work = 1, numbers = 1;
     all.count_pad = count_pad;
     for (int a = 0; a < 3; a++) {
         int place = a - (3 - dims) + 1;
@@ -124,7 +125,7 @@ windows(PyObject *module, PyObject *args)
             axis->size = PyArray_DIM(x, place);
             axis->places = PyArray_DIM(y, place);
         }
-        taps *= (double)axis->kernel;
+        numbers *= (double)axis->kernel;
         if (axis->kernel < 1 || axis->stride < 1 || axis->before < 0 || axis->dilation < 1 ||
             (which != MAXIMA && axis->dilation != 1) ||
             !is_near(axis->kernel, axis->dilation, axis->before)) {
@@ -134,9 +135,13 @@ windows(PyObject *module, PyObject *args)
         if (!is_near(axis->places, axis->stride, 0)) {
             return refuse("windows");
         }
-        work *= (double)axis->places * (double)axis->kernel + 1;
+        int64_t far = (axis->places - 1) * axis->stride;
+        Inside taps = inside(far - axis->before, axis->dilation, axis->size + far, axis->kernel);
+        axis->low = taps.low;
+        axis->high = taps.high;
+        work *= (double)axis->places * (double)(taps.high - taps.low) + 1;
     }
-    if (which == MAXIMA && images > 0 && taps > INT32_MAX) { /* whose numbers are kept in 32 bits */
+    if (which == MAXIMA && images > 0 && numbers > INT32_MAX) { /* of taps, kept in 32 bits */
         return refuse("windows");
     }
     if (which == MAXIMA) {

@@ -35,7 +35,7 @@ OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps
         for (int64_t a = i.first; a < i.end; a++) {
             for (int64_t b = j.first; b < j.end; b++) {
                 int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
-                for (int64_t c = 0; c < z->kernel; c++) {
+                for (int64_t c = z->low; c < z->high; c++) {
                     int64_t at = c * z->dilation - z->before;
                     int32_t place = (int32_t)(row * z->size + at);
                     Inside found = places_inside(z, at, first, first + n);
@@ -98,7 +98,7 @@ OF(mean_windows)(void *context, int64_t begin, int64_t end)
                 for (int64_t a = i.first; a < i.end; a++) {
                     for (int64_t b = j.first; b < j.end; b++) {
                         const REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
-                        for (int64_t c = 0; c < z->kernel; c++) {
+                        for (int64_t c = z->low; c < z->high; c++) {
                             int64_t at = c - z->before;
                             Inside found = places_inside(z, at, first, last);
                             for (int64_t l = found.low; l < found.high; l++) {
@@ -140,7 +140,7 @@ OF(spread_windows)(void *context, int64_t begin, int64_t end)
                 for (int64_t a = i.first; a < i.end; a++) {
                     for (int64_t b = j.first; b < j.end; b++) {
                         REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
-                        for (int64_t c = 0; c < z->kernel; c++) {
+                        for (int64_t c = z->low; c < z->high; c++) {
                             int64_t at = c - z->before;
                             Inside found = places_inside(z, at, first, last);
                             for (int64_t l = found.low; l < found.high; l++) {
