@@ -104,6 +104,11 @@ def test_gradgradcheck_takes_cotangents():
     assert gradgradcheck(lambda x: x * x, (x,), gen_non_contig_grad_outputs=True)
 
 
+def test_gradgradcheck_takes_a_complex_result_without_dimensions():
+    z = rg.tensor([1 + 2j, -0.5j], requires_grad=True, dtype=rg.complex128)
+    assert gradgradcheck(lambda z: (z * z).sum(), z)
+
+
 def test_a_backward_that_differs_from_run_to_run_raises():
     runs = []
 

@@ -212,6 +212,24 @@ def test_equal_moduli_are_ordered_by_angle_and_equal_real_parts_by_imaginary_one
     assert z.argsort(by="lexicographic").tolist() == np.argsort(z.numpy()).tolist()
 
 
+@pytest.mark.parametrize("by", ["modulus", "lexicographic"])
+def test_of_equal_elements_that_is_named_which_is_among_real_ones(by):
+    real = rg.tensor([1.0, 3.0, 3.0, 1.0, 2.0, 1.0])
+    for name in ("argmax", "argmin", "argsort"):
+        function = getattr(rg, name)
+        assert function(real + 0j, by=by).equal(function(real))
+    for name in ("max", "min", "median", "cummax", "cummin", "sort"):
+        function = getattr(rg, name)
+        assert function(real + 0j, 0, by=by).indices.equal(function(real, 0).indices)
+    for found in (
+        rg.sort(real + 0j, 0, True, by=by).indices,
+        rg.argsort(real + 0j, descending=True, by=by),
+    ):
+        assert found.equal(rg.argsort(real, descending=True))
+    assert (real + 0j).argmax() == 1
+    assert (real + 0j).max(0).indices == 1
+
+
 def test_nan_counts_as_largest_and_is_found():
     z = rg.tensor([1j, complex(math.nan, 0), 5.0])
     assert z.max(by="modulus").isnan()

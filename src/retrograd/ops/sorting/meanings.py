@@ -4,7 +4,8 @@ NOTE [Meanings]
 1. Complex numbers have no order that suits everybody, so the caller says by `by=` which one is
    meant. "modulus": by |z|, those of equal modulus by their angle, as in MATLAB. "lexicographic":
    by the real part, those of equal one by the imaginary part, as in NumPy. The result is then one
-   of the elements, whole, and has its derivative. NaN counts as largest, as for real numbers.
+   of the elements, whole, and has its derivative. NaN counts as largest, and of equal elements that
+   one is named which would be of real ones: `EARLIER_IS_LARGER`.
    Functions that choose one element do so by "modulus" unless told, as max pooling does: that
    choice turns with its input. What puts elements in order (`sort`, `topk`, ...) raises without it.
 2. "parts" applies a function to real and imaginary parts apart, wherever it tells no places.
@@ -34,19 +35,24 @@ KEYS = {  # by which arrays elements are ordered, the most important last
 }
 
 
-def _arranged(input: Any, *, by: str) -> Any:
-    places = np.lexsort(KEYS[by](input), -1)
+def _arranged(input: Any, *, by: str, backwards: bool) -> Any:
+    places = np.lexsort(KEYS[by](np.flip(input, -1) if backwards else input), -1)
+    places = input.shape[-1] - 1 - places if backwards else places
     ranks = np.argsort(places, -1).astype(np.float64)  # the inverse of a permutation
     return np.where(np.isnan(input), np.nan, ranks), places
 
 
 _arrange = declare(
-    "arranged(input, *, by) -> ranks, places",
+    "arranged(input, *, by, backwards) -> ranks, places",
     _arranged,
     batch="leading",
-    examples=[example("5", by="modulus"), example("2x3", by="lexicographic")],
+    examples=[
+        example("5", by="modulus", backwards=False),
+        example("2x3", by="lexicographic", backwards=True),
+    ],
     doc="""The rank of each element among those along the last dim, NaN for NaN, and where the
-    element of each rank is.""",
+    element of each rank is. Of equal elements the later one ranks higher, the earlier one if
+    `backwards`.""",
 )
 
 
@@ -60,17 +66,21 @@ def mapped(change: Callable[[Tensor], Any], value: Any) -> Any:
 
 def in_order(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A function that chooses among elements, by rule 1: it is given ranks."""
-    values = (*args, *named.values())
-    if any(isinstance(value, str) and value not in ("amax", "amin") for value in values):
-        return function(*args, **named)  # `scatter_reduce` by a sum, which needs no order
-    if function.__name__ in PAIRED:
+    name, values = function.__name__, (*args, *named.values())
+    kinds = [value for value in values if isinstance(value, str)]  # of `scatter_reduce`
+    if kinds and kinds[0] not in ("amax", "amin"):
+        return function(*args, **named)  # by a sum, which needs no order
+    if name in PAIRED:
         like = next(t._array.dtype for t in values if isinstance(t, Tensor))
         args = tuple([as_tensor(value, like) for value in args])
         values = (*args, *named.values())
-    paired = function.__name__ in (*PAIRED, "max", "min")
+    backwards = name in EARLIER_IS_LARGER or kinds == ["amax"]
+    if name in ("sort", "argsort"):
+        backwards = named.get("descending", len(args) > 2 and args[2])
+    paired = name in (*PAIRED, "max", "min")
     given = [value for value in values if is_element(value, paired)]
     flat = recorded.cat(*[t.reshape(-1) for t in given], dim=0)
-    ranks, places = _arrange(flat, by=by)
+    ranks, places = _arrange(flat, by=by, backwards=backwards)
     pieces = iter(ranks.split([t.numel() for t in given]))
 
     def ranked(value: Any) -> Any:
@@ -129,4 +139,14 @@ def meant(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) 
 
 
 ROUND = {"modulus": radially}
+EARLIER_IS_LARGER = (
+    "max",
+    "max_dim",
+    "amax",
+    "segment_amax",
+    "argmax",
+    "maximum",
+    "fmax",
+    "cummin",
+)
 PAIRED = ("maximum", "minimum", "fmax", "fmin")  # of two tensors of any dtype, or of a number
