@@ -435,10 +435,14 @@ class Pass:
         elif g is not None:
             accumulate(node, g, node in self.borrowed, self.create_graph)
         if hooks is not None:
-            leaf = node.saved.tensor()
-            if leaf is not None:
-                hooks.after_accumulation(leaf, self)
+            self.accumulated(node)
             hooks.after_node((), g, self)
+
+    def accumulated(self, node: Any) -> None:
+        """Run the hooks of a leaf that wait for its `.grad`."""
+        leaf = node.saved.tensor()
+        if leaf is not None:
+            node.hooks.after_accumulation(leaf, self)
 
     def waiting(self) -> list[Node]:
         """The nodes that run from now on, in order: for users, not for the engine."""
