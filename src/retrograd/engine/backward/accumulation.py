@@ -19,7 +19,16 @@ from .. import native
 from ..dispatch import about_to_write
 from ..tensor import Tensor, as_array, cell_of, new_tensor, wrote
 
-__all__ = ["ALONE", "accumulate", "add_grad", "add_to_leaf", "fit_leaf", "holders", "own"]
+__all__ = [
+    "ALONE",
+    "accumulate",
+    "add_grad",
+    "add_to_leaf",
+    "check_current",
+    "fit_leaf",
+    "holders",
+    "own",
+]
 
 ndarray, add = np.ndarray, np.add
 
@@ -121,6 +130,13 @@ def _least() -> int:
 
 # What `holders` says of an array that nobody else holds; where that says nothing, it never does.
 ALONE = _least() if ONE_AT_A_TIME else 0
+
+
+def check_current(node: Any) -> None:
+    """Raise at the former node of a leaf that has got another shape since: `graph.renewed`."""
+    leaf = node.saved.tensor()
+    if leaf is not None and leaf._node is not None:
+        raise RuntimeError(LEAF_CHANGED.format(list(node.shape), list(leaf.shape)))
 
 
 def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:

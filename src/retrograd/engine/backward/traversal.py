@@ -104,6 +104,13 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
             task.call_back()
 
 
+def check_leaves(leaves: Iterable[Node]) -> None:
+    """Raise, before any sum is made, if one is the former node of a leaf: it alone has an edge."""
+    for leaf in leaves:
+        if leaf.edges:
+            accumulation.check_current(leaf)
+
+
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
     """The pass of `run_plain`, which has got so far."""
     grads, borrowed, heap, leaves = state
@@ -135,6 +142,7 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
     stop = advance(grads, borrowed, heap, leaves, not retain_graph)
     if stop is not None:
         return None, (grads, borrowed, heap, leaves), stop
+    check_leaves(leaves)
     for leaf in leaves:
         try:
             g = grads.pop(leaf)
@@ -285,6 +293,7 @@ class Pass:
                 noted(error, node)
                 raise
             node = None
+        check_leaves(leaves)
         for leaf in leaves:
             g = grads.get(leaf)
             if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
@@ -535,7 +544,7 @@ class Pass:
             try:
                 found = self.derived(node, g, xp, values)
             except ValueError as error:
-                if self.create_graph:
+                if not isinstance(node.saved, saved.PackedValues):
                     raise
                 raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
             if op.variadic:
