@@ -480,3 +480,20 @@ def test_an_error_in_a_hook_leaves_the_modes():
     with pytest.raises(ZeroDivisionError):
         y.backward()
     assert rg.is_grad_enabled()
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_the_node_of_a_leaf_adds_what_it_is_called_with(recorded):
+    x = rg.ones(2, requires_grad=True)
+    node = (x * 1).grad_fn.next_functions[0][0]
+    seen = []
+    x.register_hook(lambda g: g * 10)
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.tolist()))
+    with rg.set_grad_enabled(recorded):
+        assert node(rg.tensor([1.0, 2.0])) == ()
+        assert node(rg.ones(2)) == ()
+        assert node(None) == ()
+    assert seen == [[1, 2], [2, 3]]
+    assert not x.grad.requires_grad
+    with pytest.raises(RuntimeError, match="AccumulateGrad"):
+        node(rg.ones(3))

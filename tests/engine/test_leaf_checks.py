@@ -88,3 +88,59 @@ def test_hooks_and_custom_functions_see_the_dtype_of_their_tensor():
     (y * rg.tensor(3.0, dtype=rg.float64)).sum().backward()
     assert seen == [rg.float32, rg.float32]
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
+
+
+CHANGES = {
+    "data": lambda x: setattr(x, "data", rg.ones(1, 2)),
+    "data of one element": lambda x: setattr(x, "data", rg.ones(())),
+    "set_": lambda x: x.set_(rg.ones(2)),
+    "t_": lambda x: x.t_(),
+    "unsqueeze_": lambda x: x.unsqueeze_(0),
+    "as_strided_": lambda x: x.as_strided_((2,), (1,)),
+    "requires_grad_": lambda x: (
+        setattr(x.requires_grad_(False), "data", rg.ones(2)) or x.requires_grad_()
+    ),
+}
+PASSES = {
+    "backward": lambda x, y: y.sum().backward(),
+    "both": lambda x, y: (y.sum() + (x * 3).sum()).backward(),
+    "both, the new first": lambda x, y: ((x * x).sum() + y.sum() + (x * 3).sum()).backward(),
+    "grad": lambda x, y: rg.autograd.grad(y.sum(), x),
+    "grad of both": lambda x, y: rg.autograd.grad(y.sum() + (x * 3).sum(), x),
+    "inputs": lambda x, y: y.sum().backward(inputs=[x]),
+    "create_graph": lambda x, y: y.sum().backward(create_graph=True),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("run", PASSES.values(), ids=PASSES)
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_graph_from_before_a_leaf_got_another_shape_raises(change, run):
+    x = rg.ones(4, 2, requires_grad=True)
+    y = x * 2
+    with rg.no_grad():
+        change(x)
+    with pytest.raises(RuntimeError, match=INVALID):
+        run(x, y)
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_graph_from_after_that_fills_the_gradient_and_calls_the_hooks(change):
+    x = rg.ones(4, 2, requires_grad=True)
+    kept = x * 2
+    x.register_hook(lambda g: g * 10)
+    with rg.no_grad():
+        change(x)
+    (x * 3).sum().backward()
+    assert x.grad.shape == x.shape
+    assert set(x.grad.flatten().tolist()) == {30}
+    assert kept.requires_grad
+
+
+def test_a_pass_to_other_leaves_than_one_that_got_another_shape_works():
+    x, w = rg.ones(4, requires_grad=True), rg.ones(4, requires_grad=True)
+    y = x + w
+    x.data = rg.ones(2)
+    y.sum().backward(inputs=[w])
+    assert w.grad.tolist() == [1, 1, 1, 1]

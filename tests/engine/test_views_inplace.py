@@ -604,3 +604,15 @@ def test_a_retained_gradient_has_the_shape_that_the_tensor_was_given(turn):
     (turn(y) * rg.arange(3.0)).sum().backward()
     assert y.grad.tolist() == [[0, 1, 2]]
     assert x.grad.tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("elements", [3, 20])
+def test_a_piece_that_may_not_be_used_says_so_after_its_base_got_other_memory(elements):
+    y = rg.ones(8, requires_grad=True) * 2
+    piece = y.unbind()[0]
+    y.mul_(2)
+    y.data = rg.ones(elements)
+    with pytest.raises(RuntimeError, match="function that returns multiple views"):
+        piece.mul_(2)
+    with pytest.raises(RuntimeError, match="function that returns multiple views"):
+        piece.grad_fn

@@ -731,6 +731,9 @@ advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
 static int
 accumulate_all(Pass *pass)
 {
+    if (check_leaves(pass->leaves) < 0) {
+        return -1;
+    }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pass->leaves); i++) {
         PyObject *leaf = Py_NewRef(PyList_GET_ITEM(pass->leaves, i));
         PyObject *g = Py_XNewRef(PyDict_GetItemWithError(pass->grads, leaf));

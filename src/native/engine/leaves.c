@@ -191,6 +191,24 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
     return failed;
 }
 
+/* Let Python raise at the former node of a leaf, which has an edge, as `traversal.check_leaves`. */
+static int
+check_leaves(PyObject *leaves)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(leaves); i++) {
+        PyObject *node = PyList_GET_ITEM(leaves, i);
+        PyObject *edges = is_a(node, Node) ? SLOT(node, of_node.edges) : NULL;
+        if (edges != NULL && PyTuple_CheckExact(edges) && PyTuple_GET_SIZE(edges)) {
+            PyObject *done = PyObject_CallOneArg(check_current, node);
+            if (done == NULL) {
+                return -1;
+            }
+            Py_DECREF(done);
+        }
+    }
+    return 0;
+}
+
 static PyObject *
 add_to_leaf(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {

@@ -75,6 +75,7 @@ setup(PyObject *module, PyObject *args, PyObject *kwargs)
         {&fit_leaf, "fit_leaf"},
         {&own, "own"},
         {&overlaps, "overlaps"},
+        {&check_current, "check_current"},
         {&about_to_write, "about_to_write"},
         {&freed, "freed"},
         {&refused, "refused"},

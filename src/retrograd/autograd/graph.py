@@ -16,11 +16,12 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..engine.backward import traversal as engine
+from ..engine.backward.accumulation import accumulate
 from ..engine.backward.fitting import fit
 from ..engine.backward.hooks import RemovableHandle, hooks_of
 from ..engine.backward.search import reachable
+from ..engine.graph import LEAF, node_method, output_node, target
 from ..engine.graph import Node as EngineNode
-from ..engine.graph import node_method, output_node, target
 from ..engine.namespaces import arrays, recorded
 from ..engine.placement import CPU
 from ..engine.tensor import Size, Tensor, new_tensor, node_of, wrote
@@ -98,8 +99,9 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     """What the node contributes to its inputs, given the cotangents of its outputs.
 
     One tensor (or None) per input, or that tensor alone if there is only one. No hooks run, and
-    nothing is freed; what is computed is recorded where gradients are. Raises TypeError for another
-    number of cotangents, and for what is no tensor.
+    nothing is freed; what is computed is recorded where gradients are. The node of a leaf adds to
+    `.grad`, calls what waits for that, and gives nothing. Raises TypeError for another number of
+    cotangents, and for what is no tensor.
 
     >>> x = rg.tensor(3.0, requires_grad=True)
     >>> (x ** 2).grad_fn(rg.tensor(1.0))
@@ -114,6 +116,12 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     record = modes.state.grad
     parts = grad_outputs if record else [None if g is None else g._array for g in grad_outputs]
     task = engine.Pass({}, set(), [], [], True, record, True)
+    if self.op is LEAF:
+        if parts[0] is not None:
+            accumulate(self, parts[0], True, record)
+            if self.hooks is not None:
+                task.accumulated(self)
+        return ()
     xp = recorded if record else arrays
     made: list[Tensor | None] = []
     for edge, c in zip(self.edges, task.vjp(self, _one_or_all(tuple(parts))), strict=True):

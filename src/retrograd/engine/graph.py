@@ -293,6 +293,19 @@ def leaf_node(tensor: Any, shape: tuple[int, ...], dtype: Any) -> Node:
     return node
 
 
+def renewed(node: Node, shape: tuple[int, ...], dtype: Any) -> Node:
+    """The node of a leaf that has got another shape, to which the former one, `node`, leads.
+
+    Graphs from before end there, and a pass that gets so far raises: nothing fits both shapes.
+    """
+    made = new_node(LEAF, ())
+    made.seq, made.saved, made.shape, made.dtype = 0, node.saved, shape, dtype
+    made.hooks, node.hooks = node.hooks, None
+    made.__dict__.update(node.__dict__)
+    node.edges = (made,)
+    return made
+
+
 def output_node(source: Node, index: int, shape: tuple[int, ...], dtype: Any) -> Node:
     """The node that stands for output `index` of a node with several.
 

@@ -34,7 +34,7 @@ from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, new_tensor, node_of, twin, wrote
+from .tensor import Interpreted, Tensor, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
 
 LEAF_WRITTEN = (
@@ -290,7 +290,7 @@ def turn(
         if turned._node is not None:
             turned._node._cell = target._cell
     elif target._node is not None and target._node.op is LEAF:
-        target._node.shape = turned._array.shape
+        follow(target)
     elif target._node is not None:  # its history wants cotangents of the shape from before
         hidden = new_node(OPS["clone"], (before._node,))
         hidden.shape, hidden.dtype = turned._array.shape, turned._array.dtype

@@ -185,9 +185,9 @@ class Stale(Kind):
         """Derive the history of a view from its base's present one, or raise."""
         stale, view = tensor._node, tensor._view_of
         assert stale is not None
-        assert view is not None
-        if stale.params:
+        if stale.params:  # also of what is no view any more: `views.sever`
             raise RuntimeError(stale.params[0])
+        assert view is not None
         node = derived(tensor)
         with structure:  # another thread may have been first
             if tensor._node is not stale:

@@ -58,6 +58,7 @@ native.bind(
     fit_leaf=accumulation.fit_leaf,
     own=accumulation.own,
     overlaps=overlaps,
+    check_current=accumulation.check_current,
     about_to_write=about_to_write,
     new_tensor=new_tensor,
     finish=callers.finished,

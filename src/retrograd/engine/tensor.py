@@ -22,7 +22,7 @@ from .. import dtypes, modes
 from ..kernels.allocation import marked, numpys, table
 from ..locks import structure
 from . import native
-from .graph import LEAF, Cell, Leaf, Node, leaf_node, target
+from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
 from .views import disinherit, inherit, room_of, sever
@@ -266,7 +266,7 @@ class Tensor(Attached):
         sever(self, value._array)
         self._array, self._room = value._array, room_of(value)
         if self._node is not None and self._node.op is LEAF:
-            self._node.shape, self._node.dtype = value._array.shape, value._array.dtype
+            follow(self)
         wrote(self, "the assignment to .data", counted=False)
 
     @data.deleter
@@ -420,9 +420,8 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         tensor._node.inherited = False
         keep_lent(tensor)
     elif tensor._parked is not None and dtypes.is_differentiable(tensor._array.dtype):
-        node, array = tensor._parked, tensor._array
-        node.shape, node.dtype = array.shape, array.dtype  # it may have got another array
-        tensor._node, tensor._parked = node, None
+        tensor._node, tensor._parked = tensor._parked, None
+        follow(tensor)  # it may have got another array
         keep_lent(tensor)
         inherit(tensor)
     else:
@@ -440,6 +439,18 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         with structure:  # of two nodes, one would add to `.grad` in vain
             tensor._node = tensor._node or made
         inherit(tensor)
+
+
+def follow(leaf: Tensor) -> None:
+    """Let the node of a leaf have the shape and dtype of the leaf's array, or be another one."""
+    array, node = leaf._array, leaf._node
+    assert node is not None
+    if node.shape == array.shape:
+        node.dtype = array.dtype
+        return
+    leaf._node = renewed(node, array.shape, array.dtype)
+    if leaf._lent is node:
+        leaf._lent = leaf._node
 
 
 def keep_lent(tensor: Tensor) -> None:

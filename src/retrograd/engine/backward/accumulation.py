@@ -121,6 +121,13 @@ def _least() -> int:
 ALONE = _least() if ONE_AT_A_TIME else 0
 
 
+def check_current(node: Any) -> None:
+    """Raise at the former node of a leaf that has got another shape since: `graph.renewed`."""
+    leaf = node.saved.tensor()
+    if leaf is not None and leaf._node is not None:
+        raise RuntimeError(LEAF_CHANGED.format(list(node.shape), list(leaf.shape)))
+
+
 def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
     """Add a complete cotangent to the leaf's `.grad`."""
     if not create_graph:

@@ -23,7 +23,16 @@ from ...engine.inplace import (
     write,
 )
 from ...engine.registry import declare, example
-from ...engine.tensor import Tensor, has_tangent, method, new_tensor, node_of, placed, wrote
+from ...engine.tensor import (
+    Tensor,
+    follow,
+    has_tangent,
+    method,
+    new_tensor,
+    node_of,
+    placed,
+    wrote,
+)
 from ...engine.views import live_views, memory_after, resized, room_of, sever
 from ...errors import wrong_type
 from ...kernels.allocation import marked
@@ -361,7 +370,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     sever(self, array)
     self._array = array
     if self._node is not None:
-        self._node.shape = array.shape
+        follow(self)
     wrote(self, "resize_")
     return self
 
@@ -461,8 +470,8 @@ def set_(
     if node is not None:
         node.shape, node.dtype, node._cell = self._array.shape, self._array.dtype, self._cell
         rebase(self, node)
-    elif self._node is not None:
-        self._node.shape = self._array.shape
+    elif self._node is not None and self.is_leaf:
+        follow(self)
     return self
 
 
