@@ -268,3 +268,12 @@ def test_misuse_outside_a_level():
     with pytest.raises(RuntimeError):
         forward_ad.exit_dual_level()
     assert unpack_dual(X).tangent is None
+
+
+def test_a_level_decorates_functions():
+    @dual_level()
+    def slope(x):
+        return unpack_dual(make_dual(x, rg.ones(2)) ** 2).tangent
+
+    assert slope(rg.tensor([1.0, 3.0])).tolist() == [2, 6]
+    assert slope(rg.tensor([2.0, 0.0])).tolist() == [4, 0]

@@ -362,3 +362,12 @@ def test_only_large_values_go_to_disk(tmp_path):
     assert os.listdir(tmp_path) == []
     np.testing.assert_array_equal(small.grad.numpy(), 0)
     np.testing.assert_allclose(large.grad.numpy(), 2 * np.e, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid"])
+def test_an_input_that_only_complex_formulas_read_is_saved_for_these_alone(name):
+    real = getattr(leaf(1), name)()
+    assert real.grad_fn._saved_self is None
+    assert real.grad_fn._saved_result.equal(real)
+    z = rg.tensor([1j], requires_grad=True)
+    assert getattr(z, name)().grad_fn._saved_self is z

@@ -112,3 +112,26 @@ def test_parameter_dict_makes_tensors_parameters():
         values["a"]
     with pytest.raises(TypeError, match="is not a string"):
         values[0] = rg.ones(1)
+
+
+def test_parameter_dict_has_the_methods_of_a_dictionary():
+    values = nn.ParameterDict({"a": rg.ones(1), "b": rg.ones(1)})
+    assert list(reversed(values)) == ["b", "a"]
+    added = values.setdefault("c", rg.zeros(2))
+    assert values.setdefault("c", rg.ones(1)) is added is values["c"]
+    copy = values.copy()
+    assert copy["a"] is values["a"]
+    assert values.popitem() == ("c", added)
+    values.clear()
+    assert len(values) == len(list(values.parameters())) == 0
+    assert list(copy) == ["a", "b", "c"]
+    assert list(values.fromkeys(["x", "y"], rg.ones(1)).keys()) == ["x", "y"]
+    with pytest.raises(KeyError):
+        values.popitem()
+
+
+def test_a_module_is_compiled_as_it_is_and_goes_to_no_other_device():
+    layer = nn.Linear(1, 1)
+    assert layer.compile() is None
+    with pytest.raises(AssertionError):
+        layer.cuda()

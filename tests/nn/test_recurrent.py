@@ -194,6 +194,8 @@ def test_a_packed_sequence_converts_its_data():
     assert packed.to(rg.complex64).data.dtype is rg.complex64
     assert packed.to(rg.float32) is packed
     assert isinstance(packed.int(), rnn.PackedSequence)
+    kinds = [packed.short().data.dtype, packed.char().data.dtype, packed.byte().data.dtype]
+    assert kinds == [rg.int16, rg.int8, rg.uint8]
 
 
 def test_flat_weights_are_the_parameters_in_order():

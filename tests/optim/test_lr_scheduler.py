@@ -44,10 +44,12 @@ def test_a_plateau_cuts_the_rate_after_patience_cooldown_and_bound():
     plateau = lr_scheduler.ReduceLROnPlateau(
         optimizer(), factor=0.5, patience=1, cooldown=1, min_lr=0.15
     )
-    found = []
+    found, waits = [], []
     for metric in (1, 0.9, *[0.95] * 8):
         plateau.step(metric)
         found += plateau.get_last_lr()
+        waits.append(plateau.in_cooldown)
+    assert waits == [False, False, False, True, False, False, True, False, False, True]
     assert found == [0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2, 0.2, 0.2, 0.15]
 
 

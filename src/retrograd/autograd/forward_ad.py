@@ -14,6 +14,7 @@ from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, new_tensor
 from ..engine.transforms.forward import Level, make_root, set_tangent, tangent_of
 from ..kernels.memory import memory, moved
+from .grad_mode import decorate
 
 __all__ = [
     "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
@@ -105,7 +106,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:  # noqa: N801 (PyTorch's name)
-    """A context in which dual tensors can be made and carry their tangents.
+    """A context in which dual tensors can be made and carry their tangents; also a decorator.
 
     Source: PyTorch's `autograd.forward_ad.dual_level`.
 
@@ -125,6 +126,10 @@ class dual_level:  # noqa: N801 (PyTorch's name)
 
     def __exit__(self, *exc: object) -> None:
         self.level.__exit__()
+
+    def __call__(self, function: Any) -> Any:
+        """Decorate a function: each call has a level of its own."""
+        return decorate(function, type(self))
 
 
 def _is_fwd_grad_enabled() -> bool:

@@ -13,6 +13,7 @@ NOTE [The record]
 3. Each differentiable input has a formula, named like it: `formula(xp, g, ...)` gives its share of
    the cotangent `g`. The further argument names of a formula say what it needs: inputs, outputs,
    parameters, `<input>_shape`. Names used = values saved, and only if that input needs a gradient.
+   Those `of_complex` a real result does without: the formula is given None for them.
    The formula of a `*tensors` input returns a sequence. For an op with several differentiable
    outputs, `g` is a tuple with zeros where nothing arrived.
 4. `derivative` (elementwise, one input, holomorphic or real) gives the formula
@@ -119,6 +120,7 @@ class Op(Kind):
         domain: tuple[float, float] = (-2.0, 2.0),
         complex: bool = True,
         inplace: bool | None = None,
+        of_complex: Sequence[str] = (),
         node_name: str | None = None,
         on_reals: Callable[..., Any] | None = None,
         promote: Callable[..., Any] = dtypes.promote,
@@ -165,7 +167,7 @@ class Op(Kind):
             if elementwise or rows
             else self.vjps.values()
         )
-        self._lay_out()
+        self._lay_out(of_complex)
         if rows and len(self.formulas) > 1:
             together = joint_formula(self.formulas, self.table.reads)
             self.joint = opened(together, f"{self.name}, together", rows)
@@ -191,7 +193,7 @@ class Op(Kind):
         names_dims = not DIMENSIONS.isdisjoint(self.params)
         return "dims" if names_dims and UNSHIFTED.isdisjoint(self.params) else None
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, of_complex: Sequence[str]) -> None:
         """Decide what nodes save and in which places: the names `saves` and `facts`, `table`."""
         used = {name for needs in self.needs.values() for name in needs}
         saved = [name for name in (*self.inputs, *self.output_names) if name in used]
@@ -214,6 +216,7 @@ class Op(Kind):
             ],
             facts=[shapes.get(name, name) for name in facts],
             fits=NEVER if not plain else SHAPES if self.elementwise else DTYPES,
+            for_complex=sum(1 << k for k, name in enumerate(saved) if name in of_complex),
         )
 
     def __repr__(self) -> str:
@@ -231,6 +234,8 @@ class Op(Kind):
         for edge, bits in zip(edges, self.table.needs, strict=True):
             if edge is not None:
                 needed |= bits
+        if self.table.for_complex and results[0].dtype.kind != "c":
+            needed &= ~self.table.for_complex
         saved = tuple(
             [
                 None if not needed >> k & 1 else inputs[i] if i >= 0 else results[~i]

@@ -371,15 +371,44 @@ class ParameterDict(Module):
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
     def get(self, key: str, default: Any = None) -> Any:
         """The value under `key`, or `default`."""
         return self[key] if key in self._keys else default
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value under `key`, which is entered as `default` if there is none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def copy(self) -> ParameterDict:
+        """Another dictionary of the same parameters."""
+        return ParameterDict(self)
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dictionary with `default` under each of the keys."""
+        return ParameterDict((key, default) for key in keys)
 
     def pop(self, key: str) -> Any:
         """Remove and return the value under `key`."""
         value = self[key]
         del self[key]
         return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last pair and return it; KeyError if there is none."""
+        if not self._keys:
+            raise KeyError("popitem(): the dictionary is empty")
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in list(self._keys):
+            del self[key]
 
     def keys(self) -> Any:
         """The names."""

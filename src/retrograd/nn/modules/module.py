@@ -198,6 +198,13 @@ class Module(Tree):
         """This module: its tensors live on the cpu."""
         return self.to("cpu")
 
+    def cuda(self, device: Any = None) -> Self:
+        """Raise AssertionError: there is no such device."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: the module runs as it is."""
+
     def bfloat16(self) -> Self:
         """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""
         target = dtypes.by_name("bfloat16")

@@ -94,6 +94,18 @@ class PackedSequence(_Fields):
         """The same with int32 data."""
         return type(self)(self.data.int(), *self[1:])
 
+    def short(self) -> PackedSequence:
+        """The same with int16 data."""
+        return type(self)(self.data.short(), *self[1:])
+
+    def char(self) -> PackedSequence:
+        """The same with int8 data."""
+        return type(self)(self.data.char(), *self[1:])
+
+    def byte(self) -> PackedSequence:
+        """The same with uint8 data."""
+        return type(self)(self.data.byte(), *self[1:])
+
     def pin_memory(self) -> PackedSequence:
         """This sequence: there is no other memory."""
         return self

@@ -14,10 +14,12 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
+from ...kernels.native import order as by_loops
 from ...kernels.search import comparable, kth
 from ..core import batching, return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank, wrap_dim
+from ..indexing.take_along import taken_along
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
 __all__ = [
@@ -31,6 +33,9 @@ __all__ = [
 def ranked(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort `x`, equal elements in their order, NaN as the largest."""
     x = comparable(x)
+    found = by_loops.ranked(x, axis, descending)
+    if found is not None:
+        return found
     if not descending:
         return np.argsort(x, axis, kind="stable")
     backwards = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
@@ -46,7 +51,7 @@ def _sort(input: Any, *, dim: int, descending: bool) -> Any:
     order = _argsort(input, dim=dim, descending=descending)
     if input.ndim == 0:
         return input.copy(), order
-    return np.take_along_axis(input, order, dim), order
+    return taken_along(input, order, dim=dim), order
 
 
 def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
@@ -60,10 +65,10 @@ def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
         places = table(values, np.arange(k).reshape([-1] + [1] * (values.ndim - 1 - dim)))
         best = np.broadcast_to(places, (*values.shape[:dim], k, *values.shape[dim + 1 :]))
     if sorted:
-        order = ranked(np.take_along_axis(values, best, dim), dim, largest)
-        best = np.take_along_axis(best, order, dim)
+        order = ranked(taken_along(values, best, dim=dim), dim, largest)
+        best = taken_along(best, order, dim=dim)
     shape = best.shape if input.ndim or k == 0 else ()
-    return np.take_along_axis(values, best, dim).reshape(shape), best.reshape(shape)
+    return taken_along(values, best, dim=dim).reshape(shape), best.reshape(shape)
 
 
 def placed_input(xp: Any, g: Any, indices: Any, dim: int, input_shape: tuple[int, ...]) -> Any:

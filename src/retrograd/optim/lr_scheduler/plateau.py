@@ -68,12 +68,17 @@ class ReduceLROnPlateau(LRScheduler):
             self.best, self.num_bad_epochs = metric, 0
         else:
             self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
+        if self.in_cooldown:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
             self._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether epochs are waited for since the last cut."""
+        return self.cooldown_counter > 0
 
     def _reduce(self) -> None:
         for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
