@@ -144,14 +144,15 @@ class Tensor(Attached):
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         first = data[0] if len(data) == 1 else None
         sizes = first if isinstance(first, Size) else data or (0,)
-        if isinstance(first, Tensor) and first._array.dtype is dtypes.default_numpy():
-            # The same memory, as in PyTorch.
+        if isinstance(first, Tensor):  # the same memory, and dtype, as in PyTorch
             return first.as_subclass(cls)  # type: ignore[return-value]
         if first is not None and not isinstance(first, (int, Size)):
             if isinstance(first, (float, complex)):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
             if hasattr(first, "_as_array"):  # a storage: the same memory
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
+            if isinstance(first, str):
+                raise TypeError("new(): invalid data type 'str'")
             return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
@@ -505,9 +506,11 @@ def method(function: F, *under: str, asks: bool = True) -> F:
     """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
     The only way in which tensors get methods outside this module. `asks` says whether calls may be
-    taken over: NOTE [Who is asked] in `overriding`.
+    taken over: NOTE [Who is asked] in `overriding`. They are told of `__len__`, not `_len`.
     """
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
+        if name.startswith("__") and getattr(function, "__name__", "") == name[1:-2]:
+            function.__name__ = name  # type: ignore[attr-defined]
         seen = public(function) if asks and name not in IGNORED else function
         if callable(seen):
             names.setdefault(seen, TENSOR + name)

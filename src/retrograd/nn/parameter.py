@@ -48,6 +48,10 @@ def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     if place is not None:
         present(place)
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+    if any(n < 0 for n in shape):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     return new_tensor(np.empty(shape, target))
 
 

@@ -5,27 +5,25 @@ A family's own `method` calls replace what is attached here. `families.py` lists
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engine.overriding import publish
-from ..engine.tensor import method
+from ..engine.tensor import Tensor
 from ..locks import load as load_module
 from .families import METHODS, NAMES, OPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__: list[str] = []
 
 
-def stub(family: str, name: str) -> Callable[..., Any]:
-    """The method `name`, by way of loading `family`."""
+class Later:
+    """A method in a family that loads when somebody looks the method up, and then replaces this."""
 
-    def load_and_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        load_module(f"{__package__}.{family}")
-        return getattr(self, name)(*args, **kwargs)
+    def __init__(self, family: str, name: str) -> None:
+        self.family, self.name = family, name
 
-    return load_and_call
+    def __get__(self, tensor: Tensor | None, kind: type[Tensor] | None = None) -> Any:
+        load_module(f"{__package__}.{self.family}")
+        return vars(Tensor)[self.name].__get__(tensor, kind)
 
 
 def family_of(name: str) -> str | None:
@@ -55,4 +53,4 @@ def names() -> list[str]:
 
 for family, own in METHODS.items():
     for name in own.split():
-        method(stub(family, name), name, asks=False)
+        setattr(Tensor, name, Later(family, name))

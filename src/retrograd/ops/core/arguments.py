@@ -236,8 +236,7 @@ def write_each(
     """Compute a function with several results into the tensors `outs`.
 
     Returns a named tuple of those if the function gives one, else None, as PyTorch does.
-    Raises as `write_out`, TypeError for a function with one result, and RuntimeError for another
-    number of tensors.
+    Raises as `write_out`, TypeError for a function with one result or another number of them.
     """
     name = function.__name__
     found: Any = None
@@ -248,7 +247,7 @@ def write_each(
         if not isinstance(found, tuple):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(outs).__name__}")
         if len(outs) != len(found):
-            raise RuntimeError(
+            raise TypeError(
                 f"{name}(): expected an out= argument of length {len(found)}, got {len(outs)}"
             )
         for value, out in zip(found[1:], outs[1:], strict=True):

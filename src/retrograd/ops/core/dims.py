@@ -15,12 +15,9 @@ __all__: list[str] = []
 def normalize_dim(dim: Any, ndim: int) -> int:
     """`dim` counted from the front; a 0-d tensor counts as having one dimension.
 
-    Raises IndexError out of range, TypeError for what is no integer.
+    Raises IndexError out of range, TypeError for what is no integer, as True.
     """
-    try:
-        found = operator.index(dim)
-    except TypeError:
-        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    found = integer(dim, "dim")
     size = ndim or 1
     if not -size <= found < size:
         raise IndexError(
@@ -28,6 +25,16 @@ def normalize_dim(dim: Any, ndim: int) -> int:
             f"{found})"
         )
     return found + size if found < 0 else found
+
+
+def integer(value: Any, argument: str) -> int:
+    """An argument that must be an integer; TypeError for anything else, also for True and False."""
+    try:
+        if value.__class__ is not bool:
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"argument '{argument}' must be int, not {type(value).__name__}")
 
 
 def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:

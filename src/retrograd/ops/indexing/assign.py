@@ -85,7 +85,7 @@ _zero = declare(
 
 @public(methods="copy_")
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write `src`, which broadcasts and is cast, into the tensor; returns it.
+    """Write `src`, a number or a tensor, which broadcasts and is cast, into the tensor; returns it.
 
     The old values have derivative 0. Raises RuntimeError where `src` does not broadcast to the
     tensor's shape. Source: PyTorch's `Tensor.copy_`.
@@ -93,6 +93,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if isinstance(src, (bool, int, float, complex)):
+        src = new_tensor(np.array(src))
     if not isinstance(src, Tensor):
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
@@ -173,7 +175,7 @@ def zero_(self: Tensor) -> Tensor:
 # -- assignment to an index --------------------------------------------------------------------
 
 
-def setitem(self: Tensor, key: Any, value: Any) -> None:
+def _setitem(self: Tensor, key: Any, value: Any) -> None:
     """`x[key] = value`: `value`, a number or a tensor, broadcasts to the region and is cast.
 
     The gradient of the old values there is 0, that of `value` is what arrives there. Raises
@@ -206,7 +208,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     _store(region, "copy_", _copy, _strip(source, region._array.ndim))
 
 
-def delitem(self: Tensor, key: Any) -> None:
+def _delitem(self: Tensor, key: Any) -> None:
     """`del x[key]`: TypeError, for a tensor keeps its size."""
     raise TypeError("Tensor does not support deleting items. Take those to keep: x = x[mask]")
 
@@ -480,5 +482,5 @@ def _part(room: Any, offset: int, size: Any, stride: Any) -> Tensor:
     return new_tensor(strided(room, shape, steps, offset * room.itemsize))
 
 
-method(setitem, "__setitem__")
-method(delitem, "__delitem__")
+method(_setitem, "__setitem__")
+method(_delitem, "__delitem__")

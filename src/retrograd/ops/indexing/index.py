@@ -180,7 +180,7 @@ def basic_view(x: Tensor, index: tuple[Any, ...]) -> Any:
     return (new_axis if told and told[-1] is None else basic)(x, index=index)
 
 
-def getitem(self: Tensor, key: Any) -> Any:
+def _getitem(self: Tensor, key: Any) -> Any:
     """`x[key]`: a view for integers, slices, None and `...`; a copy where tensors or masks index.
 
     Negative indices count from the end; slices have no negative steps. Raises IndexError for an
@@ -233,7 +233,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
     if found._array.dtype.kind != "i" or found._array.dtype.itemsize < 4:
-        raise RuntimeError(
+        kind = IndexError if name == "index_fill" else RuntimeError
+        raise kind(
             f"{name}(): Expected dtype int32 or int64 for index, got {found.dtype}. Convert "
             "first: index.long()"
         )
@@ -327,4 +328,4 @@ def check_mask(mask: Tensor, name: str) -> None:
         )
 
 
-method(getitem, "__getitem__")
+method(_getitem, "__getitem__")

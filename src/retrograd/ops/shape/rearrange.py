@@ -14,7 +14,7 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied
 from ...kernels.memory import in_rows
 from ..core.arguments import public
-from ..core.dims import integers, normalize_dim, normalize_dims
+from ..core.dims import integer, integers, normalize_dim, normalize_dims
 from .basic_views import diagonal, undiagonal
 
 __all__ = [
@@ -202,7 +202,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
             [3, 4]])
     """
     _check_matrix(input, "tril")
-    return _tril(input, diagonal=diagonal)
+    return _tril(input, diagonal=integer(diagonal, "diagonal"))
 
 
 @public(out=True, methods="triu triu_")
@@ -214,7 +214,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
             [0, 4]])
     """
     _check_matrix(input, "triu")
-    return _triu(input, diagonal=diagonal)
+    return _triu(input, diagonal=integer(diagonal, "diagonal"))
 
 
 def tril_indices(
@@ -228,7 +228,8 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    places = np.nonzero(np.tri(row, col, offset, dtype=bool))
+    sizes = integer(row, "row"), integer(col, "col"), integer(offset, "offset")
+    places = np.nonzero(np.tri(*sizes, dtype=bool))
     return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
 
 
@@ -243,7 +244,8 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    places = np.nonzero(~np.tri(row, col, offset - 1, dtype=bool))
+    sizes = integer(row, "row"), integer(col, "col"), integer(offset, "offset") - 1
+    places = np.nonzero(~np.tri(*sizes, dtype=bool))
     return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
 
 

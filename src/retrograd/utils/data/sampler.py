@@ -62,12 +62,13 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         generator: Any = None,
     ) -> None:
-        if num_samples is not None and num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
-            )
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
+        if self.num_samples <= 0:
+            raise ValueError(
+                "num_samples should be a positive integer value, but got num_samples="
+                f"{self.num_samples}"
+            )
 
     @property
     def num_samples(self) -> int:
