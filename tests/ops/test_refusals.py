@@ -111,6 +111,12 @@ S = rg.tensor(2.0)
             RuntimeError,
             "dropout probability has to be between 0 and 1, but got 2",
         ),
+        (lambda: F.batch_norm(X, V, V, eps=-1.0), ValueError, "eps must be non-negative, but got"),
+        (
+            lambda: rg.func.vmap(lambda d: d["a"], in_dims=({"b": 0},))({"a": X}),
+            ValueError,
+            "in_dims is not compatible with the structure of `inputs`",
+        ),
         (lambda: rg.Tensor("a"), TypeError, r"new\(\): invalid data type 'str'"),
         (lambda: rg.tensor([1, "a"]), TypeError, r"new\(\): invalid data type 'str'"),
         (lambda: rg.nn.Linear(-1, 2), RuntimeError, "tensor with negative dimension -1"),

@@ -319,7 +319,7 @@ def random_cotangents(outputs: Sequence[Tensor], strided: bool) -> tuple[Tensor,
         shape, dtype = output._array.shape, output._array.dtype
         values = np.asarray(rng.standard_normal((*shape, 2) if strided else shape))
         if dtype.kind == "c":
-            values = values + 1j * np.asarray(rng.standard_normal(values.shape))
+            values = np.asarray(values + 1j * rng.standard_normal(values.shape))
         g = new_tensor(values.astype(dtype)[..., 0] if strided else values.astype(dtype))
         g.requires_grad = True
         made.append(g)
