@@ -31,6 +31,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__}(retrograd.tensor(data))"
         )
     made: Any = new_tensor(data._array, cls)
+    made._inference = data._inference
     if not data._inference:
         made._cell = cell_of(data)
     return made
