@@ -47,9 +47,10 @@ ONE = [
 
 
 def ordered(x: Any, name: str) -> Any:
-    """`x`, or RuntimeError for complex numbers."""
+    """`x`, or an error for complex numbers: a RuntimeError where their order would be one's own."""
     if x.dtype.kind == "c":
-        raise RuntimeError(
+        kind = RuntimeError if name in ("argmax", "argmin", "sort", "topk") else NotImplementedError
+        raise kind(
             f"{name}(): does not support complex input: complex numbers have no order. Compare "
             'x.abs() or x.real, or say which order is meant, as by="modulus"'
         )

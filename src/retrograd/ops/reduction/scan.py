@@ -269,7 +269,7 @@ def running(ufunc: Any, name: str) -> Any:
 
     def forward(input: Any, *, dim: int | None) -> Any:
         if input.dtype.kind == "c":
-            raise RuntimeError(
+            raise NotImplementedError(
                 f'{name}(): complex numbers have no order, but by="modulus" names one'
             )
         x = dim_first(input, dim)
