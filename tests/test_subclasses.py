@@ -3,6 +3,8 @@
 import copy
 import io
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -333,3 +335,43 @@ def test_modules_keep_the_classes_of_their_buffers():
     assert type(module.double().own) is Mine
     assert module.own.dtype is rg.float64
     assert type(module.to_empty(device="cpu").own) is Mine
+
+
+def test_an_override_that_calls_super_runs_once_though_the_method_loads_only_then():
+    program = """
+import retrograd as rg
+
+class Counted(rg.Tensor):
+    calls = 0
+
+    def rsqrt(self):
+        Counted.calls += 1
+        return super().rsqrt()
+
+assert rg.tensor([4.0]).as_subclass(Counted).rsqrt().item() == 0.5
+assert Counted.calls == 1
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_overrides_are_told_the_names_that_python_knows():
+    told = []
+
+    class Told(rg.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            told.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = rg.tensor([1, 2]).as_subclass(Told)
+    x[0]
+    x[0] = 3
+    len(x)
+    x == x  # noqa: B015
+    x & x
+    ~x
+    x != x  # noqa: B015
+    x / 2
+    assert told == [
+        *("__getitem__", "__setitem__", "__len__", "__eq__", "__and__", "__invert__", "ne", "div")
+    ]

@@ -90,7 +90,8 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
     """
     if not isinstance(prefix, CONTAINERS):
         return [prefix] * len(flatten(tree))
-    if not isinstance(tree, type(prefix)) or len(prefix) != len(tree):
+    alike = isinstance(tree, type(prefix)) and len(prefix) == len(tree)
+    if not alike or (isinstance(prefix, dict) and prefix.keys() != tree.keys()):
         raise ValueError(
             f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}"
         )

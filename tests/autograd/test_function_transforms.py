@@ -452,3 +452,47 @@ def test_resize_is_a_function_of_old_programs():
     x = rg.arange(4.0, requires_grad=True)
     (Resize.apply(x, (2, 2)) * rg.tensor([[1.0], [2.0]])).sum().backward()
     assert x.grad.tolist() == [1, 1, 2, 2]
+
+
+class Cube(Function):
+    """x³, and its derivative, which is saved as an output."""
+
+    @staticmethod
+    def forward(x):
+        return x**3, 3 * x**2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output[1])
+        ctx.save_for_forward(*inputs, output[1])
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, slope = ctx.saved_tensors
+        return g * slope + h * 6 * x
+
+    @staticmethod
+    def jvp(ctx, t):
+        x, slope = ctx.saved_tensors
+        return t * slope, t * 6 * x
+
+
+def cube(x):
+    return Cube.apply(x)[0]
+
+
+def forward_derivative(f):
+    return lambda x: rg.func.jvp(f, (x,), (rg.ones_like(x),))[1]
+
+
+@pytest.mark.parametrize("outer", [forward_derivative, rg.func.grad])
+@pytest.mark.parametrize("inner", [forward_derivative, rg.func.grad])
+def test_a_saved_output_is_differentiated_in_both_modes(outer, inner):
+    assert outer(inner(cube))(scalar(2.0)).item() == 12.0
+
+
+def test_a_saved_output_has_its_tangent_in_the_backward_pass_of_a_dual():
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(scalar([1.0, 2.0]).requires_grad_(), scalar([1.0, 10.0]))
+        (g,) = rg.autograd.grad(cube(x).sum(), x, create_graph=True)
+        assert forward_ad.unpack_dual(g).tangent.tolist() == [6.0, 120.0]

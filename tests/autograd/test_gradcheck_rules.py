@@ -220,3 +220,9 @@ def test_the_backward_pass_is_checked_before_forward_mode(fast_mode):
 
     with pytest.raises(RuntimeError, match=r"^backward"):
         gradcheck(Wrong.apply, (leaf(1),), check_forward_ad=True, fast_mode=fast_mode)
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_gradgradcheck_takes_a_complex_number_as_output(strided):
+    z = rg.tensor([1 + 2j, 3 - 1j], dtype=rg.complex128, requires_grad=True)
+    assert rg.autograd.gradgradcheck(rg.prod, z, gen_non_contig_grad_outputs=strided)

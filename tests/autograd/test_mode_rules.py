@@ -392,3 +392,21 @@ def test_arrays_are_given_where_nothing_is_recorded():
             assert x[:1].numpy().tolist() == [1]
     with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
         x.numpy()
+
+
+def test_a_parameter_on_the_memory_of_an_inference_tensor_is_one():
+    with rg.inference_mode():
+        data = rg.ones(2)
+        assert rg.nn.Parameter(data).is_inference()
+    assert rg.nn.Buffer(data).is_inference()
+    with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor"):
+        rg.nn.Parameter(data)
+
+
+def test_a_parameter_made_in_inference_mode_of_a_normal_tensor_is_normal():
+    data = rg.ones(2)
+    with rg.inference_mode():
+        made = rg.nn.Parameter(data)
+    assert not made.is_inference()
+    (made * 2).sum().backward()
+    assert made.grad.tolist() == [2.0, 2.0]

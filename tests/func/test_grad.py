@@ -305,3 +305,9 @@ def test_an_argument_that_the_function_also_captured_is_another_variable(require
     assert rg.func.grad(f)(x).tolist() == [2.0, 8.0]
     assert rg.func.jvp(f, (x,), (rg.ones(2),))[1].item() == 10.0
     assert rg.func.hessian(f)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+
+
+def test_a_cotangent_is_complex_where_the_output_is():
+    _, pull = rg.func.vjp(lambda x: x * 1j, rg.ones(2))
+    with pytest.raises(RuntimeError, match="required to have the same dtype"):
+        pull(rg.ones(2))

@@ -545,3 +545,16 @@ def test_no_two_examples_of_a_result_share_memory(function):
     before = found.tolist()
     found[1:].zero_()
     assert found.tolist() == [before[0], 0.0]
+
+
+def test_what_a_tensor_within_nested_calls_holds_can_be_looked_at():
+    held = []
+
+    def look(x):
+        held.extend(rg.func.debug_unwrap(x, recurse=recurse).shape for recurse in (True, False))
+        return x
+
+    vmap(vmap(look), in_dims=1)(rg.zeros(3, 2, 4))
+    assert held == [(3, 2, 4), (3, 4)]
+    plain = rg.ones(2)
+    assert rg.func.debug_unwrap(plain) is plain

@@ -69,3 +69,8 @@ def test_parameters_become_a_vector_and_back():
     assert params[1].tolist() == [1.0]
     with pytest.raises(TypeError, match="expected a Tensor"):
         utils.vector_to_parameters([1.0], params)
+
+
+def test_a_vector_too_short_for_the_parameters_is_refused():
+    with pytest.raises(RuntimeError, match=r"shape '\[2\]' is invalid for input of size 1"):
+        rg.nn.utils.vector_to_parameters(rg.ones(1), [rg.nn.Parameter(rg.zeros(2))])

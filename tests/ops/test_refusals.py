@@ -92,6 +92,34 @@ S = rg.tensor(2.0)
         (lambda: rg.unique(rg.zeros(0, 2), dim=1), RuntimeError, "so unique cannot be applied"),
         (lambda: rg.unique_consecutive(rg.zeros(2, 0), dim=0), RuntimeError, "0 sized dimensions"),
         (lambda: V.unflatten(0, 2), TypeError, "'sizes' must be tuple of ints, not int"),
+        (lambda: rg.matrix_power(X, 0.5), TypeError, "'n' must be int, not float"),
+        (lambda: X.sum(True), TypeError, "'dim' must be int, not bool"),
+        (lambda: X.tril(0.5), TypeError, "'diagonal' must be int, not float"),
+        (lambda: X.triu(True), TypeError, "'diagonal' must be int, not bool"),
+        (lambda: rg.tril_indices(2.0, 2), TypeError, "'row' must be int, not float"),
+        (lambda: rg.triu_indices(2, 2, 0.5), TypeError, "'offset' must be int, not float"),
+        (lambda: F.one_hot(I, 3.0), TypeError, "'num_classes' must be int, not float"),
+        (lambda: V.topk(1.0), TypeError, "must be integer"),
+        (lambda: X.diagonal(0.0), TypeError, "interpreted as an integer"),
+        (lambda: V.unfold(0, 1.0, 1), TypeError, "interpreted as an integer"),
+        (lambda: rg.tensordot(X, X, 2.0), RuntimeError, "expects dims to be int or tuple"),
+        (lambda: V.index_fill(0, V, 1.0), IndexError, "Expected dtype int32 or int64 for index"),
+        (lambda: V.var(unbiased=False, correction=1), TypeError, "both unbiased and correction"),
+        (lambda: F.scaled_dot_product_attention(V, X, X), RuntimeError, "at least 2 dimensional"),
+        (
+            lambda: F.scaled_dot_product_attention(X, X, X, dropout_p=2.0),
+            RuntimeError,
+            "dropout probability has to be between 0 and 1, but got 2",
+        ),
+        (lambda: F.batch_norm(X, V, V, eps=-1.0), ValueError, "eps must be non-negative, but got"),
+        (
+            lambda: rg.func.vmap(lambda d: d["a"], in_dims=({"b": 0},))({"a": X}),
+            ValueError,
+            "in_dims is not compatible with the structure of `inputs`",
+        ),
+        (lambda: rg.Tensor("a"), TypeError, r"new\(\): invalid data type 'str'"),
+        (lambda: rg.tensor([1, "a"]), TypeError, r"new\(\): invalid data type 'str'"),
+        (lambda: rg.nn.Linear(-1, 2), RuntimeError, "tensor with negative dimension -1"),
     ],
 )
 def test_what_pytorch_refuses_is_refused(call, kind, text):
@@ -295,3 +323,22 @@ def test_a_mask_without_dimensions_assigns_all_or_nothing(mask):
     assert (x == 5).all()
     x[~mask if isinstance(mask, rg.Tensor) else False] = 7.0
     assert (x == 5).all()
+
+
+def test_a_number_is_copied_into_every_element():
+    assert X.clone().copy_(2).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("kind", ["float64", "int64", "bool"])
+def test_the_old_constructor_keeps_the_memory_and_the_dtype_of_a_tensor(kind):
+    given = rg.ones(2, dtype=getattr(rg, kind))
+    made = rg.Tensor(given)
+    assert made.dtype is given.dtype
+    assert made.data_ptr() == given.data_ptr()
+
+
+@pytest.mark.parametrize("name", ["max", "amin", "median", "kthvalue", "mode", "cummax", "unique"])
+def test_what_has_no_order_is_not_implemented(name):
+    given = {"kthvalue": (1,), "cummax": (0,)}.get(name, ())
+    with pytest.raises(NotImplementedError, match="complex numbers have no order"):
+        getattr(V + 0j, name)(*given)

@@ -384,6 +384,14 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
             )
         one = full(t._array, t._array.shape, 1)
         return new_tensor(one) if create_graph else one
+    check_cotangent(g, t, index)
+    if create_graph or modes.transforming():
+        return g
+    return g._array.astype(t._array.dtype, copy=False)
+
+
+def check_cotangent(g: Tensor, t: Tensor, index: int) -> None:
+    """Raise unless `g` has the shape of the output `t`, and is complex where that is."""
     if g._array.shape != t._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
@@ -395,6 +403,3 @@ def cotangent_of(t: Tensor, g: Any, index: int, create_graph: bool) -> Any:
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype} and "
             f"output[{index}] has a dtype of {t.dtype}."
         )
-    if create_graph or modes.transforming():
-        return g
-    return g._array.astype(t._array.dtype, copy=False)

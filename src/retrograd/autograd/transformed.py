@@ -112,6 +112,14 @@ def push_tangents(
             if level.writes_tangents:
                 check_memory(out, t, args, given, before)
             set_tangent(out, level, t)
+        node: Any = ctx._node()
+        saved = {
+            k: outputs[i]._tangents
+            for k, i in enumerate(node.histories if node is not None else ())
+            if isinstance(i, int)
+        }
+        if saved:
+            level.keep(node, saved)
 
 
 def may_move(value: Any) -> bool:

@@ -190,7 +190,9 @@ def explain(op: Op, inputs: tuple[Any, ...], error: Exception) -> NoReturn:
     text = f"{op.name}(): {error} (shapes {', '.join(str(list(s)) for s in shapes)}; dtypes " + (
         ", ".join(dtypes.of_numpy(t._array.dtype).name for t in inputs if t is not None) + ")"
     )
-    kind = IndexError if isinstance(error, IndexError) else RuntimeError
+    kind: type[Exception] = IndexError if isinstance(error, IndexError) else RuntimeError
+    if isinstance(error, TypeError) and "integer" in str(error):  # of a parameter, not of an array
+        kind = TypeError
     raise kind(text) from error
 
 

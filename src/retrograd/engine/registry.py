@@ -92,7 +92,7 @@ def entered(make: Callable[P, Op]) -> Callable[P, Callable[..., Tensor]]:
         setattr(reals, op.name, op.on_reals)
         setattr(recorded, op.name, call)
         for name in op.methods:
-            method(operator(call) if name.startswith("__") and op.is_binary else call, name)
+            method(operator(call, name) if name.startswith("__") and op.is_binary else call, name)
         return call
 
     return declare
@@ -109,6 +109,9 @@ def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callab
     return native_caller(op, call, otherwise)
 
 
-def operator(call: Any) -> Callable[..., Any]:
+def operator(call: Any, name: str) -> Callable[..., Any]:
     """The caller of a binary op as Python's operator: NotImplemented for unknown operands."""
-    return named(call.op, binary_caller(call.op, known), known)
+    made = binary_caller(call.op, known)
+    seen = named(call.op, made, known)
+    made.__name__ = made.__qualname__ = name  # what overrides are told
+    return seen

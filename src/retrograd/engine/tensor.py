@@ -129,14 +129,15 @@ class Tensor(Attached):
         """A tensor of the default dtype from data, or uninitialised from sizes."""
         first = data[0] if len(data) == 1 else None
         sizes = first if isinstance(first, Size) else data or (0,)
-        if isinstance(first, Tensor) and first._array.dtype is dtypes.default_numpy():
-            # The same memory, as in PyTorch.
+        if isinstance(first, Tensor):  # the same memory, and dtype, as in PyTorch
             return first.as_subclass(cls)  # type: ignore[return-value]
         if first is not None and not isinstance(first, (int, Size)):
             if isinstance(first, (float, complex)):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
             if hasattr(first, "_as_array"):  # a storage: the same memory
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
+            if isinstance(first, str):
+                raise TypeError("new(): invalid data type 'str'")
             data = first._array if isinstance(first, Tensor) else first
             return new_tensor(np.array(data, dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
@@ -486,7 +487,7 @@ def method(function: F, *under: str) -> F:
     """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
     The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
-    [Who is asked] in `overriding`.
+    [Who is asked] in `overriding`. They are told of `__len__`, not `_len`.
     """
     if len(under) == 1 and isinstance(function, FunctionType) and function.__name__[0] == "_":
         function.__name__ = function.__qualname__ = under[0]

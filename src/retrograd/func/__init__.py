@@ -5,7 +5,7 @@ They nest to any depth. What they stand on is in `transforms.forward` (levels of
 """
 
 from .batch_norm import replace_all_batch_norm_modules_
-from .batching import vmap
+from .batching import debug_unwrap, vmap
 from .calls import functional_call, functionalize, stack_module_state
 from .forward import jvp, linearize
 from .jacobian import hessian, jacfwd, jacrev
@@ -18,6 +18,7 @@ from .reverse import grad, grad_and_value, vjp
 
 __all__ = [
     "combine_state_for_ensemble",
+    "debug_unwrap",
     "functional_call",
     "functionalize",
     "grad",

@@ -13,14 +13,14 @@ from ..autograd.transformed import to_front
 from ..engine.inplace import exchange
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, wrote
-from ..engine.transforms.batch import BatchLevel, batched, split
+from ..engine.transforms.batch import Batch, BatchLevel, batched, split
 from ..engine.views import base_of
 from ..errors import UnbatchableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["vmap"]
+__all__ = ["debug_unwrap", "vmap"]
 
 LOOPED = (
     "vmap: {name} asks for the value of a single example ({error}), so it runs once per example. "
@@ -92,6 +92,24 @@ def vmap(
         return _placed(results, shared, like, out_dims, func)
 
     return wrapped
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What a tensor within `vmap` holds: all examples, to be looked at; any other tensor itself.
+
+    With `recurse`, those of all nested calls of `vmap`, else of the innermost. Source: PyTorch's
+    `func.debug_unwrap`.
+
+    >>> held = []
+    >>> _ = rg.func.vmap(lambda x: held.append(rg.func.debug_unwrap(x)) or x)(rg.zeros(3, 2))
+    >>> held[0].shape
+    retrograd.Size([3, 2])
+    """
+    while isinstance(tensor._array, Batch):
+        tensor = tensor._array.given()
+        if not recurse:
+            break
+    return tensor
 
 
 def check_out_dims(out_dims: Any, func: Any) -> None:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import modes, pytree
+from ..autograd.grad import check_cotangent
 from ..engine.backward.search import reachable
 from ..engine.backward.traversal import run
 from ..engine.graph import LEAF, new_node
@@ -235,11 +236,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         for place, (g, out) in enumerate(zip(given, outs, strict=True)):
             if not isinstance(g, Tensor):
                 raise TypeError(f"vjp: expected cotangents to be Tensors, got {type(g).__name__}")
-            if g._array.shape != out._array.shape:
-                raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{place}] has a shape of {g.shape} and "
-                    f"output[{place}] has a shape of {out.shape}."
-                )
+            check_cotangent(g, out, place)
         record = modes.state.grad if create_graph is None else create_graph
         with modes.Changed(grad=record, inference=False):
             found = pull_back(outs, given, fresh, retain_graph)

@@ -31,6 +31,7 @@ def _same_memory(data: Any, cls: Any) -> Any:
             f"{cls.__name__}(retrograd.tensor(data))"
         )
     made: Any = new_tensor(data._array, cls)
+    made._inference = data._inference
     if not data._inference:
         made._cell = cell_of(data)
     return made
@@ -48,6 +49,10 @@ def empty(shape: tuple[int, ...], place: Any, dtype: Any) -> Tensor:
     if place is not None:
         present(place)
     target = dtypes.default_numpy() if dtype is None else dtypes.to_numpy(dtype)
+    if any(n < 0 for n in shape):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     return new_tensor(np.empty(shape, target))
 
 

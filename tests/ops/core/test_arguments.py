@@ -77,7 +77,7 @@ def test_several_tensors_for_one_result_are_refused():
 
 def test_too_few_tensors_for_the_results_are_refused_before_anything_is_written():
     values = rg.zeros(2)
-    with pytest.raises(RuntimeError, match="expected an out= argument of length 2, got 1"):
+    with pytest.raises(TypeError, match="expected an out= argument of length 2, got 1"):
         rg.sort(rg.ones(2), out=(values,))
     assert values.tolist() == [0.0, 0.0]
 

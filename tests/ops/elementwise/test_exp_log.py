@@ -262,6 +262,22 @@ def test_lerp_gradients_equal_reference():
     same([g.item() for g in rg.autograd.grad(rg.lerp(a, b, 0.3).sum(), [a, b])], [0.7, 0.3])
 
 
+@pytest.mark.parametrize("kind", [rg.float64, rg.float16, rg.int64, rg.bool])
+def test_lerp_takes_a_0d_weight_of_any_dtype(kind):
+    start = rg.tensor([1.0, 2.0], requires_grad=True)
+    found = start.lerp(rg.tensor([3.0, 6.0]), rg.tensor(1, dtype=kind))
+    assert found.dtype is rg.float32
+    assert found.tolist() == [3.0, 6.0]
+    assert rg.lerp(start, start, rg.tensor(1j)).dtype is rg.complex64
+
+
+def test_the_gradient_by_a_0d_weight_has_its_dtype():
+    weight = rg.tensor(0.25, dtype=rg.float64, requires_grad=True)
+    rg.lerp(rg.tensor([1.0, 2.0]), rg.tensor([3.0, 6.0]), weight).sum().backward()
+    assert weight.grad.dtype is rg.float64
+    assert weight.grad.item() == 6.0
+
+
 def test_lerp_refuses_mixed_dtypes():
     with pytest.raises(RuntimeError, match="expected dtype float32 for `weight`"):
         rg.lerp(rg.ones(1), rg.ones(1), rg.ones(1, dtype=rg.float64))

@@ -155,6 +155,14 @@ def test_powers_of_bools_raise():
         rg.tensor([True]) ** rg.tensor([True])
 
 
+def test_a_bool_tensor_to_the_power_of_a_python_bool_is_one():
+    x = rg.tensor([True, False])
+    assert (x**True).tolist() == [True, False]
+    assert (x**False).tolist() == [True, True]
+    assert (x**True).dtype is rg.bool
+    assert (x**1).dtype is rg.int64
+
+
 @pytest.mark.parametrize("arguments", [(2, 3), (rg.ones(1), "a")])
 def test_other_arguments_raise(arguments):
     with pytest.raises(TypeError, match="invalid combination of arguments"):

@@ -238,3 +238,12 @@ def test_cross_entropy_of_complex_logits_is_that_of_their_moduli():
     assert rg.autograd.gradcheck(lambda z: F.cross_entropy(z, target), z)
     each = rg.func.vmap(lambda z, t: F.cross_entropy(z, t))(z, target)
     rg.testing.assert_close(each, F.cross_entropy(z, target, reduction="none"))
+
+
+def test_margins_that_are_just_kept_give_no_gradient():
+    x = rg.tensor([[1.0, 0.0], [0.0, 1.0]], requires_grad=True)
+    for p in (1, 2):
+        loss = F.multi_margin_loss(x, rg.tensor([0, 1]), p)
+        assert rg.autograd.grad(loss, x)[0].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    loss = F.multilabel_margin_loss(x, rg.tensor([[0, -1], [1, -1]]))
+    assert rg.autograd.grad(loss, x)[0].tolist() == [[0.0, 0.0], [0.0, 0.0]]

@@ -105,7 +105,7 @@ class Level:
         self.remember(op, outputs)
 
     def remember(self, op: Op, outputs: Sequence[Tensor]) -> None:
-        """Let a node that saved outputs keep their tangents until the level is left."""
+        """Let the node of an op keep the tangents of the outputs that it saved."""
         saved = {
             k: outputs[~i]._tangents
             for k, i in enumerate(op.table.saved)
@@ -113,9 +113,12 @@ class Level:
         }
         if saved:
             node: Any = outputs[0]._node
-            source = node if op.grad_outputs == 1 else node.edges[0]
-            source._tangents = saved
-            self.nodes.append(weakref.ref(source))
+            self.keep(node if op.grad_outputs == 1 else node.edges[0], saved)
+
+    def keep(self, node: Node, saved: dict[int, Any]) -> None:
+        """Let a node have these tangents of saved outputs, by place, until the level is left."""
+        node._tangents = saved
+        self.nodes.append(weakref.ref(node))
 
     def was_given(self, root: Tensor) -> bool:
         """Whether a tensor's tangent is one that a user gave, and wants to see written."""

@@ -25,12 +25,17 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Give the parameters the values in `vec`, whose memory they then share.
 
-    Raises TypeError if `vec` is no tensor.
+    Raises TypeError if `vec` is no tensor, RuntimeError if it is too short.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
     start = 0
     for p in parameters:
         stop = start + p._array.size
+        if stop > vec._array.size:
+            raise RuntimeError(
+                f"shape '{list(p.shape)}' is invalid for input of size {vec._array.size - start}: "
+                "the vector has fewer elements than the parameters"
+            )
         p.data = new_tensor(vec._array[start:stop].reshape(p._array.shape))
         start = stop

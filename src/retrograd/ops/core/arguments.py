@@ -209,8 +209,8 @@ def write_each(
     """Compute a function with several results into the tensors `outs`.
 
     Returns a named tuple of those if the function gives one, else None, as PyTorch does.
-    Raises as `write_out`, TypeError for a function with one result, and RuntimeError for another
-    number of tensors.
+    Raises as `write_out`, TypeError for a function with one result or another number of them,
+    RuntimeError for that where the number depends on the input.
     """
     name = function.__name__
     found: Any = None
@@ -221,7 +221,8 @@ def write_each(
         if not isinstance(found, tuple):
             raise wrong_type(name, "out", "Tensor", outs)
         if len(outs) != len(found):
-            raise RuntimeError(
+            kind = TypeError if hasattr(found, "_fields") else RuntimeError
+            raise kind(
                 f"{name}(): expected an out= argument of length {len(found)}, got {len(outs)}"
             )
         for value, out in zip(found[1:], outs[1:], strict=True):

@@ -13,12 +13,9 @@ from typing import Any
 def normalize_dim(dim: Any, ndim: int) -> int:
     """`dim` counted from the front; a 0-d tensor counts as having one dimension.
 
-    Raises IndexError out of range, TypeError for what is no integer.
+    Raises IndexError out of range, TypeError for what is no integer, as True.
     """
-    try:
-        found = operator.index(dim)
-    except TypeError:
-        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    found = integer(dim, "dim")
     size = ndim or 1
     if not -size <= found < size:
         raise IndexError(
@@ -33,6 +30,16 @@ def place_of(dim: Any, ndim: int) -> int:
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return normalize_dim(dim, ndim)
+
+
+def integer(value: Any, argument: str) -> int:
+    """An argument that must be an integer; TypeError for anything else, also for True and False."""
+    try:
+        if value.__class__ is not bool:
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"argument '{argument}' must be int, not {type(value).__name__}")
 
 
 def normalize_dims(dims: Any, ndim: int) -> tuple[int, ...]:

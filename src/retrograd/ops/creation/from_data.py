@@ -268,6 +268,8 @@ def unwrap(data: Any, found: list[Any]) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         found.append(dtypes.of_numpy(data.dtype).numpy)
         return data
+    if isinstance(data, str) and found:
+        raise TypeError(f"new(): invalid data type 'str': {data!r} stands beside numbers")
     if isinstance(data, str):
         raise ValueError(f"too many dimensions 'str': {data!r} is no number")
     if not isinstance(data, NUMBERS):

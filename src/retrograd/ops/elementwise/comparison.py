@@ -58,7 +58,7 @@ def _compare(name: str, function: Any, about: str, shown: str, alias: str = "") 
     for known in filter(None, (name, alias)):
         method(call, known)
         method(in_place(call, f"{known}_"), f"{known}_")
-    method(operator(call), f"__{name}__")
+    method(operator(call, f"__{name}__"), f"__{name}__")
     return call
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...kernels import complexes
@@ -204,21 +205,25 @@ _lerp_number = declare(
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Interpolate linearly: `input + weight * (end - input)`, elementwise.
 
-    `input` and `end` broadcast and have one floating or complex dtype, as has a tensor `weight`,
-    which may also be a number. Raises RuntimeError for different dtypes. Source: PyTorch's `lerp`.
+    `input` and `end` broadcast and have one floating or complex dtype, as has a tensor `weight`; a
+    0-d one may have any, and a number do as well. Raises RuntimeError for different dtypes. Source:
+    PyTorch's `lerp`.
 
     >>> rg.lerp(rg.tensor([0.0, 10.0]), rg.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """
-    others = {"end": end, "weight": weight}
-    for name, value in others.items():
-        if isinstance(value, Tensor) and value._array.dtype != input._array.dtype:
+    dtype = input._array.dtype
+    alone = isinstance(weight, Tensor) and not weight._array.ndim
+    for name, value in {"end": end, "weight": None if alone else weight}.items():
+        if isinstance(value, Tensor) and value._array.dtype != dtype:
             raise RuntimeError(
                 f"expected dtype {input.dtype.name} for `{name}` but got dtype {value.dtype.name}"
             )
+    if alone:
+        weight = recorded.cast(weight, dtype=dtypes.common(input._array, weight._array))
     if isinstance(weight, Tensor):
         return _lerp(input, end, weight)
-    dtypes.check_scalar(weight, input._array.dtype)
+    dtypes.check_scalar(weight, dtype)
     return _lerp_number(input, end, weight=weight)
 
 

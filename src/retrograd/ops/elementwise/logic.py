@@ -63,7 +63,7 @@ def _bitwise(name: str, function: Any, about: str, shown: str, symbol: str) -> A
     )
 
     attach(call, name)
-    method(operator(call), f"__{symbol}__")
+    method(operator(call, f"__{symbol}__"), f"__{symbol}__")
     attach_reflected(call, f"__r{symbol}__")
     attach_in_place(call, f"__i{symbol}__", f"{name}_")
     return call

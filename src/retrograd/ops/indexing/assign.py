@@ -95,7 +95,7 @@ _zero = declare(
 
 @public(methods="copy_")
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write `src`, which broadcasts and is cast, into the tensor; returns it.
+    """Write `src`, a number or a tensor, which broadcasts and is cast, into the tensor; returns it.
 
     The old values have derivative 0. Raises RuntimeError where `src` does not broadcast to the
     tensor's shape. Source: PyTorch's `Tensor.copy_`.
@@ -103,6 +103,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     >>> rg.zeros(2).copy_(rg.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if isinstance(src, (bool, int, float, complex)):
+        src = new_tensor(np.array(src))
     if not isinstance(src, Tensor):
         raise wrong_type("copy_", "other", "Tensor", src, 1)
     check_broadcast(self._array.shape, src._array.shape, "copy_")

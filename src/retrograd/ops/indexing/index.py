@@ -234,7 +234,8 @@ def read_indices(x: Tensor, indices: Any, name: str) -> Any:
 def check_vector(found: Any, name: str) -> None:
     """Raise unless `found` is a vector of integer indices."""
     if found._array.dtype.kind != "i" or found._array.dtype.itemsize < 4:
-        raise RuntimeError(
+        kind = IndexError if name == "index_fill" else RuntimeError
+        raise kind(
             f"{name}(): Expected dtype int32 or int64 for index, got {found.dtype}. Convert "
             "first: index.long()"
         )

@@ -146,6 +146,11 @@ def paired_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
         if dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return list(range(-dims, 0)), list(range(dims))
+    if not isinstance(dims, (tuple, list)):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}"
+        )
     first, second = ([side] if isinstance(side, int) else list(side) for side in dims)
     if len(first) != len(second):
         raise RuntimeError(

@@ -12,7 +12,7 @@ from ...engine.dispatch import check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ..core.arguments import public
-from ..core.dims import place_of
+from ..core.dims import integer, place_of
 from ..core.structure import blank
 from ..elementwise.arithmetic import add, mul
 from .bilinear import CONVERT, bias_error
@@ -172,13 +172,14 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices `(..., m, m)`, by repeated squaring; n < 0 inverts them.
 
     Raises RuntimeError for matrices that are not square, LinAlgError where a singular one is to be
-    inverted. Source: PyTorch's `matrix_power`.
+    inverted, TypeError for an `n` that is no integer. Source: PyTorch's `matrix_power`.
 
     >>> rg.matrix_power(rg.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
     tensor([[1., 5.],
             [0., 1.]])
     """
     check_square(input, "matrix_power")
+    n = integer(n, "n")
     if n < 0:
         return matrix_power(inv(input), -n)
     if n == 0:

@@ -348,7 +348,7 @@ def multi_margin_loss(
         raise RuntimeError("target out of range")
     right = table(indices, np.arange(classes)) == indices[:, None]
     input = piecewise(input)
-    gap = (input - input.gather(1, target.unsqueeze(1)) + margin).clamp_min(0.0)
+    gap = (input - input.gather(1, target.unsqueeze(1)) + margin).relu()
     gap = gap.where(new_tensor(~right), 0.0)
     loss = gap if p == 1 else gap * gap
     if weight is not None:
@@ -397,7 +397,7 @@ def multilabel_margin_loss(
     right[rows, indices[listed]] = True
     gaps = input.unsqueeze(1) - input.gather(1, new_tensor(indices)).unsqueeze(2) + 1.0
     counted = new_tensor(listed[:, :, None] & ~right[:, None, :])
-    loss = gaps.clamp_min(0.0).where(counted, 0.0).sum((1, 2)) / classes
+    loss = gaps.relu().where(counted, 0.0).sum((1, 2)) / classes
     return reduced(loss, reduction)
 
 

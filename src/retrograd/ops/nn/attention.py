@@ -45,6 +45,14 @@ def scaled_dot_product_attention(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
             "is_causal=True"
         )
+    if min(query._array.ndim, key._array.ndim, value._array.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
+            f"{query._array.ndim} key.dim: {key._array.ndim} and value.dim: {value._array.ndim}. "
+            "A single position is x.unsqueeze(0)"
+        )
+    if not 0.0 <= dropout_p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if attn_mask is not None:
         check_mask(attn_mask, query)
     rows, columns = query._array.shape[-2], key._array.shape[-2]

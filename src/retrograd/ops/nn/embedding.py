@@ -15,6 +15,7 @@ from ...kernels.allocation import full, numpys, surely, table, zeros
 from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
+from ..core.dims import integer
 
 
 def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> Any:
@@ -322,7 +323,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
     if values.size and surely(values.min() < 0):
         raise RuntimeError(f"Class values must be non-negative. Got {values.min()}")
-    classes = int(values.max()) + 1 if num_classes == -1 else num_classes
+    classes = integer(num_classes, "num_classes")
+    if classes == -1:
+        classes = int(values.max()) + 1
     if values.size and surely(values.max() >= classes):
         raise RuntimeError(
             f"Class values must be smaller than num_classes. Got {values.max()} for {classes}"

@@ -114,8 +114,8 @@ def batch_norm(
     shape (C,) move towards them by `momentum` (the variance unbiased); otherwise the running ones
     are used, as constants. `weight` and `bias` have shape (C,). Complex input: see
     `normalization_records`, rule 3; `running_mean` is then complex. Raises ValueError for one
-    value per channel when training, RuntimeError for missing statistics or other sizes. Source:
-    PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
+    value per channel when training and for a negative `eps`, RuntimeError for missing statistics or
+    other sizes. Source: PyTorch's `batch_norm`; Ioffe and Szegedy, 2015.
 
     >>> x = rg.tensor([[1.0], [3.0]])
     >>> rg.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
@@ -124,6 +124,8 @@ def batch_norm(
     """
     shape = input._array.shape
     check_floating("batch_norm", input)
+    if eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     channels = shape[1] if len(shape) > 1 else 0
     count = shape[0] * math.prod(shape[2:]) if shape else 0
     if training and count == 1:

@@ -168,6 +168,8 @@ def _spread_args(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     """`dim` and the correction; a bool in the place of `dim` is the old `unbiased`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError("got an invalid combination of arguments: both unbiased and correction")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     return dim, correction

@@ -13,7 +13,7 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import copied
 from ...kernels.memory import in_rows
 from ..core.arguments import public
-from ..core.dims import integers, normalize_dim, normalize_dims
+from ..core.dims import integer, integers, normalize_dim, normalize_dims
 from ..creation.from_data import check_device, check_dtype
 from .basic_views import diagonal, diagonal_dims, undiagonal
 
@@ -190,7 +190,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
             [3, 4]])
     """
     _check_matrix(input, "tril")
-    return _tril(input, diagonal=diagonal)
+    return _tril(input, diagonal=integer(diagonal, "diagonal"))
 
 
 @public(out=True, methods="triu triu_")
@@ -202,7 +202,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
             [0, 4]])
     """
     _check_matrix(input, "triu")
-    return _triu(input, diagonal=diagonal)
+    return _triu(input, diagonal=integer(diagonal, "diagonal"))
 
 
 def tril_indices(
@@ -216,7 +216,7 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _places(np.tri(row, col, offset, dtype=bool), dtype, device)
+    return _places(_triangle(row, col, offset), dtype, device)
 
 
 def triu_indices(
@@ -230,7 +230,13 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return _places(~np.tri(row, col, offset - 1, dtype=bool), dtype, device)
+    return _places(~_triangle(row, col, integer(offset, "offset") - 1), dtype, device)
+
+
+def _triangle(row: Any, col: Any, offset: Any) -> Any:
+    """Where a matrix is not above the diagonal `offset`, as booleans."""
+    sizes = integer(row, "row"), integer(col, "col"), integer(offset, "offset")
+    return np.tri(*sizes, dtype=bool)
 
 
 def _places(chosen: Any, dtype: Any, device: Any) -> Tensor:

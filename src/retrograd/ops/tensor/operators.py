@@ -62,6 +62,7 @@ SHOWN = {  # what overrides of operators are told, where it is not the operator
     "__iadd__": "add_",
     "__imul__": "mul_",
     "__isub__": "sub_",
+    "__itruediv__": "div_",
     "__matmul__": "matmul",
     "__mod__": "remainder",
     "__mul__": "mul",

@@ -80,6 +80,11 @@ class RandomSampler(Sampler[int]):
             check_count("num_samples", num_samples)
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
+        if self.num_samples <= 0:
+            raise ValueError(
+                "num_samples should be a positive integer value, but got num_samples="
+                f"{self.num_samples}"
+            )
 
     @property
     def num_samples(self) -> int:
