@@ -45,8 +45,8 @@ typedef struct {
 static inline Inside
 inside(int64_t start, int64_t step, int64_t size, int64_t most)
 {
-    int64_t low = start >= 0 ? 0 : (-start + step - 1) / step;
-    int64_t high = start >= size ? 0 : (size - 1 - start) / step + 1;
+    int64_t low = start >= 0 ? 0 : step == 1 ? -start : (-start + step - 1) / step;
+    int64_t high = start >= size ? 0 : step == 1 ? size - start : (size - 1 - start) / step + 1;
     high = high < most ? high : most;
     return (Inside){low < high ? low : high, high};
 }
