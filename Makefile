@@ -24,7 +24,7 @@ test: $(VENV)/.test
 	RETROGRAD_NATIVE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(IN_PYTHON)
 	RETROGRAD_COMPILE=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNCOMPILED)
 
-# The hot path in C under gcc's sanitizers. RETROGRAD_ABUSE_ROUNDS=2000 lets threads meet for minutes;
+# The hot path in C under gcc's sanitizers. RETROGRAD_ABUSE_ROUNDS=300 lets threads meet for minutes;
 # TESTS names tests other than the engine's and those that compare C with Python.
 sanitize: $(VENV)/.test
 	BIN=$(BIN) .ci/sanitize $(TESTS)

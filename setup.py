@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import sysconfig
-import zlib
+from importlib.util import source_hash
 from pathlib import Path
 
 import numpy
@@ -25,7 +25,7 @@ from setuptools.command.build_ext import build_ext
 # What the extensions are built from, as `built_from` in `kernels/native/` expects it.
 version = re.search('^__version__ = "(.*)"', Path("src/retrograd/version.py").read_text(), re.M)
 sources = sorted(Path("src/native").rglob("*.[ch]"), key=lambda path: (path.parent, path.name))
-sum_of_all = zlib.crc32(b"".join(path.read_bytes() for path in sources))
+hash_of_all = source_hash(b"".join(path.read_bytes() for path in sources)).hex()
 
 
 # What is left out is not wanted, or not to be had: NOTE [Builds that fail].
@@ -74,7 +74,7 @@ def extension(name, source, *flags):
         f"retrograd.{name}",
         [f"src/native/{source}"],
         depends=list(map(str, sources)),
-        define_macros=[("BUILT_FROM", f'"{version[1]} {sum_of_all:08x}"')],
+        define_macros=[("BUILT_FROM", f'"{version[1]} {hash_of_all}"')],
         include_dirs=[numpy.get_include()],
         extra_compile_args=[] if sys.platform == "win32" else list(flags),
         optional=wanted != "1",

@@ -23,7 +23,7 @@ import numpy as np
 import retrograd as rg
 from retrograd import nn
 from retrograd.autograd import forward_ad
-from retrograd.ops.core.arguments import ORDERED as BY
+from retrograd.ops.core.arguments import CHOOSING, ORDERED
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "tests" / "data"
@@ -271,13 +271,13 @@ def reason(run: Any, *args: Any) -> str:
 
 # -- rows -----------------------------------------------------------------------------------------
 
-# Why ops refuse complex numbers; those of `BY` take them where `by=` says which order is meant.
+BY = ORDERED - CHOOSING  # take complex numbers where `by=` says which order is meant
+# Why ops refuse complex numbers.
 ORDER = "complex numbers have no order"
 REAL = "of real numbers by its definition"
 PARTS = "its inputs are the parts of complex numbers"
 WHY = {
-    ORDER: "__rmod__ fmod remainder mode quantile nanquantile nextafter masked.amax masked.amin "
-    "masked.median copysign",
+    ORDER: "__rmod__ fmod remainder mode quantile nanquantile nextafter copysign",
     PARTS: "complex polar view_as_complex",
     REAL: "deg2rad rad2deg erfinv fft.ihfft fft.ihfft2 fft.ihfftn fft.rfft fft.rfft2 fft.rfftn "
     "frexp hypot logaddexp2 nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss "
@@ -359,7 +359,14 @@ def row(name: str, calls: Any) -> tuple[dict[tuple[str, str], str], str]:
     return wrong, "with `by=`" if name in BY else next(filter(None, wrong.values()), "")
 
 
-REFUSALS = ("RuntimeError", "NotImplementedError", "TypeError", "IndexError", "ValueError")
+REFUSALS = (
+    "RuntimeError",
+    "UnorderedError",
+    "NotImplementedError",
+    "TypeError",
+    "IndexError",
+    "ValueError",
+)
 
 
 def rows() -> dict[str, tuple[list[str], str]]:

@@ -115,7 +115,8 @@ HOMES = {
     ".ops.creation.memory_format": "memory_format",
     ".ops.random.generator": "Generator",
     ".ops.tensor.inspection": "layout",
-    ".ops.tensor.storage": "StorageType TypedStorage UntypedStorage",
+    ".ops.tensor.storage": "TypedStorage UntypedStorage",
+    ".ops.tensor.storage_types": "StorageType",
 }
 HOME_OF = {name: home for home, names in HOMES.items() for name in names.split()}
 ALIASES = {

@@ -31,6 +31,21 @@ def test_every_workload_runs_in_both_libraries(tmp_path):
     assert "x * y of       1,000 elements" in done.stdout
 
 
+def test_the_memory_of_each_model_is_told():
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "memory.py"), "--quick"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    workloads = runpy.run_path(str(BENCHMARKS / "workloads.py"))["WORKLOADS"]
+    models = [workload.name for workload in workloads if workload.group == "models"]
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert [row[0].removeprefix("| ") for row in rows] == models
+    assert all(float(row[1]) >= 0 for row in rows)
+
+
 def test_the_picture_of_the_sweep_has_a_point_for_each_size(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     picture = runpy.run_path(str(BENCHMARKS / "performance.py"))["picture"]

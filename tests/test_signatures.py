@@ -21,7 +21,20 @@ STORED = json.loads((Path(__file__).parent / "data" / "signatures.json").read_te
 
 # Names of functions, differences, reasons. `*` stands for anything.
 REASONS = """
-* | default of * is *, not * | the default is found in the call: it means the same
+*am[ai][xn] | default of dim is None, not [] | both are all dimensions
+*trap* | default of dx is None, not 1 | None is 1, where no `x` is given
+utils.data.random_split | default of generator is None, not ... | None is the default generator
+signal.windows.* | default of layout is None, not strided | None is `strided`, the only one
+Tensor.*contiguous | default of memory_format is None, not contiguous_format | None is it
+Tensor.c[pu]* | default of memory_format is None, not preserve_format | None is it, too
+*nan_to_num* | default of nan is 0, not None | None is 0, and taken
+*conv?d | default of padding is 0, not valid | an overload: 'valid' is 0
+save | default of pickle_module is None, not ... | None is Python's `pickle`
+from_file | default of shared is False, not None | None is False
+l[io]?space | default of steps is required, not None | the stub errs: PyTorch requires it
+*_pool?d* | default of stride is None, not [] | both are the size of the window
+*std* | default of unbiased is None, not True | None is True unless `correction` is given
+*var* | default of unbiased is None, not True | so is it here
 * | place of unbiased | an overload: a boolean in the place of `dim` is `unbiased`
 * | place of value | an overload: a number in the place of `src` is `value`
 * | place of other | an overload: a tensor in the place of `dim` is `other`
@@ -204,6 +217,19 @@ def test_arguments_go_by_all_of_their_names():
         rg.exp(x, values=x)
     with pytest.warns(FutureWarning, match="`min_value` is deprecated"):
         assert rg.nn.Hardtanh(min_value=-3)(x).tolist() == [1.0, -2.0]
+
+
+def test_none_and_an_empty_list_are_what_they_are_where_they_are_the_default():
+    x = rg.tensor([[1, 2], [3, 4]])
+    assert rg.roll(x, 1, []).tolist() == rg.roll(x, 1, None).tolist() == [[4, 1], [2, 3]]
+    assert rg.amax(x, []).tolist() == rg.amax(x, None).tolist() == 4
+    assert rg.tril_indices(2, 2, dtype=None).dtype is rg.int64
+    assert rg.triu_indices(2, 2, dtype=None).tolist() == [[0, 0, 1], [0, 1, 1]]
+    assert rg.meshgrid(x[0], x[1], indexing=None)[0].tolist() == [[1, 1], [2, 2]]
+    windows = rg.max_pool2d(x[None], 2, []), rg.max_pool2d(x[None], 2)
+    assert [made.tolist() for made in windows] == [[[[4]]], [[[4]]]]
+    with pytest.raises(RuntimeError, match=r"must align\. shifts: 2, dims:0"):
+        rg.roll(x, (1, 1))
 
 
 def test_results_of_more_functions_can_be_written_into_out():

@@ -364,7 +364,7 @@ def test_dropping_the_loss_of_a_convolutional_network_frees_every_array():
         nodes, stack = [], [loss.grad_fn]
         while stack:
             node = stack.pop()
-            if node.name() != "AccumulateGrad":
+            if node.name() != "torch::autograd::AccumulateGrad":
                 nodes.append(weakref.ref(node))
                 stack += [edge for edge, _ in node.next_functions if edge is not None]
         del node, stack

@@ -107,6 +107,11 @@ def test_no_folder_is_crowded():
         assert len(files) <= 20, folder
 
 
+def test_no_file_is_long():
+    long = [str(path) for path in FILES if len(path.read_text().splitlines()) > 500]
+    assert not long, "split these by what they are about: " + ", ".join(long)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_function_imports(path):
     for node in ast.walk(ast.parse(path.read_text())):
@@ -138,6 +143,7 @@ def test_modules_say_what_they_do():
 OVER_MEMORY = {
     ("ndarray", "kernels/memory.py"): "`strided` checks the bounds",
     ("stride_tricks", "kernels/memory.py"): "`sliding_window_view` checks the bounds",
+    ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",
@@ -156,7 +162,7 @@ OVER_MEMORY = {
     ("__array_interface__", "ops/tensor/dlpack.py"): "the interface of an array that is kept",
 }
 NEVER = {"as_strided", "stride_tricks", "ctypes", "ctypeslib", "cffi"}
-LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__"}
+LAYING = {"stride_tricks", "ctypes", "ctypeslib", "__array_interface__", "__array_struct__"}
 
 
 def over_memory(tree: ast.AST) -> set[str]:
@@ -170,9 +176,26 @@ def over_memory(tree: ast.AST) -> set[str]:
             of_numpy = isinstance(node.value, ast.Name) and node.value.id == "np"
             if node.attr in LAYING or (of_numpy and node.attr in ("frombuffer", "from_dlpack")):
                 found.add(node.attr)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "np.ndarray":
+            if node.attr == "strides" and isinstance(node.ctx, ast.Store):
+                found.add("strides")
+        elif isinstance(node, ast.Call) and "ndarray" in ast.unparse(node.func).split("."):
             found.add("ndarray")
     return found
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("np.lib.stride_tricks.as_strided(x, (9,))", "stride_tricks"),
+        ("from numpy.lib.stride_tricks import as_strided", "as_strided"),
+        ("ndarray((9,), float, x)", "ndarray"),
+        ("np.ndarray.__new__(np.ndarray, (9,), float, x)", "ndarray"),
+        ("x.strides = (8,)", "strides"),
+        ("import ctypes", "ctypes"),
+    ],
+)
+def test_the_rule_about_memory_sees_what_lays_arrays_over_it(text, name):
+    assert name in over_memory(ast.parse(text))
 
 
 def test_arrays_are_laid_over_memory_only_where_bounds_are_checked():

@@ -163,6 +163,24 @@ def test_derivatives_keep_the_precision(dtype):
     assert (a.dtype, b.dtype) == (dtype, dtype)
 
 
+@pytest.mark.parametrize("name", TABLE)
+def test_gradcheck_agrees_with_both_derivatives(name):
+    assert wirtinger.gradcheck(TABLE[name][0], at([Z, -1.2 + 0.1j]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda z: z * z.detach(), r"∂f/∂z of result 0 by number 0 is .* 1 of 1 entries"),
+        (lambda z: z * z.detach().conj(), r"∂f/∂z\* of result 0 by number 0 is 0\+0j"),
+    ],
+)
+def test_gradcheck_says_which_derivative_is_wrong(wrong, text):
+    with pytest.raises(rg.autograd.gradcheck.GradcheckError, match=text):
+        wirtinger.gradcheck(wrong, at([Z]))
+    assert not wirtinger.gradcheck(wrong, at([Z]), raise_exception=False)
+
+
 # -- many numbers ----------------------------------------------------------------------------------
 
 

@@ -17,7 +17,8 @@ from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .autograd.gradcheck.backward_mode import Undefined
 from .autograd.graph import Node
 from .autograd.profiler import _profiler_enabled, kineto_available
-from .engine.graph import AccumulateGrad, shown
+from .engine.backward.search import last_contributors, reachable
+from .engine.graph import LEAF, OUTPUT, AccumulateGrad, shown
 from .engine.overriding import NO_SUBCLASSES, OFF, overloaded, overrides_nothing
 from .engine.saved import SavedTensor
 from .engine.tensor import Tensor, cell_of, node_of, wrote
@@ -141,7 +142,13 @@ def _current_graph_task_execution_order() -> list[Any]:
     task = modes.state.current_pass
     if task is None:
         raise RuntimeError(NO_PASS.format(name="_current_graph_task_execution_order"))
-    return [shown(node) for node in task.waiting()]
+    leaves = [leaf for leaf in task.leaves if leaf in task.grads]
+    order = reachable([task.node, *(node for _, node in task.heap), *leaves])
+    early = last_contributors(order)  # and the leaves with hooks that run right after
+    hooked = {leaf for each in early.values() for leaf in each}
+    order = [n for node in order if node not in hooked for n in (node, *early.get(node, ()))]
+    needed = order if task.needed is None else task.needed
+    return [shown(node) for node in order if node.op is not OUTPUT and node in needed]
 
 
 def _will_engine_execute_node(node: Any) -> bool:
@@ -153,7 +160,15 @@ def _will_engine_execute_node(node: Any) -> bool:
     task = modes.state.current_pass
     if task is None:
         raise RuntimeError(NO_PASS.format(name="_will_engine_execute_node"))
-    return task.runs(node._node())  # type: ignore[no-any-return]
+    asked = node._node()
+    if task.needed is None:
+        return asked in reachable([root for root, _ in task.roots])
+    if not task.accumulate and asked.op is LEAF:
+        raise RuntimeError(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running "
+            "autograd.grad(). This is currently not supported."
+        )
+    return asked in task.needed
 
 
 def _current_autograd_node() -> Any:

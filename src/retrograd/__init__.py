@@ -93,24 +93,15 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "__config__", "accelerator", "amp", "backends", "cuda", "distributions", "fft", "func"),
-    *("jit", "linalg", "masked", "mps", "nn", "optim", "overrides", "quasirandom", "random"),
-    *(
-        "compiler",
-        "return_types",
-        "serialization",
-        "signal",
-        "special",
-        "tape",
-        "testing",
-        "types",
-        "utils",
-        "viz",
-        "wirtinger",
-    ),
+    *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cuda"),
+    *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
+    *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
+    *("tape", "testing", "types", "utils", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
+    "_VF": "ops.compat.variable_functions",
     "_utils": "alias.utils",
+    "_vmap_internals": "_functorch.vmap",
     "storage": "ops.tensor.storage",
 }
 FROM = {
@@ -149,11 +140,19 @@ FROM = {
     "_check_tensor_all_with": "ops.compat.checks",
     "_sample_dirichlet": "distributions.samplers",
     "_standard_gamma": "distributions.samplers",
+    "_unique": "ops.compat.variable_functions",
+    "_unique2": "ops.compat.variable_functions",
     "load": "serialization",
     "recompute_grad": "utils.checkpoint",
     "save": "serialization",
     "to_dlpack": "utils.dlpack",
     "vmap": "func",
+}
+
+
+_UNNAMED = {  # by `from retrograd import *`
+    *("FROM", "LATER", "TYPE_CHECKING", *LATER),
+    *(name for name, value in globals().items() if isinstance(value, type(_dtypes))),
 }
 
 
@@ -169,6 +168,8 @@ def __getattr__(name):
         return getattr(_load(f"{__name__}.ops.compat.foreach"), name)
     if name in _dtypes.MISSING:
         return _dtypes.by_name(name)
+    if name == "__all__":
+        return [name for name in __dir__() if not name.startswith("_") and name not in _UNNAMED]
     if not name.startswith("__"):
         stubs = _load(f"{__name__}.ops.stubs")
         if stubs.family_of(name) is not None:

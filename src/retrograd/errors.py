@@ -1,4 +1,4 @@
-"""Exception types of Retrograd.
+"""Exception types of Retrograd, and the commonest error.
 
 PyTorch raises built-in types; programs catch those. So every type here is a built-in one with a
 name that says more. This module knows nothing of tensors.
@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LinAlgError", "OutOfMemoryError", "SecondBackwardError", "VersionError"]
+__all__ = [
+    "LinAlgError",
+    "OutOfMemoryError",
+    "SecondBackwardError",
+    "UnbatchableError",
+    "UnorderedError",
+    "VersionError",
+    "wrong_type",
+]
 
 
 class VersionError(RuntimeError):
@@ -24,9 +32,44 @@ class SecondBackwardError(RuntimeError):
     node: Any = None
 
 
+class UnorderedError(RuntimeError):
+    """Complex numbers came to a function that needs an order, which they have not.
+
+    `function` is its name, `takes_by` whether it can be told an order.
+    """
+
+    def __init__(self, function: str, takes_by: bool = True) -> None:
+        hint = ', or say which order is meant, as by="modulus"' if takes_by else ""
+        super().__init__(
+            f"{function}(): does not support complex input: complex numbers have no order. Compare "
+            f"x.abs() or x.real{hint}"
+        )
+        self.function = function
+
+
 class OutOfMemoryError(RuntimeError):
     """An array could not be allocated."""
 
 
 class LinAlgError(RuntimeError):
     """A matrix does not allow what was asked of it: it is singular, or not positive definite."""
+
+
+class UnbatchableError(AttributeError, RuntimeError):
+    """Asked a batch for what only a single example has; the function runs once per example.
+
+    `level` is the batched call that has to do so, None for whichever is the newest.
+    """
+
+    def __init__(self, text: str, level: Any = None) -> None:
+        super().__init__(text)
+        self.level = level
+
+
+def wrong_type(
+    function: str, argument: str, expected: str, value: object, position: int | None = None
+) -> TypeError:
+    """The error for an argument of a type that a function does not take."""
+    place = "" if position is None else f" (position {position})"
+    kind = type(value).__name__
+    return TypeError(f"{function}(): argument '{argument}'{place} must be {expected}, not {kind}")

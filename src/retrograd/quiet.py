@@ -19,16 +19,17 @@ from __future__ import annotations
 import contextvars
 import functools
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    F = TypeVar("F", bound="Callable[..., Any]")
 
 __all__ = ["CALM", "QUIET", "Quiet", "copyto", "quieten", "quietly", "restore"]
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 QUIET: Any
 quieten: Callable[[Any], Any]

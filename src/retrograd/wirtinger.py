@@ -28,6 +28,7 @@ import numpy as np
 
 from . import pytree
 from .autograd.functional.pairs import from_tangents, rounding
+from .autograd.gradcheck import GradcheckError
 from .engine.dispatch import as_tensor
 from .engine.namespaces import recorded
 from .engine.tensor import Interpreted, Tensor, new_tensor
@@ -35,6 +36,7 @@ from .func.forward import linearize
 from .func.jacobian import hessian as second_derivatives
 from .func.jacobian import jacrev
 from .func.reverse import vjp
+from .locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +48,7 @@ __all__ = [
     "from_augmented",
     "from_gradient",
     "from_real",
+    "gradcheck",
     "gradient",
     "hessian",
     "is_holomorphic",
@@ -57,6 +60,7 @@ __all__ = [
 
 CONJUGATED = {"torch": False, "tensorflow": False, "jax": True}  # beside ∂L/∂x + i ∂L/∂y
 FORMS = ("pair", "augmented", "real")
+NAMES = ("∂f/∂z", "∂f/∂z*")
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -181,6 +185,47 @@ def check_form(form: str, caller: str) -> None:
     """Raise ValueError for a form that there is not."""
     if form not in FORMS:
         raise ValueError(f"{caller}: form must be one of {FORMS}, got {form!r}")
+
+
+def gradcheck(
+    f: Callable[[Tensor], Tensor],
+    z: Tensor,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+) -> bool:
+    """Compare both derivatives of f at z with central differences in the 2n real variables of z.
+
+    z: complex128, (n...); f gives any shape. An entry agrees when |a - n| <= atol + rtol |n|.
+    Returns True, or raises GradcheckError that says which derivative is off, by which result and
+    which number (returns False if not `raise_exception`). Raises ValueError if `z` is not complex.
+    `autograd.gradcheck` checks several inputs, forward mode and more.
+
+    >>> rg.wirtinger.gradcheck(lambda z: z * z.abs(), rg.tensor([1 + 2j], dtype=rg.complex128))
+    True
+    """
+    check_complex(z, "gradcheck")
+    differences = load(".autograd.gradcheck.differences", __package__)
+    point = z.detach().clone()
+    by_x, by_y = differences.numerical_jacobian(
+        f, (point,), point, 0, eps, differences.floating_outputs
+    )
+    expected = (by_x - 1j * by_y) / 2, (by_x + 1j * by_y) / 2
+    for name, found, by_steps in zip(NAMES, jacobian(f, point), expected, strict=True):
+        exact = found.detach()._array.reshape(by_steps.T.shape)
+        off = np.argwhere(~(np.abs(exact - by_steps.T) <= atol + rtol * np.abs(by_steps.T)))
+        if off.size and not raise_exception:
+            return False
+        if off.size:
+            row, column = off[0]
+            raise GradcheckError(
+                f"gradcheck: {name} of result {row} by number {column} is {exact[row, column]:.6g},"
+                f" by differences {by_steps[column, row]:.6g}; {len(off)} of {exact.size} entries "
+                "are off"
+            )
+    return True
 
 
 class Holomorphy(NamedTuple):

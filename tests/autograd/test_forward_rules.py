@@ -69,6 +69,18 @@ def test_views_of_a_dual_follow_it_and_it_follows_them():
         assert tangent(second) == [[16, 20]]
 
 
+def test_a_view_of_all_of_its_base_has_the_same_tangent():
+    base, given = d(0, 0), d(3, 4)
+    with fw.dual_level():
+        view = base.view_as(base)
+        view.copy_(fw.make_dual(d(1, 2), given))
+        assert fw.unpack_dual(view).tangent is fw.unpack_dual(base).tangent
+        assert fw.unpack_dual(view).tangent is not given
+        view[0].mul_(2)
+        assert tangent(base) == tangent(view) == [6, 4]
+        assert given.tolist() == [3, 4]
+
+
 def test_the_value_of_a_dual_is_written_without_its_tangent():
     with fw.dual_level():
         made = fw.make_dual(d(1, 2, 3), d(4, 5, 6))

@@ -30,7 +30,7 @@ def test_nodes_show_name_edges_and_metadata():
     node = (x * y).grad_fn
     assert type(node).__name__ == node.name() == "MulBackward0"
     (first, number), second = node.next_functions
-    assert (first.name(), number) == ("AccumulateGrad", 0)
+    assert (first.name(), number) == ("torch::autograd::AccumulateGrad", 0)
     assert first.variable is x
     assert second == (None, 0)
     node.metadata["mine"] = 3

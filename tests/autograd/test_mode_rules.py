@@ -52,6 +52,16 @@ def test_tensors_made_in_inference_mode_are_inference_tensors():
     assert c.is_inference()
 
 
+def test_inference_tensors_do_not_say_that_they_are_views():
+    with rg.inference_mode():
+        inside = rg.ones(2, 3)
+        views = [inside.view(-1), inside[0]]
+    for view in (*views, inside.view(-1)):
+        assert view.is_inference()
+        assert not view._is_view()
+        assert view._base is None
+
+
 def test_normal_tensors_stay_normal_in_inference_mode():
     s = rg.ones(1, 2, 3)
     s.requires_grad_()

@@ -27,12 +27,29 @@ def test_a_pass_tells_what_it_has_yet_to_run():
 
     a.register_hook(hook)
     c.backward(inputs=[x], retain_graph=True)
-    assert seen == [["MulBackward0", "AccumulateGrad"], [True, True, True, False]]
+    assert seen == [["MulBackward0", "torch::autograd::AccumulateGrad"], [True, True, True, False]]
     c.backward()
     assert seen[2:] == seen[:2]
     for name in ("_current_graph_task_execution_order", "_will_engine_execute_node"):
         with pytest.raises(RuntimeError, match="during the backward pass"):
             getattr(_C, name)(*[c.grad_fn] * name.startswith("_will"))
+
+
+def test_a_pass_tells_that_leaves_with_hooks_run_as_soon_as_they_are_complete():
+    x, y, z = leaf(1), leaf(2), leaf(3)
+    a, b = x * 2, y + z
+    a_node, b_node = a.grad_fn, b.grad_fn
+    x_node, y_node, z_node = (
+        edge for node in (a_node, b_node) for edge, _ in node.next_functions if edge
+    )
+    told, ran = [], []
+    for tensor, node in ((x, x_node), (y, y_node), (a, a_node), (b, b_node)):
+        tensor.register_hook(lambda g, node=node: ran.append(node))
+    out = a * b
+    out.register_hook(lambda g: told.extend(_C._current_graph_task_execution_order()))
+    out.sum().backward()
+    assert ran == [b_node, y_node, a_node, x_node]
+    assert told == [out.grad_fn, *ran, z_node]
 
 
 def test_autograd_grad_does_not_say_whether_leaves_run():

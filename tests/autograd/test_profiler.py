@@ -50,7 +50,7 @@ def test_ops_and_nodes_are_noted_in_the_order_in_which_they_run():
         "SumBackward0",
         "ExpBackward0",
         "MulBackward0",
-        "AccumulateGrad",
+        "torch::autograd::AccumulateGrad",
     ]
     assert x.grad is not None
 
@@ -89,7 +89,7 @@ def test_modules_losses_and_optimizers_run_under_the_profiler():
         loss.backward()
         optimizer.step()
     assert average(prof, "linear").count == 2
-    assert average(prof, "AccumulateGrad").count == 4
+    assert average(prof, "torch::autograd::AccumulateGrad").count == 4
 
 
 def test_gradients_are_the_same_under_the_profiler():
@@ -512,7 +512,6 @@ def test_a_watcher_sees_the_op_that_runs_on_all_examples_and_no_batch():
     with Kinds() as watcher:
         rg.func.vmap(lambda x: (2.0 - x).exp())(rg.ones(3, 2))
     assert watcher.seen == [
-        ("permute", "ndarray", (3, 2)),  # the examples to the front
         ("sub", "ndarray", ()),
         ("sub", "ndarray", (3, 2)),
         ("exp", "ndarray", (3, 2)),

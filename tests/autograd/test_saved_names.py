@@ -48,6 +48,24 @@ def test_parameters_have_pytorchs_names(tensor, facts):
     assert dict(zip(facts, saved(tensor, *facts), strict=True)) == facts
 
 
+def test_a_saved_result_counts_the_writes_to_the_result():
+    result = matrix(2).exp()
+    shown = result.grad_fn._saved_result
+    factor = rg.ones(2, requires_grad=True)
+    product = shown.detach() * factor
+    with rg.no_grad():
+        result.add_(1)
+    assert shown._version == result._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+def test_a_leaf_s_node_has_pytorch_s_full_name():
+    node = matrix(2).exp().grad_fn.next_functions[0][0]
+    assert node.name() == "torch::autograd::AccumulateGrad"
+    assert repr(node).startswith("<AccumulateGrad object at")
+
+
 def test_indices_are_given_for_each_dimension():
     rows = rg.tensor([0, 1])
     none, second = A[:, rows].grad_fn._saved_indices

@@ -156,7 +156,9 @@ def test_accumulation():
     x.grad._array = np.ones((2, 3))
     with pytest.raises(RuntimeError, match="invalid gradient") as caught:
         y.backward()
-    assert caught.value.__notes__[0].startswith("Error detected in AccumulateGrad (op leaf)")
+    assert caught.value.__notes__[0].startswith(
+        "Error detected in torch::autograd::AccumulateGrad (op leaf)"
+    )
 
 
 def test_errors_that_name_the_node_need_no_note():

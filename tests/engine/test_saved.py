@@ -22,7 +22,7 @@ def saved_values(root):
     """All values that the graph behind a tensor keeps for its backward pass."""
     found, nodes = [], [root.grad_fn]
     for node in nodes:
-        if node.name() != "AccumulateGrad":
+        if node.name() != "torch::autograd::AccumulateGrad":
             found += [value for value in node.saved if value is not None]
         for edge, _ in node.next_functions:
             if edge is not None and edge not in nodes:
@@ -362,3 +362,12 @@ def test_only_large_values_go_to_disk(tmp_path):
     assert os.listdir(tmp_path) == []
     np.testing.assert_array_equal(small.grad.numpy(), 0)
     np.testing.assert_allclose(large.grad.numpy(), 2 * np.e, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid"])
+def test_an_input_that_only_complex_formulas_read_is_saved_for_these_alone(name):
+    real = getattr(leaf(1), name)()
+    assert real.grad_fn._saved_self is None
+    assert real.grad_fn._saved_result.equal(real)
+    z = rg.tensor([1j], requires_grad=True)
+    assert getattr(z, name)().grad_fn._saved_self is z

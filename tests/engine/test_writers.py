@@ -134,9 +134,8 @@ WITH_OUT = sorted(
 )
 
 
-@pytest.mark.filterwarnings("ignore:retrograd.range is deprecated")
-@pytest.mark.parametrize(("space", "name"), WITH_OUT)
-def test_every_function_with_out_counts(space, name):
+def attempt_out(space, name):
+    """(function of what it is to write, tensors to be written) for the function called `name`."""
     function = getattr(NAMESPACES[space], name)
     settings = {"solve_triangular": {"upper": True}, "nonzero_static": {"size": 3}}.get(name, {})
     for args in argument_lists():
@@ -147,11 +146,16 @@ def test_every_function_with_out_counts(space, name):
             function(*args, **settings, out=outs if several else outs[0])
         except (*REFUSALS, UserWarning):
             continue
-        break
-    else:
-        raise AssertionError(f"no arguments suit {name}: add some")
+        return lambda *to: function(*args, **settings, out=to if several else to[0]), outs
+    raise AssertionError(f"no arguments suit {name}: add some")
+
+
+@pytest.mark.filterwarnings("ignore:retrograd.range is deprecated")
+@pytest.mark.parametrize(("space", "name"), WITH_OUT)
+def test_every_function_with_out_counts(space, name):
+    write, outs = attempt_out(space, name)
     graphs = [kept(out) for out in outs]
-    function(*args, **settings, out=outs if several else outs[0])
+    write(*outs)
     for graph in graphs:
         with pytest.raises(VersionError, match=r"written by (.*\(out=\)|copy_)"):
             graph.backward()

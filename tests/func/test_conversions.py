@@ -123,20 +123,3 @@ def test_a_forward_jacobian_by_one_batched_call_runs_what_asks_for_values():
     for function in (lambda x: x * 2 if x[0] > 0 else x, lambda x: x + x[0].item()):
         found = functional.jacobian(function, X, **how)
         assert found.tolist() == jacfwd(function)(X).tolist()
-
-
-def test_the_transforms_are_found_where_pytorch_keeps_them():
-    from retrograd._functorch import apis, eager_transforms, make_functional, vmap  # noqa: PLC0415
-
-    assert apis.vmap is vmap.vmap is rg.func.vmap
-    assert eager_transforms.jacrev is rg.func.jacrev
-    assert make_functional.make_functional is rg.func.make_functional
-
-
-def test_arguments_are_chosen_as_argnums_says():
-    from retrograd._functorch.eager_transforms import _slice_argnums  # noqa: PLC0415
-
-    args = ("a", "b", "c")
-    assert _slice_argnums(args, -1) == ("c",)
-    assert _slice_argnums(args, -1, as_tuple=False) == "c"
-    assert _slice_argnums(args, (2, 0), as_tuple=False) == ("c", "a")

@@ -28,6 +28,11 @@ def test_dimension_is_taken_from_in_dims_and_put_at_out_dims(dim, place):
     close(found, np.moveaxis(2 * X.numpy(), dim, place))
 
 
+def test_what_a_function_returns_as_it_is_comes_out_as_it_is():
+    assert vmap(lambda x: x)(X) is X
+    assert vmap(lambda x: x, in_dims=1)(X)._base is X
+
+
 def test_in_dims_of_containers_and_of_shared_arguments():
     def f(p, c, k):
         return p["w"] @ c + k

@@ -60,6 +60,16 @@ def test_the_result_equals_that_of_the_module():
         np.testing.assert_allclose(p.grad._array, grad, rtol=1e-12, atol=1e-14)
 
 
+def test_complex_modules_have_the_gradients_that_they_have_alone():
+    z, module = rg.randn(5, 3, dtype=rg.complex128), nn.complex.Linear(3, 2, dtype=rg.complex128)
+    grads = []
+    for called in (module, nn.DataParallel(module, device_ids=2)):
+        (called(z).abs() ** 2).sum().backward()
+        grads.append(module.weight.grad)
+        module.zero_grad()
+    rg.testing.assert_close(grads[1], grads[0], rtol=1e-14, atol=1e-14)
+
+
 def test_saved_tensor_hooks_of_the_caller_do_not_reach_the_module():
     packed = []
 

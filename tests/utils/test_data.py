@@ -145,6 +145,14 @@ def test_samplers_draw_what_they_say():
         BatchSampler(range(3), 0, False)
 
 
+def test_a_random_sampler_takes_a_positive_integer_and_a_bool():
+    for count in (0, -1, 1.5):
+        with pytest.raises(ValueError, match="num_samples should be a positive integer value"):
+            RandomSampler(range(3), num_samples=count)
+    with pytest.raises(TypeError, match="replacement should be a boolean value"):
+        RandomSampler(range(3), replacement=1)
+
+
 def test_concatenated_data_sets_index_through():
     joined = ConcatDataset([range(3), range(10, 12)])
     assert [joined[i] for i in (0, 2, 3, -1)] == [0, 2, 10, 11]

@@ -521,8 +521,11 @@ output_cotangent(Pass *pass, PyObject *node)
         }
         failed = -1;
     }
-    if (parts != NULL) {
-        failed = PyList_SetItem(parts, (Py_ssize_t)place, Py_NewRef(g)); /* checks both */
+    if (parts != NULL && !PyList_CheckExact(parts)) {
+        PyErr_Format(PyExc_TypeError, "what has arrived at %R is no list of cotangents", source);
+    }
+    else if (parts != NULL) {
+        failed = PyList_SetItem(parts, (Py_ssize_t)place, Py_NewRef(g)); /* checks the place */
     }
     Py_XDECREF(parts);
     Py_XDECREF(g);

@@ -300,7 +300,8 @@ read_table(PyObject *table, int inputs, bool variadic, Layout *found)
     PyObject *edges = tuple_at(table, of_table.edges), *saved = tuple_at(table, of_table.saved);
     found->facts = tuple_at(table, of_table.facts);
     if (edges == NULL || saved == NULL || found->facts == NULL ||
-        !is_integer(SLOT(table, of_table.fits), &found->fits)) {
+        !is_integer(SLOT(table, of_table.fits), &found->fits) ||
+        !is_integer(SLOT(table, of_table.for_complex), &found->for_complex)) {
         return false;
     }
     found->edges = (int)PyTuple_GET_SIZE(edges);
@@ -362,8 +363,10 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_ValueError, "no such inputs or table of a native caller");
         return NULL;
     }
+    Py_INCREF(layout.facts);
     Caller *self = (Caller *)type->tp_alloc(type, 0);
     if (self == NULL) {
+        Py_DECREF(layout.facts);
         return NULL;
     }
     self->vectorcall = caller_call;
@@ -371,7 +374,6 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->op = Py_NewRef(op);
     self->forward = Py_NewRef(forward);
     self->table = layout;
-    Py_INCREF(layout.facts);
     self->otherwise = Py_NewRef(otherwise);
     self->inputs = inputs;
     self->several = several;
@@ -380,7 +382,7 @@ caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->maybe = maybe;
     self->variadic = variadic;
     self->takes_scalar = takes_scalar;
-    self->is_ufunc = find_loops(loops, inputs, self->loops);
+    self->is_ufunc = !variadic && find_loops(loops, inputs, self->loops);
     return (PyObject *)self;
 }
 
@@ -391,6 +393,10 @@ static PyObject *
 public(PyObject *module, PyObject *args)
 {
     PyObject *function, *served = NULL, *keywords = NULL;
+    if (Tensor == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, NOT_SET_UP);
+        return NULL;
+    }
     if (!PyArg_ParseTuple(args, "O|OO!", &function, &served, &PyFrozenSet_Type, &keywords)) {
         return NULL;
     }

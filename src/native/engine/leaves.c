@@ -2,6 +2,8 @@
 
 #include "shared.h"
 
+enum { LARGE_COPY = 1 << 18 }; /* bytes that Python has several threads copy */
+
 static Loop add_loops[LOOPS]; /* of `add`; found in `setup` */
 
 /* Add a few numbers in place by the loop of `add`, as `run_loop`; false where they are not plain. */
@@ -110,7 +112,8 @@ add_grad(PyObject *leaf, PyObject *g, bool borrowed)
     }
     else {
         PyObject *mine = is_a(leaf, Tensor) ? SLOT(leaf, of_tensor.array) : NULL;
-        if (!is_row_major(mine) || !is_row_major(g) || PyArray_BASE((PyArrayObject *)g) != NULL) {
+        if (!is_row_major(mine) || !is_row_major(g) || PyArray_BASE((PyArrayObject *)g) != NULL ||
+            (borrowed && PyArray_NBYTES((PyArrayObject *)g) >= LARGE_COPY)) {
             PyObject *flag = borrowed ? Py_True : Py_False;
             made = new_grad(PyObject_CallFunctionObjArgs(own, leaf, g, flag, NULL));
         }
@@ -188,7 +191,7 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
     return failed;
 }
 
-/* Let Python raise at the former node of a leaf, which has an edge, as `traversal.check_leaves`. */
+/* Let Python raise at the former node of a leaf, which has an edge, as `accumulation.check_leaves`. */
 static int
 check_leaves(PyObject *leaves)
 {

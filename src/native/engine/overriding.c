@@ -29,10 +29,11 @@ is_overridden(PyObject *const *args, Py_ssize_t count)
         if (PyTuple_Check(value) || PyList_Check(value)) {
             for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); k++) {
                 PyObject *item = PySequence_Fast_GET_ITEM(value, k);
+                bool number = PyLong_CheckExact(item) || PyFloat_CheckExact(item);
                 if (is_asked(item)) {
                     return true;
                 }
-                if (PyList_Check(value) && (PyLong_CheckExact(item) || PyFloat_CheckExact(item))) {
+                if (number && PyList_Check(value)) {
                     break;
                 }
             }
@@ -97,6 +98,10 @@ call_otherwise(PyObject *function, PyObject *const *args, Py_ssize_t count, PyOb
 static PyObject *
 watch(PyObject *module, PyObject *on)
 {
-    watched = PyObject_IsTrue(on);
-    return watched < 0 ? NULL : Py_NewRef(Py_None);
+    int told = PyObject_IsTrue(on);
+    if (told < 0) {
+        return NULL;
+    }
+    watched = told;
+    Py_RETURN_NONE;
 }

@@ -20,6 +20,7 @@ typedef struct {
     signed char needs[MOST]; /* of each edge, the saved values that its formula reads, as bits */
     PyObject *facts;         /* names of parameters, inputs for their shapes */
     long long fits;
+    long long for_complex; /* the saved values that a real result does without, as bits */
 } Layout;
 
 typedef struct {
@@ -216,6 +217,9 @@ record(Call *call, PyObject *const *results, Py_ssize_t outputs)
     for (int i = 0; fits && i < call->count; i++) { /* a formula may compute with any of them */
         fits = call->arrays[i] == Py_None || dtype_of(call->arrays[i]) == dtype;
     }
+    if (table->for_complex && !PyDataType_ISCOMPLEX((PyArray_Descr *)dtype)) {
+        keep &= ~(int)table->for_complex;
+    }
     for (int i = 0; i < table->saves; i++) {
         int from = table->saved[i];
         PyObject *value;
@@ -281,10 +285,10 @@ done:
 
 /* The node that stands for one output of a node with several: `graph.output_node`. */
 static PyObject *
-output_node(PyObject *source, PyObject *number, PyObject *array, PyObject *places)
+output_node(PyObject *source, PyObject *number, PyObject *shape, PyObject *dtype, PyObject *places)
 {
     PyObject *made = new_node(output_kind, PyTuple_Pack(1, source), PyTuple_New(0),
-                              PyTuple_Pack(1, number), shape_of(array), dtype_of(array), false);
+                              PyTuple_Pack(1, number), Py_NewRef(shape), dtype, false);
     PyObject *ref = made == NULL ? NULL : PyWeakref_NewRef(made, NULL);
     if (made != NULL && (ref == NULL || PyDict_SetItem(places, number, ref) < 0)) {
         Py_CLEAR(made);
@@ -295,7 +299,7 @@ output_node(PyObject *source, PyObject *number, PyObject *array, PyObject *place
 
 /* Give several outputs their histories: the node itself where only the first has a cotangent. */
 static int
-set_outputs(Call *call, PyObject *node, PyObject *tensors)
+set_outputs(Call *call, PyObject *node, PyObject *results, PyObject *tensors)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tensors);
     if (!call->of->joined) {
@@ -307,15 +311,18 @@ set_outputs(Call *call, PyObject *node, PyObject *tensors)
     PyObject *places = PyDict_New(), *layout = PyTuple_New(count);
     int failed = places == NULL || layout == NULL;
     for (Py_ssize_t i = 0; !failed && i < count; i++) {
-        PyObject *tensor = PyTuple_GET_ITEM(tensors, i), *array = SLOT(tensor, of_tensor.array);
+        PyObject *array = PyTuple_GET_ITEM(results, i), *shape = shape_of(array);
         PyObject *number = PyLong_FromSsize_t(i), *made = NULL, *entry = NULL;
-        made = number == NULL ? NULL : output_node(node, number, array, places);
-        if (made != NULL) {
-            entry = PyTuple_Pack(2, SLOT(made, of_node.shape), SLOT(made, of_node.dtype));
-            Py_XSETREF(SLOT(tensor, of_tensor.node), made);
+        if (shape != NULL && number != NULL) {
+            made = output_node(node, number, shape, dtype_of(array), places);
+            entry = PyTuple_Pack(2, shape, dtype_of(array));
         }
-        failed = entry == NULL;
+        failed = made == NULL || entry == NULL;
         PyTuple_SET_ITEM(layout, i, entry);
+        if (made != NULL) {
+            Py_XSETREF(SLOT(PyTuple_GET_ITEM(tensors, i), of_tensor.node), made);
+        }
+        Py_XDECREF(shape);
         Py_XDECREF(number);
     }
     failed = failed || PyObject_SetAttr(node, text_layout, layout) < 0 ||
@@ -333,7 +340,7 @@ set_cells(Call *call, PyObject *node, PyObject *tensors)
     int failed = cells == NULL;
     for (int i = 0; !failed && i < call->of->table.saves; i++) {
         int from = call->of->table.saved[i];
-        if (from < 0) {
+        if (from < 0 && ~from < PyTuple_GET_SIZE(tensors)) {
             PyObject *cell = cell_of(PyTuple_GET_ITEM(tensors, ~from)), *place = PyLong_FromLong(i);
             failed = cell == NULL || place == NULL || PyDict_SetItem(cells, place, cell) < 0;
             Py_XDECREF(cell);
@@ -379,7 +386,8 @@ wrap_all(Call *call, PyObject *results, bool recording)
     }
     if (!failed && recording && wants_node(call)) {
         node = record(call, PySequence_Fast_ITEMS(results), count);
-        failed = node == NULL || set_outputs(call, node, tensors) || set_cells(call, node, tensors);
+        failed = node == NULL || set_outputs(call, node, results, tensors) ||
+                 set_cells(call, node, tensors);
     }
     if (!failed && call->of->view) {
         failed = link_views(call, tensors, recording);

@@ -52,7 +52,7 @@ static struct {
     Py_ssize_t formulas, joint, table, ordinary;
 } of_kind;
 static struct {
-    Py_ssize_t edges, reads, saved, facts, needs, fits;
+    Py_ssize_t edges, reads, saved, facts, needs, fits, for_complex;
 } of_table;
 static struct {
     Py_ssize_t last, version, writes;

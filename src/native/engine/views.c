@@ -36,9 +36,16 @@ shares(PyObject *x, PyObject *y)
 static PyObject *
 cell_of(PyObject *tensor)
 {
-    PyObject *cell = known_cell(tensor), *node;
+    PyObject *cell = known_cell(tensor), *node = node_of(tensor);
     if (cell != Py_None) {
         return Py_XNewRef(cell);
+    }
+    PyObject *told =
+        node == NULL || node == Py_None ? Py_None : optional(SLOT(node, of_node.cell), Cell);
+    if (told != NULL && told != Py_None) { /* its node may have told it to others */
+        SLOT(tensor, of_tensor.cell) = Py_NewRef(told);
+        Py_DECREF(Py_None);
+        return Py_NewRef(told);
     }
     PyObject *made = Cell->tp_alloc(Cell, 0), *none = PyTuple_New(0);
     if (made == NULL || none == NULL) {
@@ -65,51 +72,63 @@ cell_of(PyObject *tensor)
     return made;
 }
 
-/* Put a write, (number, name), behind the last few that a cell remembers; a tuple that nobody else
-   sees is changed in place. */
+/* The writes that a cell remembers, the last few of them and one more; `before` is held. */
 static PyObject *
 remembering(PyObject *before, PyObject *write)
 {
     Py_ssize_t length = PyTuple_GET_SIZE(before), first = length < KEPT ? 0 : length - KEPT;
-    bool alone = Py_REFCNT(before) == 1 && length == KEPT + 1;
-    PyObject *after = alone ? Py_NewRef(before) : PyTuple_New(length - first + 1);
-    if (alone) {
-        PyObject **items = &PyTuple_GET_ITEM(before, 0), *oldest = items[0];
-        memmove(items, items + 1, KEPT * sizeof(PyObject *));
-        items[KEPT] = Py_NewRef(write);
-        Py_DECREF(oldest);
+    PyObject *after = PyTuple_New(length - first + 1);
+    for (Py_ssize_t i = first; after != NULL && i < length; i++) {
+        PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
     }
-    else if (after != NULL) {
-        for (Py_ssize_t i = first; i < length; i++) {
-            PyTuple_SET_ITEM(after, i - first, Py_NewRef(PyTuple_GET_ITEM(before, i)));
-        }
+    if (after != NULL) {
         PyTuple_SET_ITEM(after, length - first, Py_NewRef(write));
     }
     return after;
+}
+
+/* Put a write behind those in a tuple that nobody else sees; the oldest goes, to the caller. */
+static PyObject *
+put_last(PyObject *writes, PyObject *write)
+{
+    PyObject **items = &PyTuple_GET_ITEM(writes, 0), *oldest = items[0];
+    memmove(items, items + 1, KEPT * sizeof(PyObject *));
+    items[KEPT] = Py_NewRef(write);
+    return oldest;
 }
 
 /* Count in a cell a write, (number, name); 1 where Python is to see to it. */
 static int
 count_in(PyObject *cell, PyObject *number, PyObject *write)
 {
-    PyObject *before = tuple_at(cell, of_cell.writes), *after = NULL, *more = NULL;
+    PyObject *before = Py_XNewRef(tuple_at(cell, of_cell.writes)), *after = NULL, *more = NULL;
     long long version, last, now;
-    if (before == NULL || !is_integer(SLOT(cell, of_cell.version), &version) ||
-        !is_integer(SLOT(cell, of_cell.last), &last) || !is_integer(number, &now)) {
-        return 1;
+    bool alone = before != NULL && Py_REFCNT(before) == 2 && PyTuple_GET_SIZE(before) == KEPT + 1;
+    if (before != NULL && !alone) {
+        after = remembering(before, write); /* which may run code that changes the cell */
     }
-    /* Nothing runs code of the user's from here on until all is counted, but for what is dropped. */
-    more = PyLong_FromLongLong(version + 1);
-    after = more == NULL ? NULL : remembering(before, write);
-    if (after == NULL) {
-        Py_XDECREF(more);
-        return -1;
+    bool known = before != NULL && SLOT(cell, of_cell.writes) == before &&
+                 is_integer(SLOT(cell, of_cell.version), &version) && version < LLONG_MAX &&
+                 is_integer(SLOT(cell, of_cell.last), &last) && is_integer(number, &now);
+    more = known && (alone || after != NULL) ? PyLong_FromLongLong(version + 1) : NULL;
+    if (more == NULL) {
+        Py_XDECREF(before);
+        Py_XDECREF(after);
+        return PyErr_Occurred() ? -1 : 1;
     }
+    /* Nothing runs code of the user's until all is counted. */
+    Py_SETREF(SLOT(cell, of_cell.version), more);
     if (now > last) {
         Py_SETREF(SLOT(cell, of_cell.last), Py_NewRef(number));
     }
-    Py_SETREF(SLOT(cell, of_cell.version), more);
-    Py_XSETREF(SLOT(cell, of_cell.writes), after);
+    if (alone) {
+        Py_DECREF(before); /* the cell holds it */
+        Py_DECREF(put_last(before, write));
+    }
+    else {
+        Py_SETREF(SLOT(cell, of_cell.writes), after);
+        Py_DECREF(before);
+    }
     return 0;
 }
 
@@ -139,7 +158,7 @@ wrote(PyObject *tensor, PyObject *by)
     if (unseen) {
         return unseen < 0 ? -1 : 0;
     }
-    PyObject *cell = cell_of(tensor), *counted = NULL;
+    PyObject *cell = is_a(tensor, Tensor) ? cell_of(tensor) : NULL, *counted = NULL;
     if (cell != NULL) {
         counted = bump(cell, by);
     }
@@ -308,18 +327,19 @@ enlist(PyObject *base, PyObject *view)
 static int
 link_view(PyObject *source, PyObject *tensor, PyObject *view)
 {
-    PyObject *cell = cell_of(source), *node = SLOT(tensor, of_tensor.node);
-    if (cell == NULL) {
+    PyObject *cell = cell_of(source), *node = node_of(tensor), *base = SLOT(view, of_view.base);
+    if (cell == NULL || node == NULL || !is_a(base, Tensor)) {
+        Py_XDECREF(cell);
         return -1;
     }
+    Py_INCREF(base);
     if (node != Py_None) {
         Py_XSETREF(SLOT(node, of_node.cell), Py_NewRef(cell));
     }
     Py_XSETREF(SLOT(tensor, of_tensor.cell), cell);
-    if (PyObject_SetAttr(tensor, text_view_of, view) < 0) {
-        return -1;
-    }
-    return enlist(SLOT(view, of_view.base), tensor);
+    int failed = PyObject_SetAttr(tensor, text_view_of, view) < 0 || enlist(base, tensor) < 0;
+    Py_DECREF(base);
+    return failed ? -1 : 0;
 }
 
 static PyObject *

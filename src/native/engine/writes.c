@@ -2,7 +2,8 @@
 
 #include "shared.h"
 
-/* The array of a tensor that is of the class itself, if that is NumPy's own; borrowed, or NULL. */
+/* The array of a tensor that is of the class itself, if that is NumPy's own; borrowed, or NULL. What
+   may run code, such as an attribute that is read, may let go of it. */
 static PyArrayObject *
 own_array(PyObject *tensor)
 {
@@ -37,8 +38,13 @@ copy_into(PyArrayObject *to, PyArrayObject *from)
     if (to == from) {
         return 0;
     }
-    if (!PyArray_ISCARRAY_RO(from)) {
-        return PyArray_CopyInto(to, from);
+    if (!PyArray_ISCARRAY_RO(from)) { /* without the lock: other threads may let go of both */
+        Py_INCREF(to);
+        Py_INCREF(from);
+        int failed = PyArray_CopyInto(to, from);
+        Py_DECREF(to);
+        Py_DECREF(from);
+        return failed;
     }
     memmove(PyArray_DATA(to), PyArray_DATA(from), (size_t)PyArray_NBYTES(to));
     return 0;
@@ -89,11 +95,11 @@ may_wait(PyObject *views)
         if (view != Py_None) {
             PyArrayObject *array = view == NULL ? NULL : own_array(view);
             PyObject *node = array == NULL ? NULL : node_of(view);
-            base = node == NULL ? NULL : base_of(view, &record);
-            plain = base != NULL && record != NULL &&
-                    is_text(SLOT(record, of_view.origin), text_plain) &&
-                    (node == Py_None || SLOT(node, of_node.hooks) == Py_None) &&
+            plain = node != NULL && (node == Py_None || SLOT(node, of_node.hooks) == Py_None) &&
                     (PyArray_ISFLOAT(array) || PyArray_ISCOMPLEX(array));
+            base = plain ? base_of(view, &record) : NULL;
+            plain =
+                base != NULL && record != NULL && is_text(SLOT(record, of_view.origin), text_plain);
             Py_XDECREF(base);
             Py_XDECREF(record);
         }
@@ -240,8 +246,9 @@ static bool
 find_written(PyObject *target, Written *write)
 {
     PyArrayObject *array = own_array(target), *whole;
-    PyObject *tangents = array == NULL ? NULL : PyObject_GetAttr(target, text_tangents);
-    bool plain = tangents == Py_None && PyArray_ISCARRAY(array) && is_inner(node_of(target));
+    bool plain = array != NULL && PyArray_ISCARRAY(array) && is_inner(node_of(target));
+    PyObject *tangents = plain ? PyObject_GetAttr(target, text_tangents) : NULL;
+    plain = tangents == Py_None;
     Py_XDECREF(tangents);
     write->base = write->record = NULL;
     if (plain) {
@@ -297,47 +304,53 @@ adopt(PyObject *node, PyObject *result, PyObject *target)
     return 0;
 }
 
+/* The parameters of a splice: the path of the view that was written, and None for the layout. */
+static PyObject *
+path_of(PyObject *op, PyObject *record)
+{
+    PyObject *table = is_a(op, Kind) ? SLOT(op, of_kind.table) : NULL;
+    PyObject *facts = Py_XNewRef(is_a(table, Table) ? tuple_at(table, of_table.facts) : NULL);
+    Py_ssize_t count = facts == NULL ? -1 : PyTuple_GET_SIZE(facts);
+    PyObject *params = count < 0 ? NULL : PyTuple_New(count);
+    if (count < 0) {
+        PyErr_SetString(PyExc_TypeError, "the engine has no op called splice");
+    }
+    PyObject *path = tuple_at(record, of_view.path);
+    if (path == NULL) { /* taken apart */
+        Py_CLEAR(params);
+    }
+    for (Py_ssize_t i = 0; params != NULL && i < count; i++) {
+        bool named = is_text(PyTuple_GET_ITEM(facts, i), text_path);
+        PyTuple_SET_ITEM(params, i, Py_NewRef(named ? path : Py_None));
+    }
+    Py_XDECREF(facts);
+    return params;
+}
+
 /* The node of a base of which a region has got a history: a splice's. */
 static PyObject *
 spliced(Written *write, PyObject *region)
 {
-    PyObject *op = PyDict_GetItemWithError(ops, text_splice);
-    PyObject *table = is_a(op, Kind) ? SLOT(op, of_kind.table) : NULL;
-    PyObject *facts = is_a(table, Table) ? tuple_at(table, of_table.facts) : NULL;
-    Py_ssize_t count = facts == NULL ? -1 : PyTuple_GET_SIZE(facts);
-    PyObject *params = count < 0 ? NULL : PyTuple_New(count), *array, *node;
-    for (Py_ssize_t i = 0; params != NULL && i < count; i++) {
-        bool path = is_text(PyTuple_GET_ITEM(facts, i), text_path); /* the other is the layout */
-        PyObject *fact = path ? tuple_at(write->record, of_view.path) : Py_None;
-        if (fact == NULL) {
-            Py_DECREF(params);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(params, i, Py_NewRef(fact));
+    PyObject *op = Py_XNewRef(PyDict_GetItemWithError(ops, text_splice));
+    PyObject *params = path_of(op, write->record), *node = NULL;
+    PyObject *array = Py_XNewRef((PyObject *)own_array(write->base));
+    PyObject *before = Py_XNewRef(node_of(write->base));
+    if (params != NULL && array != NULL && is_inner(before)) {
+        PyObject *shape = has_shape(array, SLOT(before, of_node.shape))
+                              ? Py_NewRef(SLOT(before, of_node.shape))
+                              : shape_of(array);
+        PyObject *dtype = Py_NewRef(dtype_of(array));
+        node = new_node(op, PyTuple_Pack(2, before, region), PyTuple_New(0), Py_NewRef(params),
+                        shape, dtype, false);
+        Py_DECREF(dtype);
     }
-    if (params == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "the engine has no op called splice");
-        }
-        return NULL;
-    }
-    PyObject *before = node_of(write->base), *shape;
-    array = (PyObject *)own_array(write->base);
-    if (array == NULL || !is_inner(before)) {
-        Py_DECREF(params);
-        return NULL;
-    }
-    Py_INCREF(array);
-    Py_INCREF(before);
-    shape = has_shape(array, SLOT(before, of_node.shape)) ? Py_NewRef(SLOT(before, of_node.shape))
-                                                          : shape_of(array);
-    node = new_node(op, PyTuple_Pack(2, before, region), PyTuple_New(0), params, shape,
-                    dtype_of(array), false);
     if (node != NULL) {
         Py_XSETREF(SLOT(node, of_node.cell), Py_XNewRef(SLOT(write->base, of_tensor.cell)));
     }
-    Py_DECREF(array);
-    Py_DECREF(before);
+    Py_XDECREF(op);
+    Py_XDECREF(params);
+    Py_XDECREF(array);
+    Py_XDECREF(before);
     return node;
 }
 
@@ -360,7 +373,7 @@ let_go(PyObject *held)
     PyObject *old = PyList_CheckExact(held) && PyList_GET_SIZE(held) == 1
                         ? Py_NewRef(PyList_GET_ITEM(held, 0))
                         : NULL;
-    PyArrayObject *array = old == NULL ? NULL : own_array(old);
+    PyArrayObject *array = (PyArrayObject *)Py_XNewRef(old == NULL ? NULL : own_array(old));
     PyObject *views = array == NULL ? NULL : PyObject_GetAttr(old, text_views), *copy;
     bool plain = views == Py_None;
     if (plain && Py_REFCNT(old) > 2) { /* more than the list's and ours */
@@ -375,6 +388,7 @@ let_go(PyObject *held)
         plain = PyList_SetSlice(held, 0, 1, NULL) == 0;
     }
     Py_XDECREF(views);
+    Py_XDECREF(array);
     Py_XDECREF(old);
     return plain;
 }
@@ -391,14 +405,14 @@ replaced(PyObject *module, PyObject *const *args, Py_ssize_t count)
                  PyList_GET_SIZE(inference_seen) == 0 && fits_into(args[0], args[3]) &&
                  is_integer(args[4], &before) && PyList_CheckExact(args[2]) &&
                  PyList_GET_SIZE(args[2]) == 1 && PyList_GET_ITEM(args[2], 0) != args[3];
-    PyObject *target = plain ? args[0] : NULL, *node = plain ? node_of(args[3]) : NULL;
+    PyObject *target = plain ? args[0] : NULL, *node = plain ? Py_XNewRef(node_of(args[3])) : NULL;
     plain = plain && node != NULL && (node == Py_None || is_inner(node)) &&
             (node == Py_None || is_integer(SLOT(node, of_node.seq), &seq)) &&
             find_written(target, &write);
     if (!plain) {
+        Py_XDECREF(node);
         return in_python(replaced_in_python, args, count, NULL);
     }
-    Py_INCREF(node);
     int failed = 0;
     if (!let_go(args[2])) {
         Py_DECREF(node);
@@ -422,8 +436,8 @@ enum { MOST_WRITTEN = 8 }; /* arguments of a write that is plain */
 static bool
 read_write(PyObject *target, PyObject *rest, PyObject *options, bool *tracked)
 {
-    PyArrayObject *array = is_a(target, Tensor) ? own_array(target) : NULL;
-    long long kind = current_modes();
+    long long kind = current_modes(); /* which may run code, in a thread's first write */
+    PyArrayObject *array = own_array(target);
     if (array == NULL || kind == OTHER || PyList_GET_SIZE(inference_seen) > 0 ||
         !PyArray_ISCARRAY(array) || !PyTuple_Check(rest) || !PyDict_Check(options) ||
         PyTuple_GET_SIZE(rest) >= MOST_WRITTEN) {

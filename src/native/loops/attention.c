@@ -153,7 +153,8 @@ run_attention(Attention *a, int type, bool backwards, char *grad)
     }
     else {
         int64_t item = type == NPY_FLOAT ? 4 : 8;
-        a->ranges = a->rows <= RANGE || a->heads >= FEWEST ? 1 : FEWEST / a->heads;
+        bool few = a->heads > 0 && a->heads < FEWEST;
+        a->ranges = few && a->rows > RANGE ? FEWEST / a->heads : 1;
         size_t size = (size_t)(a->heads * (a->rows + 2 * a->columns) * a->width * item);
         a->made = a->ranges == 1 ? grad : calloc((size_t)a->ranges, size);
         if (a->made != NULL) {

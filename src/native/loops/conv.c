@@ -111,7 +111,9 @@ forward_axis(Axis *axis, int64_t size, int64_t places, int64_t kernel, int64_t s
     axis->step = stride;
     axis->places = places;
     for (int64_t i = 0; i < kernel; i++) {
-        int64_t at = i * dilation - before, shift = floor_div(at, stride);
+        int64_t at = i * dilation - before, most = -(places - 1) * stride - 1;
+        at = at < most ? most : at > size ? size : at; /* there, it reads nothing but zeros, too */
+        int64_t shift = floor_div(at, stride);
         add_tap(axis, shift, at - shift * stride, i);
     }
     return true;
@@ -130,7 +132,7 @@ adjoint_axis(Axis *axis, int64_t size, int64_t places, int64_t kernel, int64_t s
     axis->places = size > remainder ? (size - remainder - 1) / stride + 1 : 0;
     for (int64_t i = 0; i < kernel; i++) {
         int64_t at = remainder + before - i * dilation, shift = floor_div(at, stride);
-        if (at == shift * stride) {
+        if (at == shift * stride && -axis->places < shift && shift < places) {
             add_tap(axis, shift, 0, i);
         }
     }
@@ -286,6 +288,13 @@ make_plan(Plan *plan, int64_t lanes, int64_t itemsize, int *cut, int64_t *images
     if (plan->table == NULL || plan->rows == NULL) {
         return false;
     }
+    double most = (double)itemsize * (double)(plan->channels * plan->groups);
+    for (int a = 0; a < AXES; a++) {
+        most *= (double)axes[a].taps * (double)(axes[a].places + axes[a].span) + 1;
+    }
+    if (most > (double)((int64_t)1 << 60)) { /* so much memory there is not */
+        return false;
+    }
     plan->compact = worth_compacting(plan, lanes);
     int64_t each = itemsize * plan->channels * plan->groups * (plan->compact ? plan->taps : 1);
     for (int a = 0; a < AXES; a++) {
@@ -361,14 +370,14 @@ read_shapes(Shapes *to, PyArrayObject *x, PyArrayObject *out, PyArrayObject *w, 
 {
     int dims = PyArray_NDIM(x) - 2;
     PyArrayObject *all[] = {x, out, w};
-    for (int i = 0; i < 3; i++) {
-        if (!is_plain(all[i], PyArray_TYPE(x)) || PyArray_NDIM(all[i]) != dims + 2) {
-            return false;
-        }
-    }
     if (dims < 1 || dims > AXES || groups < 1 || !read_sizes(stride, dims, 1, to->stride) ||
         !read_sizes(before, dims, 0, to->before) || !read_sizes(dilation, dims, 1, to->dilation)) {
         return false;
+    }
+    for (int i = 0; i < 3; i++) { /* once the numbers are read, which may run code */
+        if (!is_plain(all[i], PyArray_TYPE(x)) || PyArray_NDIM(all[i]) != dims + 2) {
+            return false;
+        }
     }
     to->images = PyArray_DIM(x, 0);
     to->groups = groups;
@@ -380,6 +389,13 @@ read_shapes(Shapes *to, PyArrayObject *x, PyArrayObject *out, PyArrayObject *w, 
         to->places[a] = place < 2 ? 1 : PyArray_DIM(out, place);
         to->kernel[a] = place < 2 ? 1 : PyArray_DIM(w, place);
         if (to->stride[a] < 1 || to->dilation[a] < 1) {
+            return false;
+        }
+        if (to->places[a] < 2) { /* the stride says nothing, and may be very large */
+            to->stride[a] = least(to->stride[a], to->size[a] + 1);
+        }
+        if (!is_near(to->kernel[a], to->dilation[a], to->before[a]) ||
+            !is_near(to->places[a], to->stride[a], to->size[a])) {
             return false;
         }
     }
@@ -433,10 +449,14 @@ static bool
 run_adjoint(const Shapes *s, int type, void *g, void *w, void *out)
 {
     int64_t taps = product(s->kernel), per_channel = taps * (s->channels / s->groups);
+    int64_t remainders[AXES]; /* there are */
     bool right = true;
-    for (int64_t r = 0; right && r < product(s->stride); r++) {
-        int64_t at[] = {r / s->stride[2] / s->stride[1], r / s->stride[2] % s->stride[1],
-                        r % s->stride[2]};
+    for (int a = 0; a < AXES; a++) {
+        remainders[a] = least(s->stride[a], s->size[a]);
+    }
+    for (int64_t r = 0; right && r < product(remainders); r++) {
+        int64_t at[] = {r / remainders[2] / remainders[1], r / remainders[2] % remainders[1],
+                        r % remainders[2]};
         Plan plan = plan_of(s, s->outputs, s->channels, s->size);
         for (int a = 0; right && a < AXES; a++) {
             right = adjoint_axis(&plan.axes[a], s->size[a], s->places[a], s->kernel[a],
@@ -484,8 +504,8 @@ conv(PyObject *module, PyObject *args)
                           &PyArray_Type, &w, &bias, &stride, &before, &dilation, &groups)) {
         return NULL;
     }
-    int type = PyArray_TYPE(x);
     bool fits = read_shapes(&shapes, x, y, w, stride, before, dilation, groups);
+    int type = PyArray_TYPE(x);
     if (fits && bias != Py_None) {
         PyArrayObject *b = (PyArrayObject *)bias;
         fits = PyArray_Check(bias) && is_plain(b, type) && PyArray_SIZE(b) == shapes.outputs;

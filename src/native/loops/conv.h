@@ -17,12 +17,8 @@ typedef struct {
 static void
 OF(copy_line)(REAL *to, const REAL *line, int64_t size, int64_t start, int64_t step, int64_t n)
 {
-    int64_t low = 0, high = 0;
-    if (line != NULL) {
-        low = start >= 0 ? 0 : least(n, (-start + step - 1) / step);
-        high = start >= size ? low : least(n, (size - 1 - start) / step + 1);
-        high = high < low ? low : high;
-    }
+    Inside found = line == NULL ? (Inside){0, 0} : inside(start, step, size, n);
+    int64_t low = found.low, high = found.high;
     for (int64_t i = 0; i < low; i++) {
         to[i] = 0;
     }

@@ -91,8 +91,9 @@ static PyObject *
 use_blas(PyObject *module, PyObject *path)
 {
     struct {
-        void *function;
+        void *place;
         const char *name;
+        void *function;
     } wanted[] = {
         {&blas.real, "scipy_cblas_sgemm64_"},
         {&blas.wide, "scipy_cblas_dgemm64_"},
@@ -108,9 +109,11 @@ use_blas(PyObject *module, PyObject *path)
     void *library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
     bool found = library != NULL;
     for (size_t i = 0; found && i < Py_ARRAY_LENGTH(wanted); i++) {
-        void *function = dlsym(library, wanted[i].name);
-        found = function != NULL;
-        memcpy(wanted[i].function, &function, sizeof(function));
+        wanted[i].function = dlsym(library, wanted[i].name);
+        found = wanted[i].function != NULL;
+    }
+    for (size_t i = 0; found && i < Py_ARRAY_LENGTH(wanted); i++) { /* all of them, or none */
+        memcpy(wanted[i].place, &wanted[i].function, sizeof(void *));
     }
     if (found) {
         pthread_atfork(NULL, NULL, forget_users);

@@ -116,13 +116,6 @@ copy_elements(void *context, int64_t begin, int64_t end)
 ADDERS(float, OF_FLOAT)
 ADDERS(double, OF_DOUBLE)
 
-/* Whether an array is indices. */
-static bool
-is_indices(PyArrayObject *array)
-{
-    return PyArray_TYPE(array) == NPY_INT64 && PyArray_ISCARRAY_RO(array);
-}
-
 /* Whether an array's elements may be copied as bytes, in row-major order. */
 static bool
 is_flat(PyArrayObject *array, PyArrayObject *like)
@@ -131,12 +124,21 @@ is_flat(PyArrayObject *array, PyArrayObject *like)
            PyArray_EquivTypes(PyArray_DESCR(array), PyArray_DESCR(like));
 }
 
-/* The arguments (out, values, indices), borrowed; false with an error where they are no arrays. */
+/* Read the arguments (out, values, indices), borrowed: arrays of so many dimensions, which are added up or
+   else copied as bytes, and any indices; false, with or without an error, where they are not. */
 static bool
-read_places(PyObject *args, PyArrayObject **out, PyArrayObject **values, PyArrayObject **indices)
+read_places(PyObject *args, int dims, bool added, PyArrayObject **out, PyArrayObject **values,
+            PyArrayObject **indices)
 {
-    return PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, out, &PyArray_Type, values,
-                            &PyArray_Type, indices);
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, out, &PyArray_Type, values, &PyArray_Type,
+                          indices)) {
+        return false;
+    }
+    bool alike = added ? is_plain(*out, PyArray_TYPE(*out)) && is_plain(*values, PyArray_TYPE(*out))
+                       : is_flat(*out, *values) && is_flat(*values, *values);
+    return alike && PyArray_ISWRITEABLE(*out) && PyArray_NDIM(*out) == dims &&
+           PyArray_NDIM(*values) == dims && PyArray_TYPE(*indices) == NPY_INT64 &&
+           PyArray_ISCARRAY_RO(*indices);
 }
 
 static PyObject *
@@ -150,11 +152,7 @@ static PyObject *
 take(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!read_places(args, &out, &values, &indices)) {
-        return NULL;
-    }
-    if (!is_flat(out, values) || !is_flat(values, values) || !is_indices(indices) ||
-        PyArray_NDIM(out) != 3 || PyArray_NDIM(values) != 3 || !PyArray_ISWRITEABLE(out) ||
+    if (!read_places(args, 3, false, &out, &values, &indices) ||
         PyArray_DIM(out, 0) != PyArray_DIM(values, 0) ||
         PyArray_DIM(out, 1) != PyArray_SIZE(indices) ||
         PyArray_DIM(out, 2) != PyArray_DIM(values, 2)) {
@@ -177,11 +175,7 @@ static PyObject *
 gather(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!read_places(args, &out, &values, &indices)) {
-        return NULL;
-    }
-    if (!is_flat(out, values) || !is_flat(values, values) || !is_indices(indices) ||
-        PyArray_NDIM(out) != 2 || PyArray_NDIM(values) != 2 || !PyArray_ISWRITEABLE(out) ||
+    if (!read_places(args, 2, false, &out, &values, &indices) ||
         PyArray_DIM(out, 0) != PyArray_DIM(values, 0) ||
         PyArray_SIZE(out) != PyArray_SIZE(indices)) {
         return refuse("gather");
@@ -203,12 +197,7 @@ static PyObject *
 scatter_add(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!read_places(args, &out, &values, &indices)) {
-        return NULL;
-    }
-    int type = PyArray_TYPE(out);
-    if (!is_plain(out, type) || !is_plain(values, type) || !is_indices(indices) ||
-        PyArray_NDIM(out) != 2 || PyArray_NDIM(values) != 2 || !PyArray_ISWRITEABLE(out) ||
+    if (!read_places(args, 2, true, &out, &values, &indices) ||
         PyArray_DIM(out, 0) != PyArray_DIM(values, 0) ||
         PyArray_SIZE(values) != PyArray_SIZE(indices)) {
         return refuse("scatter_add");
@@ -216,7 +205,7 @@ scatter_add(PyObject *module, PyObject *args)
     Places job = {PyArray_DATA(out), PyArray_DATA(values), PyArray_DATA(indices),
                   .size = PyArray_DIM(out, 1), .count = PyArray_DIM(values, 1)};
     Py_BEGIN_ALLOW_THREADS;
-    pool_run(type == NPY_FLOAT ? add_elements_float : add_elements_double, &job,
+    pool_run(PyArray_TYPE(out) == NPY_FLOAT ? add_elements_float : add_elements_double, &job,
              PyArray_DIM(out, 0), (1 << 14) / (job.count + 1) + 1);
     Py_END_ALLOW_THREADS;
     return done(&job);
@@ -228,12 +217,7 @@ static PyObject *
 add_rows(PyObject *module, PyObject *args)
 {
     PyArrayObject *out, *values, *indices;
-    if (!read_places(args, &out, &values, &indices)) {
-        return NULL;
-    }
-    int type = PyArray_TYPE(out);
-    if (!is_plain(out, type) || !is_plain(values, type) || !is_indices(indices) ||
-        PyArray_NDIM(out) != 2 || PyArray_NDIM(values) != 2 || !PyArray_ISWRITEABLE(out) ||
+    if (!read_places(args, 2, true, &out, &values, &indices) ||
         PyArray_DIM(out, 1) != PyArray_DIM(values, 1) ||
         PyArray_DIM(values, 0) != PyArray_SIZE(indices)) {
         return refuse("add_rows");
@@ -245,7 +229,7 @@ add_rows(PyObject *module, PyObject *args)
                      : job.width < 16                 ? pool_threads
                                                       : 4 * pool_threads;
     Py_BEGIN_ALLOW_THREADS;
-    pool_run(type == NPY_FLOAT ? add_rows_float : add_rows_double, &job, job.size,
+    pool_run(PyArray_TYPE(out) == NPY_FLOAT ? add_rows_float : add_rows_double, &job, job.size,
              (job.size + pieces - 1) / pieces);
     Py_END_ALLOW_THREADS;
     return done(&job);

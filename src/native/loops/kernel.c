@@ -308,7 +308,7 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
 {
     PyArrayObject *arrays[MOST_OPERANDS];
     PyObject *made[MOST_OUTPUTS] = {NULL}, *result = NULL;
-    npy_intp shape[NPY_MAXDIMS], size = 1;
+    npy_intp shape[NPY_MAXDIMS], size;
     double numbers[MOST_OPERANDS];
     Layout layout;
     if (!find_inputs(self, arguments, count, arrays, numbers, layout.base)) {
@@ -316,10 +316,10 @@ run_kernel(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
     }
     int dims = broadcast(arrays, self->inputs, shape), order[NPY_MAXDIMS];
     for (int d = 0; d < dims; d++) {
-        size *= shape[d];
         order[d] = d;
     }
-    if (dims < 0 || size < large * self->times) {
+    size = dims < 0 ? -1 : PyArray_OverflowMultiplyList(shape, dims);
+    if (size < 0 || size / self->times < large) { /* less than none: more than there are */
         return NULL;
     }
     if (are_alike(arrays, self->inputs, dims, shape)) {
@@ -431,7 +431,7 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (inputs < 1 || inputs > MOST_OPERANDS || outputs < 1 || outputs > MOST_OUTPUTS ||
-        PyTuple_GET_SIZE(types) != inputs + outputs || grain < 1 ||
+        PyTuple_GET_SIZE(types) != inputs + outputs || grain < 1 || times < 1 ||
         !read_numbers(types, 0, NPY_NTYPES_LEGACY, self->types) ||
         !read_numbers(places, 0, MOST_ARGUMENTS, self->places) ||
         !read_numbers(targets, -1, (int)inputs, self->targets)) {
@@ -520,6 +520,20 @@ holds_sizes(PyObject *tuple)
     return true;
 }
 
+static PyObject *key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames);
+
+/* `key_of` what a tuple holds, which may be tuples again. */
+static PyObject *
+key_of_tuple(PyObject *tuple)
+{
+    if (Py_EnterRecursiveCall(" while a kernel was looked for")) {
+        return NULL;
+    }
+    PyObject *key = key_of(((PyTupleObject *)tuple)->ob_item, PyTuple_GET_SIZE(tuple), NULL);
+    Py_LeaveRecursiveCall();
+    return key;
+}
+
 /* What tells a function's kernels apart: dtypes of arrays and whether they have dimensions, that a
    number is a float, and anything else itself; NULL without an error where that is one of many. */
 static PyObject *
@@ -540,9 +554,7 @@ key_of(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
             part = Py_NewRef(x);
         }
         else if (PyTuple_CheckExact(x)) {
-            part = holds_sizes(x)
-                       ? Py_NewRef(x)
-                       : key_of(((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x), NULL);
+            part = holds_sizes(x) ? Py_NewRef(x) : key_of_tuple(x);
         }
         else {
             part = is_one_of_few(x) ? PyTuple_Pack(2, Py_TYPE(x), x) : NULL;
@@ -569,7 +581,7 @@ tuple_of(PyObject *const *items, Py_ssize_t count)
     return made;
 }
 
-/* The function's kernel for such arguments, or None; borrowed. */
+/* The function's kernel for such arguments, or None. */
 static PyObject *
 kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
@@ -581,7 +593,7 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
         PyDict_Clear(self->kernels);
     }
     key = key_of(args, count, kwnames);
-    found = key == NULL ? NULL : PyDict_GetItemWithError(self->kernels, key);
+    found = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(self->kernels, key));
     if (found == NULL && key != NULL && !PyErr_Occurred()) {
         operands = tuple_of(args, count);
         names = kwnames == NULL ? PyTuple_New(0) : Py_NewRef(kwnames);
@@ -591,7 +603,7 @@ kernel_for(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwname
                    : PyObject_CallFunctionObjArgs(make, self->function, names, operands, NULL);
         Py_DECREF(make);
         if (made != NULL && PyDict_SetItem(self->kernels, key, made) == 0) {
-            found = made; /* the dictionary holds it */
+            found = Py_NewRef(made);
         }
         Py_XDECREF(made);
         Py_XDECREF(names);
@@ -606,14 +618,13 @@ static PyObject *
 by_kernel(Door *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
 {
     PyObject *kernel = kernel_for(self, args, count, kwnames), *found = NULL;
-    if (kernel == NULL || kernel == Py_None) {
+    if (kernel == NULL) {
         return NULL;
     }
-    Py_INCREF(kernel);
     if (Py_IS_TYPE(kernel, &KernelType)) {
         found = run_kernel((Kernel *)kernel, args, count);
     }
-    else {
+    else if (kernel != Py_None) {
         PyObject *operands = tuple_of(args, count);
         found = operands == NULL ? NULL : PyObject_CallOneArg(kernel, operands);
         Py_XDECREF(operands);

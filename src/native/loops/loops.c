@@ -36,9 +36,33 @@ refuse(const char *name)
     return NULL;
 }
 
+/* Which of the places start, start + step, ..., of which there are `most`, are in [0, size): those
+   from `low` to below `high`. */
+typedef struct {
+    int64_t low, high;
+} Inside;
+
+static inline Inside
+inside(int64_t start, int64_t step, int64_t size, int64_t most)
+{
+    int64_t low = start >= 0 ? 0 : (-start + step - 1) / step;
+    int64_t high = start >= size ? 0 : (size - 1 - start) / step + 1;
+    high = high < most ? high : most;
+    return (Inside){low < high ? low : high, high};
+}
+
+/* Whether one number of such steps, and what is added to it, are far from the end of the integers. */
+static inline bool
+is_near(int64_t steps, int64_t step, int64_t more)
+{
+    const double far = (double)((int64_t)1 << 60);
+    return (double)steps * (double)step < far && -far < (double)more && (double)more < far;
+}
+
 #include "attention.c"
 #include "checks.c"
 #include "conv.c"
+#include "copies.c"
 #include "gemm.c"
 #include "index.c"
 #include "kernel.c"
@@ -46,6 +70,8 @@ refuse(const char *name)
 #include "recycle.c"
 #include "rows.c"
 #include "small/small.c"
+#include "sort.c"
+#include "transforms.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -64,6 +90,7 @@ static PyMethodDef functions[] = {
     {"set_door", set_door, METH_VARARGS, NULL},
     {"set_threads", set_threads, METH_O, NULL},
     {"conv", conv, METH_VARARGS, NULL},
+    {"copy", copy_array, METH_VARARGS, NULL},
     {"use_blas", use_blas, METH_O, NULL},
     {"gemm", gemm, METH_VARARGS, NULL},
     {"recycle", recycle, METH_NOARGS, NULL},
@@ -75,6 +102,8 @@ static PyMethodDef functions[] = {
     {"attention", attention, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
+    {"rank", rank_rows, METH_VARARGS, NULL},
+    {"transform", transform, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},
     {NULL},

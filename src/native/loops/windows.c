@@ -13,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { AT_ONCE = 256 }; /* results of a line whose sums are kept */
+enum { AT_ONCE = 256 };      /* results of a line whose sums are kept */
+enum { NOBODY = INT32_MIN }; /* in place of the winner of a window, before there is one */
 
 typedef struct {
     int64_t size, kernel, stride, before, dilation, places;
@@ -32,24 +33,19 @@ typedef struct {
 static Taps
 taps_inside(const Window *axis, int64_t place)
 {
-    Taps found = {0, axis->kernel, place * axis->stride - axis->before};
-    while (found.first < found.end && found.start + found.first * axis->dilation < 0) {
-        found.first++;
-    }
-    while (found.first < found.end &&
-           found.start + (found.end - 1) * axis->dilation >= axis->size) {
-        found.end--;
-    }
-    return found;
+    int64_t start = place * axis->stride - axis->before;
+    Inside found = inside(start, axis->dilation, axis->size, axis->kernel);
+    return (Taps){found.low, found.high, start};
 }
 
-/* The places whose tap, which is at `at` for place 0, is inside the image. */
-static void
-places_inside(const Window *axis, int64_t at, int64_t *low, int64_t *high)
+/* Those of the places from `first` to below `last` whose tap, which is at `at` for place 0, is inside
+   the image. */
+static Inside
+places_inside(const Window *axis, int64_t at, int64_t first, int64_t last)
 {
-    *low = at >= 0 ? 0 : (-at + axis->stride - 1) / axis->stride;
-    *high = at >= axis->size ? 0 : (axis->size - 1 - at) / axis->stride + 1;
-    *high = *high < axis->places ? *high : axis->places;
+    Inside found = inside(at, axis->stride, axis->size, last);
+    found.low = found.low > first ? found.low : first;
+    return found;
 }
 
 /* How many elements of a window count along an axis. */
@@ -105,15 +101,20 @@ windows(PyObject *module, PyObject *args)
                           &count_pad)) {
         return NULL;
     }
-    int type = PyArray_TYPE(x), dims = PyArray_NDIM(x) - 1;
-    bool fits = is_plain(x, type) && is_plain(y, type) && dims >= 1 && dims <= 3 &&
-                PyArray_NDIM(y) == dims + 1 && PyArray_DIM(x, 0) == PyArray_DIM(y, 0) &&
-                PyArray_ISWRITEABLE(which == SPREAD ? x : y) && which >= MAXIMA && which <= SPREAD;
-    if (!fits || !read_sizes(kernel, dims, 1, sizes[0]) || !read_sizes(stride, dims, 1, sizes[1]) ||
+    int dims = PyArray_NDIM(x) - 1;
+    if (!read_sizes(kernel, dims, 1, sizes[0]) || !read_sizes(stride, dims, 1, sizes[1]) ||
         !read_sizes(padding, dims, 0, sizes[2]) || !read_sizes(dilation, dims, 1, sizes[3])) {
         return refuse("windows");
     }
-    int64_t work = 1;
+    int type = PyArray_TYPE(x); /* looked at once the numbers are read, which may run code */
+    if (!is_plain(x, type) || !is_plain(y, type) || dims < 1 || dims > 3 ||
+        PyArray_NDIM(x) != dims + 1 || PyArray_NDIM(y) != dims + 1 ||
+        PyArray_DIM(x, 0) != PyArray_DIM(y, 0) || !PyArray_ISWRITEABLE(which == SPREAD ? x : y) ||
+        which < MAXIMA || which > SPREAD) {
+        return refuse("windows");
+    }
+    int64_t images = PyArray_DIM(x, 0);
+    double work = 1, taps = 1;
     all.count_pad = count_pad;
     for (int a = 0; a < 3; a++) {
         int place = a - (3 - dims) + 1;
@@ -123,21 +124,31 @@ windows(PyObject *module, PyObject *args)
             axis->size = PyArray_DIM(x, place);
             axis->places = PyArray_DIM(y, place);
         }
+        taps *= (double)axis->kernel;
         if (axis->kernel < 1 || axis->stride < 1 || axis->before < 0 || axis->dilation < 1 ||
-            (which != MAXIMA && axis->dilation != 1)) {
+            (which != MAXIMA && axis->dilation != 1) ||
+            !is_near(axis->kernel, axis->dilation, axis->before)) {
             return refuse("windows");
         }
-        work *= axis->places * axis->kernel + 1;
+        axis->stride = axis->places > 1 ? axis->stride : 1; /* which then says nothing */
+        if (!is_near(axis->places, axis->stride, 0)) {
+            return refuse("windows");
+        }
+        work *= (double)axis->places * (double)axis->kernel + 1;
+    }
+    if (which == MAXIMA && images > 0 && taps > INT32_MAX) { /* whose numbers are kept in 32 bits */
+        return refuse("windows");
     }
     if (which == MAXIMA) {
         PyArrayObject *i = (PyArrayObject *)indices;
         if (!PyArray_Check(indices) || PyArray_TYPE(i) != NPY_INT64 || !PyArray_ISCARRAY(i) ||
-            PyArray_SIZE(i) != PyArray_SIZE(y)) {
+            PyArray_SIZE(i) != PyArray_SIZE(y) ||
+            all.axes[0].size * all.axes[1].size * all.axes[2].size > INT32_MAX) {
             return refuse("windows");
         }
     }
     void *to = which == MAXIMA ? PyArray_DATA((PyArrayObject *)indices) : NULL;
-    int64_t images = PyArray_DIM(x, 0), grain = (1 << 16) / work + 1;
+    int64_t grain = (int64_t)((1 << 16) / work) + 1;
     Py_BEGIN_ALLOW_THREADS;
     if (type == NPY_FLOAT) {
         Chunk chunks[] = {max_windows_float, mean_windows_float, spread_windows_float};

@@ -6,15 +6,17 @@ typedef struct {
     int64_t *indices;
 } OF(Pooling);
 
-/* Let one tap compete for the maxima of `n` windows, whose elements are `stride` apart. */
+/* Let one tap, which is at `place` for window 0, compete for the maxima of `n` windows, whose elements
+   are `stride` apart. */
 static inline __attribute__((always_inline)) void
-OF(compete)(REAL *best, int32_t *winner, const REAL *values, int64_t stride, int64_t n, int32_t tap)
+OF(compete)(REAL *best, int32_t *winner, const REAL *values, int64_t stride, int64_t n,
+            int32_t place)
 {
     for (int64_t l = 0; l < n; l++) {
         REAL value = values[l * stride];
-        bool better = (winner[l] < 0) | (value > best[l]) | (value != value);
+        bool better = (winner[l] == NOBODY) | (value > best[l]) | (value != value);
         best[l] = better ? value : best[l];
-        winner[l] = better ? tap : winner[l];
+        winner[l] = better ? place : winner[l];
     }
 }
 
@@ -27,38 +29,34 @@ OF(max_line)(const Windows *w, const REAL *image, REAL *to, int64_t *where, Taps
         int64_t n = z->places - first < AT_ONCE ? z->places - first : AT_ONCE;
         int32_t winner[AT_ONCE];
         for (int64_t l = 0; l < n; l++) {
-            winner[l] = -1;
+            winner[l] = NOBODY;
             to[first + l] = -INFINITY;
         }
         for (int64_t a = i.first; a < i.end; a++) {
             for (int64_t b = j.first; b < j.end; b++) {
                 int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
                 for (int64_t c = 0; c < z->kernel; c++) {
-                    int64_t at = c * z->dilation - z->before, low, high;
-                    int32_t tap = (int32_t)((a * y->kernel + b) * z->kernel + c);
-                    places_inside(z, at, &low, &high);
-                    low = low > first ? low : first;
-                    high = high < first + n ? high : first + n;
+                    int64_t at = c * z->dilation - z->before;
+                    int32_t place = (int32_t)(row * z->size + at);
+                    Inside found = places_inside(z, at, first, first + n);
+                    int64_t low = found.low, high = found.high;
                     const REAL *values = image + row * z->size + at + low * z->stride;
                     REAL *best = to + low;
                     if (z->stride == 1) {
-                        OF(compete)(best, winner + low - first, values, 1, high - low, tap);
+                        OF(compete)(best, winner + low - first, values, 1, high - low, place);
                     }
                     else if (z->stride == 2) {
-                        OF(compete)(best, winner + low - first, values, 2, high - low, tap);
+                        OF(compete)(best, winner + low - first, values, 2, high - low, place);
                     }
                     else {
-                        OF(compete)(best, winner + low - first, values, z->stride, high - low, tap);
+                        OF(compete)(best, winner + low - first, values, z->stride, high - low,
+                                    place);
                     }
                 }
             }
         }
         for (int64_t l = 0; l < n; l++) {
-            int64_t c = winner[l] % z->kernel, ab = winner[l] / z->kernel;
-            int64_t a = ab / y->kernel, b = ab % y->kernel;
-            int64_t row = (i.start + a * x->dilation) * y->size + j.start + b * y->dilation;
-            where[first + l] =
-                row * z->size + (first + l) * z->stride - z->before + c * z->dilation;
+            where[first + l] = winner[l] + (first + l) * z->stride;
         }
     }
 }
@@ -101,11 +99,9 @@ OF(mean_windows)(void *context, int64_t begin, int64_t end)
                     for (int64_t b = j.first; b < j.end; b++) {
                         const REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
                         for (int64_t c = 0; c < z->kernel; c++) {
-                            int64_t at = c - z->before, low, high;
-                            places_inside(z, at, &low, &high);
-                            low = low > first ? low : first;
-                            high = high < last ? high : last;
-                            for (int64_t l = low; l < high; l++) {
+                            int64_t at = c - z->before;
+                            Inside found = places_inside(z, at, first, last);
+                            for (int64_t l = found.low; l < found.high; l++) {
                                 sums[l - first] += row[at + l * z->stride];
                             }
                         }
@@ -145,11 +141,9 @@ OF(spread_windows)(void *context, int64_t begin, int64_t end)
                     for (int64_t b = j.first; b < j.end; b++) {
                         REAL *row = image + ((i.start + a) * y->size + j.start + b) * z->size;
                         for (int64_t c = 0; c < z->kernel; c++) {
-                            int64_t at = c - z->before, low, high;
-                            places_inside(z, at, &low, &high);
-                            low = low > first ? low : first;
-                            high = high < last ? high : last;
-                            for (int64_t l = low; l < high; l++) {
+                            int64_t at = c - z->before;
+                            Inside found = places_inside(z, at, first, last);
+                            for (int64_t l = found.low; l < found.high; l++) {
                                 row[at + l * z->stride] += shares[l - first];
                             }
                         }

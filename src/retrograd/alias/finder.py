@@ -33,7 +33,9 @@ __all__ = ["HOMES", "home_of", "install"]
 
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
+    "torch._VF": "retrograd.ops.compat.variable_functions",
     "torch._utils": "retrograd.alias.utils",
+    "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",

@@ -6,12 +6,12 @@ from ..engine.overriding import public
 from ..engine.saved import SavedTensor
 from ..locks import load as _load
 from . import graph
-from .absorb import absorb_zeros
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .grad import backward, grad
 from .grad_mode import (
     _force_original_view_tracking,
     _unsafe_preserve_version_counter,
+    absorb_zeros,
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -29,31 +29,13 @@ if TYPE_CHECKING:
     from .variable import Variable
 
 __all__ = [
-    "Function",
-    "SavedTensor",
-    "Variable",
-    "_force_original_view_tracking",
-    "_unsafe_preserve_version_counter",
-    "absorb_zeros",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "functional",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_multithreading_enabled",
-    "is_view_replay_enabled",
-    "no_grad",
-    "set_detect_anomaly",
-    "set_grad_enabled",
+    "Function", "SavedTensor", "Variable", "_force_original_view_tracking",
+    "_unsafe_preserve_version_counter", "absorb_zeros", "backward", "detect_anomaly", "enable_grad",
+    "forward_ad", "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_grad_enabled", "is_inference_mode_enabled", "is_multithreading_enabled",
+    "is_view_replay_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled",
-]
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # their types stay
     backward, grad = map(public, (backward, grad))  # calls that tensors may take over

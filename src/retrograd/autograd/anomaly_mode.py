@@ -7,11 +7,8 @@ import warnings
 from .. import modes
 
 __all__ = [
-    "detect_anomaly",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "set_detect_anomaly",
-]
+    "detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly",
+]  # fmt: skip
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "

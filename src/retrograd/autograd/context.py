@@ -12,7 +12,8 @@ This module knows no operation by name.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from .. import modes
 from ..engine.backward.hooks import NodeHooks, RemovableHandle, hooks_of
@@ -20,11 +21,6 @@ from ..engine.graph import FREED, Node
 from ..engine.saved import SavedTensor, freed_error, tensors
 from ..engine.tensor import Tensor
 from .graph import Node as GraphNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["BackwardCFunction", "Definition", "FunctionCtx"]
 
 
 class Definition(Protocol):
@@ -34,6 +30,9 @@ class Definition(Protocol):
     _node_type: type[Node]
     _backward_cls: type[BackwardCFunction]
     generate_vmap_rule: bool
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Function and record it."""
 
     def _derivative(self) -> Callable[..., Any]: ...
     def _kind(self, outputs: int) -> Any: ...

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from .context import BackwardCFunction, Definition, FunctionCtx
 
-__all__ = ["FunctionKind", "FunctionNode", "among", "record"]
-
 AS_IS_SAVED = (
     "An input that has been returned as-is as output is being saved for backward. This is not "
     "supported if you override setup_context. You should return and save a view of the input "

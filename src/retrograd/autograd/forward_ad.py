@@ -17,13 +17,9 @@ from ..kernels.memory import memory, moved
 from .grad_mode import decorate
 
 __all__ = [
-    "UnpackedDualTensor",
-    "dual_level",
-    "enter_dual_level",
-    "exit_dual_level",
-    "make_dual",
+    "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
     "unpack_dual",
-]
+]  # fmt: skip
 
 NO_LEVEL = (
     "Trying to create a dual Tensor for forward AD but no level exists, make sure to "

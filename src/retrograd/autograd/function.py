@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .. import modes
 from ..engine.graph import Kind, Node, new_node
@@ -19,17 +20,10 @@ from .context import BackwardCFunction, FunctionCtx
 from .custom import FunctionKind, FunctionNode, among, record
 from .transformed import is_batched, on_batches, push_tangents
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "InplaceFunction",
-    "NestedIOFunction",
+    "BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction",
     "once_differentiable",
-]
+]  # fmt: skip
 
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
@@ -87,6 +81,7 @@ class Function(FunctionCtx):
     _node_type: ClassVar[type[Node]]
     _backward_cls: ClassVar[type[BackwardCFunction]]
     _kinds: ClassVar[dict[int, FunctionKind]]
+    _made_of: ClassVar[type[FunctionKind]] = FunctionKind
     generate_vmap_rule: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -146,19 +141,24 @@ class Function(FunctionCtx):
         with_setup = cls.setup_context is not Function.setup_context
         if kwargs or (with_setup and _has_defaults(cls.forward)):
             args, kwargs = bind(cls, args, kwargs, with_setup)
-        levels = modes.state.levels
+        levels, inside = modes.state.levels, None
         if modes.special and is_batched((args, kwargs)):
-            return on_batches(cls, args, kwargs)
+            output, inside = on_batches(cls, args, kwargs, with_setup)
+            if inside is None:
+                return output
         ctx = cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         recording = modes.state.grad and not modes.state.inference
         edges = tuple([node_of(a) for a in args if isinstance(a, Tensor)]) if recording else ()
+        if inside is not None and recording:
+            edges = inside.edges
         paused = modes.state.paused
         before: Any = modes.change(grad=False, levels=()) if levels else modes.set_grad(False)
         try:
             modes.state.paused = levels
             if with_setup:
-                output = cls.forward(*args, **kwargs)
+                if inside is None:
+                    output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -171,6 +171,8 @@ class Function(FunctionCtx):
         several = isinstance(output, tuple)
         outputs, marks = output if several else (output,), ctx.non_differentiable
         made = record(cls, ctx, args, edges, outputs, with_setup)
+        if inside is not None:
+            levels = inside.levels
         if levels:
             marked = [place for place, out in enumerate(outputs) if among(out, marks)]
             push_tangents(ctx, args, made, marked, levels)
@@ -189,7 +191,7 @@ class Function(FunctionCtx):
     def _kind(cls, outputs: int) -> FunctionKind:
         found = cls._kinds.get(outputs)
         if found is None:
-            found = cls._kinds[outputs] = FunctionKind(cls, outputs)
+            found = cls._kinds[outputs] = cls._made_of(cls, outputs)
         return found
 
 

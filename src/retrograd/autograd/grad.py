@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,14 +14,11 @@ from ..engine.backward.search import reachable
 from ..engine.graph import FREED, LEAF, Node
 from ..engine.namespaces import recorded
 from ..engine.tensor import Tensor, as_array, method, new_tensor, node_of
-from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
-from ..errors import SecondBackwardError
+from ..engine.transforms.batch import BatchLevel, batched, split
+from ..errors import SecondBackwardError, UnbatchableError
 from ..kernels.allocation import copied, full, zeros
 from ..ops.tensor.autograd_methods import retain_grad
 from .graph import GradientEdge, stand_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["backward", "grad"]
 

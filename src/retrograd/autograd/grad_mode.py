@@ -12,26 +12,22 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import modes
 from ..engine.tensor import Tensor, cell_of
+from ..errors import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from typing import Self
+    from typing import Self, TypeVar
+
+    F = TypeVar("F")
 
 __all__ = [
-    "enable_grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-]
-
-F = TypeVar("F")
+    "absorb_zeros", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
 
 CLASS_DECORATED = (
     "Decorating classes is deprecated and will be disabled in future versions. You should only "
@@ -278,6 +274,29 @@ class inference_mode(Mode):  # noqa: N801 (PyTorch's name)
         return inference_mode(self.mode)
 
 
+class absorb_zeros(Mode):  # noqa: N801 (beside PyTorch's modes)
+    """A context, or decorator, in which backward passes take 0 times infinity or NaN to be 0.
+
+    A branch that `where` did not select gets a cotangent of 0; where its derivative is infinite or
+    NaN (the root, the logarithm or the quotient at 0), the chain rule multiplies 0 by that and
+    gives NaN, as in PyTorch. In this mode an elementwise operation contributes 0 at every element
+    whose cotangent is 0, so such branches are left out. It applies to the calling thread's backward
+    passes, to every order, and costs a comparison and a selection per operation. PyTorch has no
+    such mode; the usual way around is a second `where` inside the function.
+
+    >>> x = rg.tensor([0.0, 4.0], requires_grad=True)
+    >>> y = rg.where(x > 0, x.sqrt(), 0.0).sum()
+    >>> rg.autograd.grad(y, x, retain_graph=True)
+    (tensor([   nan, 0.2500]),)
+    >>> with rg.autograd.absorb_zeros():
+    ...     rg.autograd.grad(y, x)
+    (tensor([0.0000, 0.2500]),)
+    """
+
+    __slots__ = ()
+    fields = {"absorb": True}  # noqa: RUF012
+
+
 class set_multithreading_enabled(Mode):  # noqa: N801 (PyTorch's name)
     """Accepted for PyTorch's programs: a backward pass always runs in the thread that asked for it.
 
@@ -376,9 +395,7 @@ def _exit_inference_mode(manager: Mode) -> None:
 
 def _check_bool(value: Any, name: str, argument: str) -> None:
     if not isinstance(value, bool):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be bool, not {type(value).__name__}"
-        )
+        raise wrong_type(name, argument, "bool", value, 1)
 
 
 def is_grad_enabled() -> bool:

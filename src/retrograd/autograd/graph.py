@@ -9,7 +9,8 @@ from __future__ import annotations
 import abc
 import contextlib
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..engine.backward import traversal as engine
 from ..engine.backward.accumulation import accumulate
 from ..engine.backward.fitting import fit
 from ..engine.backward.hooks import RemovableHandle, hooks_of
+from ..engine.backward.search import reachable
 from ..engine.graph import LEAF, node_method, output_node, target
 from ..engine.graph import Node as EngineNode
 from ..engine.namespaces import arrays, recorded
@@ -27,21 +29,11 @@ from ..kernels.allocation import copied
 from ..locks import new_lock
 from .mutation import allow_mutation_on_saved_tensors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-    "set_warn_on_accumulate_grad_stream_mismatch",
-]
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+    "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
+    "saved_tensors_hooks", "set_warn_on_accumulate_grad_stream_mismatch",
+]  # fmt: skip
 
 
 class Node(abc.ABC):
@@ -79,14 +71,14 @@ class Node(abc.ABC):
 Node.register(EngineNode)
 
 
-class InputMetadata(NamedTuple):
+class InputMetadata:
     """Shape, dtype and device of what a node receives in the backward pass."""
 
-    shape: Any
-    dtype: dtypes.dtype
-    device: Any = CPU
-    is_nested_tensor: bool = False
-    is_cpp_nested_tensor: bool = False
+    device = CPU
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: Size, dtype: dtypes.dtype) -> None:
+        self.shape, self.dtype = shape, dtype
 
 
 @property  # type: ignore[misc]
@@ -127,8 +119,9 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     if self.op is LEAF:
         if parts[0] is not None:
             accumulate(self, parts[0], True, record)
-            if self.hooks is not None:
-                task.accumulated(self)
+            leaf = self.saved.tensor()
+            if leaf is not None and self.hooks is not None:
+                self.hooks.after_accumulation(leaf, task)
         return ()
     xp = recorded if record else arrays
     made: list[Tensor | None] = []
@@ -325,6 +318,13 @@ def register_multi_grad_hook(
     )
 
 
+def runs_from(node: Any, task: Any) -> set[EngineNode]:
+    """Which nodes a pass runs from now on, beginning with `node`."""
+    leaves = [leaf for leaf in task.leaves if leaf in task.grads]
+    found = set(reachable([node, *(waiting for _, waiting in task.heap), *leaves]))
+    return found if task.needed is None else found & task.needed
+
+
 class Group:
     """What a hook on all of several tensors remembers of each pass that is under way."""
 
@@ -342,7 +342,7 @@ class Group:
             task = modes.state.current_pass
             with self.lock:
                 if task not in self.passes:
-                    pending = task.pending(self.places[index]())
+                    pending = runs_from(self.places[index](), task)
                     expected = sum(place() in pending for place in self.places)
                     self.passes[task] = ([None] * len(self.places), [expected])
                 grads, missing = self.passes[task]

@@ -12,17 +12,13 @@ NOTE [Copies on demand]
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, MutableMapping
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from .. import modes
 from ..engine.tensor import Tensor, new_tensor
 from ..kernels.memory import address, root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
-
-__all__ = ["SavedValues", "allow_mutation_on_saved_tensors"]
 
 OUTSIDE = (
     "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the "

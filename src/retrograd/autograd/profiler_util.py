@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 

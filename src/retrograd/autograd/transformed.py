@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes, modes, pytree
 from ..engine.namespaces import recorded
-from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor
-from ..engine.transforms.batch import Batch, UnbatchableError
+from ..engine.tensor import Interpreted, Tensor, cell_of, new_tensor, node_of
+from ..engine.transforms.batch import Batch, at_levels
 from ..engine.transforms.forward import set_tangent, tangent_of
 from ..engine.views import base_of
+from ..errors import UnbatchableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..engine.graph import Node
+    from ..engine.transforms.batch import BatchLevel
     from .context import BackwardCFunction, Definition
-
-__all__ = ["VmapInfo", "is_batched", "on_batches", "push_tangents"]
 
 OTHER_SIZE = (
     "Trying to set a forward gradient that has a different size than that of the original Tensor, "
@@ -56,6 +57,13 @@ NO_DERIVATIVE = (
     "Function's jvp returned a gradient at position {}, but the corresponding forward output is "
     "not a differentiable Tensor. You should return None at that position instead."
 )
+
+
+class Inside(NamedTuple):
+    """What transforms within a batched call know of a Function's arguments."""
+
+    edges: tuple[Node | None, ...]  # of its tensors, None for those that belong outside
+    levels: tuple[Any, ...]
 
 
 class VmapInfo(NamedTuple):
@@ -156,17 +164,29 @@ def is_batched(args: Any) -> bool:
     )
 
 
-def on_batches(cls: Definition, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def on_batches(
+    cls: Definition, args: Sequence[Any], kwargs: dict[str, Any], with_setup: bool
+) -> tuple[Any, Inside | None]:
     """Call a Function on batches by its `vmap`; without one, it runs once per example.
 
     `vmap` gets each batch as it was given to the batched call, and where its axis lies in that.
+    Comes back with what a transform within that call differentiates, which is for the caller to
+    record (NOTE [Batches], 2, in `engine.transforms.batch`), if it does.
     """
     leaves = pytree.flatten((args, kwargs))
     level = max((a._array.level for a in leaves if is_batched([a])), key=lambda each: each.depth)
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    inside = Inside(
+        tuple([node_of(a) if level.holds(a) else None for a in tensors]),
+        tuple([each for each in modes.state.levels if each not in level.outer]),
+    )
+    differentiated = any(edge is not None for edge in inside.edges) or any(
+        tangent_of(a, each) is not None for a in tensors for each in inside.levels
+    )
     own = "vmap" in defined(cls)
     if own and cls.generate_vmap_rule:
         raise RuntimeError(TWO_RULES.format(cls._name))
-    if not own or any(level.holds(a) and a._node is not None for a in leaves):
+    if not own or (differentiated and not with_setup):
         raise UnbatchableError(f"{cls._name} is a custom Function without a vmap of its own")
     if any(isinstance(leaf, Tensor) for leaf in pytree.flatten(kwargs)):
         raise NotImplementedError(KEYWORD_TENSORS.format(cls._name))
@@ -174,8 +194,23 @@ def on_batches(cls: Definition, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     dims = pytree.map_leaves(
         lambda a: a._array.dim if level.holds(a) and not a._array.shared else None, tuple(args)
     )
-    info = VmapInfo(level.size, level.randomness or "error")
-    returned = cls.vmap(info, dims, *held, **kwargs)
+    with at_levels(level.outer):
+        if all(dim is None for dim in pytree.flatten(dims)):  # all examples share the arguments
+            output = cls.apply(*held, **kwargs)
+            places: list[int | None] = [None] * len(pytree.flatten(output))
+        else:
+            info = VmapInfo(level.size, level.randomness or "error")
+            output, places = of_rule(cls, cls.vmap(info, dims, *held, **kwargs))
+        made = [
+            placed(out, dim, level, differentiated)
+            for out, dim in zip(pytree.flatten(output), places, strict=True)
+        ]
+    result = tuple(made) if isinstance(output, list) else pytree.unflatten(output, made)
+    return result, inside if differentiated else None
+
+
+def of_rule(cls: Definition, returned: Any) -> tuple[Any, list[int | None]]:
+    """What a `vmap` returned: the output, and the batch dimension of each tensor in it."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             f"Expected the vmap staticmethod of {cls._name} to have two returns, an output and its "
@@ -183,18 +218,22 @@ def on_batches(cls: Definition, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         )
     output, out_dims = returned
     try:
-        places = pytree.broadcast(out_dims, output)
+        return output, pytree.broadcast(out_dims, output)
     except ValueError:
         raise RuntimeError(
             f"The vmap staticmethod of {cls._name} returned an incompatible (output, out_dims): "
             f"expected one dimension or None for each output, got out_dims={out_dims!r} for "
             f"{len(pytree.flatten(output))} in {type(output).__name__}"
         ) from None
-    made = [
-        out if dim is None else new_tensor(Batch(to_front(out, dim), level))
-        for out, dim in zip(pytree.flatten(output), places, strict=True)
-    ]
-    return pytree.unflatten(output, made)
+
+
+def placed(out: Any, dim: int | None, level: BatchLevel, differentiated: bool) -> Any:
+    """An output as a batch; one that all examples share is a batch only if it gets a history."""
+    if dim is not None:
+        return new_tensor(Batch(to_front(out, dim), level))
+    if differentiated and isinstance(out, Tensor):
+        return new_tensor(Batch(out, level, shared=True))
+    return out
 
 
 def defined(cls: Any) -> set[str]:
@@ -204,10 +243,9 @@ def defined(cls: Any) -> set[str]:
 
 
 def to_front(t: Tensor, dim: int) -> Tensor:
-    """`t` with dimension `dim` first."""
+    """`t` with dimension `dim` first: `t` itself where it is."""
     ndim = t._array.ndim
-    order = (dim % ndim, *[d for d in range(ndim) if d != dim % ndim])
-    made: Tensor = recorded.permute(t, dims=order)
-    if not order[0] and is_batched((t,)):
-        made._array.dim = t._array.dim
-    return made
+    place = dim % ndim
+    if not place:
+        return t
+    return recorded.permute(t, dims=(place, *[d for d in range(ndim) if d != place]))

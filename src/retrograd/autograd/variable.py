@@ -5,14 +5,12 @@ This module knows tensors only from outside.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import modes
 from ..engine.tensor import Tensor
 from .grad import backward, grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["Variable"]
 

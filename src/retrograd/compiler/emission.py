@@ -150,7 +150,7 @@ def deciding(builder: Any, element: Callable[[Any], Any], quick: Any, always: An
 
 
 def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
-    """The value of one call."""
+    """The value of one call, of single numbers or of vectors."""
     if call.function == "constant":
         return constant(builder, call.text, np.dtype(call.dtype))
     if call.function == "cast":

@@ -10,25 +10,27 @@ NOTE [Rows]
    elements are divided by a number of the row, they are multiplied by its reciprocal.
 3. A run is done `LANES` elements at a time, its end under a mask, and lanes are joined as a tree:
    the order of additions depends neither on the machine's vectors nor on the number of threads.
-4. Sums are as good as in twice the precision: of float32 in float64, of float64 in pairs.
-5. Sums across the rows have a pass of their own, before the last, which may write over what waits:
-   for each element of a row, in memory of float64. In one pass both take longer. Each piece that
-   a thread does at once has its own sums, which the caller adds up, in order.
+4. Sums of float64 are pairs, as good as in twice the precision; of float32 they are float64. A few
+   terms are added in float32 before: `UNROLLED` vectors of a row, two by two, where nothing dear is
+   computed for them, so that additions need not wait for each other; and across, `BLOCK` rows.
+5. Sums across the rows have a pass of their own, before the last, which may write over what waits.
+   It goes over a block of rows, by strips of `UNROLLED` vectors whose sums stay in registers until
+   they are added to those in memory; what is known of each row waits on the stack. Each piece that
+   a thread does at once has its own sums in memory, which the caller adds up, in order.
 """
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 
-from .emission import POINTER, STRUCTURE, constant
-from .mathematics import EMIT
+from .emission import POINTER, constant, emitted
+from .kernels import EASY
+from .reductions import JOINS, in_pairs, in_tree, wide
 from .row_plan import (
-    ACROSS,
     LANES,
     REDUCTIONS,
     Places,
@@ -38,7 +40,7 @@ from .row_plan import (
     parked,
     parts_of,
 )
-from .values import BOOL, Value, convert, ir_type, isnan, select
+from .values import BOOL, Value, convert, inverse, ir_type, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["row_code"]
 
 BIT, LONG, INT = ir.IntType(1), ir.IntType(64), ir.IntType(32)
+UNROLLED = 4  # vectors of a row that are read at once
+BLOCK = 8  # rows that are added before memory is
 
 
 class Writer:
@@ -109,7 +113,11 @@ class Writer:
         ]
         body = self.b.block
         self.start_sums()
-        self.loop(self.function.args[1], self.function.args[2], self.row)
+        first, last = self.function.args[1:]
+        if any(self.parts):
+            self.loop(first, last, lambda row: self.block(row, last), BLOCK)
+        else:
+            self.loop(first, last, self.row)
         self.b.ret_void()
         self.entry.branch(body)
         return str(self.module)
@@ -134,6 +142,57 @@ class Writer:
 
     def row(self, index: Any) -> None:
         """All passes over one row."""
+        self.begin(index)
+        self.finish()
+
+    def block(self, first: Any, last: Any) -> None:
+        """All passes over some rows whose sums across are added at once."""
+        left = self.b.sub(last, first)
+        count = self.b.select(self.b.icmp_signed("<", left, LONG(BLOCK)), left, LONG(BLOCK))
+        slots: list[Any] = []
+
+        def begin(n: Any) -> None:
+            self.begin(self.b.add(first, n))
+            for x in self.known():
+                slots.append(self.entry.alloca(x.type, BLOCK))
+                self.b.store(x, self.b.gep(slots[-1], [n], source_etype=x.type))
+            if not self.waiting:
+                self.finish()
+
+        def again(n: Any) -> None:
+            kinds = [x.type for x in self.known()]
+            places = [
+                self.b.gep(slot, [n], source_etype=t) for slot, t in zip(slots, kinds, strict=True)
+            ]
+            self.know([self.b.load(p, typ=t) for p, t in zip(places, kinds, strict=True)])
+
+        def finish(n: Any) -> None:
+            again(n)
+            self.finish()
+
+        self.loop(LONG(0), count, begin)
+        self.runs(partial(self.add_across, count, again), UNROLLED, lambda shift: shift)
+        if self.waiting:
+            self.loop(LONG(0), count, finish)
+
+    def known(self) -> list[Any]:
+        """What is known of the row at hand: where it lies, and its numbers."""
+        numbers = [x for x in self.scalars.values() if not isinstance(x.ir, ir.Constant)]
+        pairs = [x for pair in self.inverses.values() for x in pair]
+        return [*self.at, *[x.ir for x in (*numbers, *pairs)]]
+
+    def know(self, values: Sequence[Any]) -> None:
+        """Have another row at hand, of which that is known."""
+        rest = iter(values)
+        self.at = [next(rest) for _ in self.at]
+        for i, x in self.scalars.items():
+            if not isinstance(x.ir, ir.Constant):
+                self.scalars[i] = x.made(next(rest))
+        for i, (factor, scale) in self.inverses.items():
+            self.inverses[i] = factor.made(next(rest)), scale.made(next(rest))
+
+    def begin(self, index: Any) -> None:
+        """The numbers of a row, by as many passes as they depend on each other."""
         self.at = list(self.base)
         left = index
         for d in range(self.variant.kept - 1, -1, -1):
@@ -157,10 +216,15 @@ class Writer:
         for depth in sorted({self.depths[i] for i in reductions}):
             self.reduce([i for i in reductions if self.depths[i] == depth])
             self.settle(depth)
-        whole = [i for i, value in enumerate(self.program.outputs) if not self.kinds[value]]
-        for some in ([i for i in whole if self.parts[i]], [i for i in whole if not self.parts[i]]):
-            if some:
-                self.runs(partial(self.write, some))
+
+    def finish(self) -> None:
+        """Write the results of a row whose numbers are known."""
+        whole = [
+            i for i, value in enumerate(self.program.outputs)
+            if not self.kinds[value] and not self.parts[i]
+        ]  # fmt: skip
+        if whole:
+            self.runs(partial(self.write, whole))
         for i, value in enumerate(self.program.outputs):
             if self.kinds[value]:
                 self.b.store(self.scalars[value].ir, self.at[self.inputs + i])
@@ -184,36 +248,60 @@ class Writer:
                 if by in self.scalars and by not in self.inverses:
                     self.inverses[by] = inverse(self.scalars[by])
 
-    def runs(self, each: Callable[[Any, Any, Any], None]) -> None:
-        """Do something for each vector of the row: pointers to runs, place in the run, a mask."""
+    def runs(
+        self,
+        each: Callable[[Any, list[Any], Any], None],
+        times: int = 1,
+        start: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
+        """Do something for each vector of the row, or so many: a run, places in it, a mask.
+
+        `start` gives the run of the bytes by which operands go on; pointers, if none is given.
+        """
         kept, outer = self.variant.kept, self.variant.outer
         length = self.size[kept + outer]
 
-        def dimension(d: int, at: list[Any]) -> None:
+        def dimension(d: int, shift: list[Any]) -> None:
             if d == outer:
-                self.run(at, length, each)
+                self.run((start or self.moved_by)(shift), length, each, times)
                 return
             self.loop(LONG(0), self.size[kept + d], lambda n: dimension(d + 1, [
-                self.moved(p, self.b.mul(n, self.stride[i][kept + d])) for i, p in enumerate(at)
+                self.b.add(s, self.b.mul(n, own[kept + d]))
+                for s, own in zip(shift, self.stride, strict=True)
             ]))  # fmt: skip
 
-        dimension(0, self.at)
+        dimension(0, [LONG(0)] * len(self.dtypes))
 
-    def run(self, at: list[Any], length: Any, each: Callable[[Any, Any, Any], None]) -> None:
-        """One run: whole vectors, then the rest."""
+    def moved_by(self, shift: list[Any]) -> list[Any]:
+        """Pointers to a run of the row at hand; inputs that are one number in it are read."""
+        at = [self.moved(p, s) for p, s in zip(self.at, shift, strict=True)]
         self.fixed = {
             i: self.loaded(i, at[i])
             for i in range(self.inputs)
             if not self.kinds[i] and not self.variant.steps[i]
         }
-        whole = self.b.and_(length, LONG(-self.lanes))
-        self.loop(LONG(0), whole, lambda j: each(at, j, None), self.lanes)
+        return at
+
+    def run(
+        self, at: Any, length: Any, each: Callable[[Any, list[Any], Any], None], times: int
+    ) -> None:
+        """One run: so many vectors at a time, then single ones, then the rest."""
+        done = LONG(0)
+        for count in sorted({times, 1}, reverse=True):
+            step = self.lanes * count
+            whole = self.b.and_(length, LONG(-step))
+            places = range(0, step, self.lanes)
+            self.loop(
+                done, whole, lambda j, places=places:
+                each(at, [self.b.add(j, LONG(k)) for k in places], None), step,
+            )  # fmt: skip
+            done = whole
         more, end = (self.function.append_basic_block() for _ in range(2))
-        self.b.cbranch(self.b.icmp_signed("<", whole, length), more, end)
+        self.b.cbranch(self.b.icmp_signed("<", done, length), more, end)
         self.b.position_at_end(more)
         lanes = ir.Constant(ir.VectorType(LONG, self.lanes), list(range(self.lanes)))
-        left = self.splat(Value(self.b, self.b.sub(length, whole), np.int64))
-        each(at, whole, self.b.icmp_signed("<", lanes, left.ir))
+        left = self.splat(Value(self.b, self.b.sub(length, done), np.int64))
+        each(at, [done], self.b.icmp_signed("<", lanes, left.ir))
         self.b.branch(end)
         self.b.position_at_end(end)
 
@@ -274,18 +362,45 @@ class Writer:
         operands = [place, INT(dtype.itemsize), mask, zeros]
         return Value(self.b, self.intrinsic("load", kind, operands, dtype), dtype)
 
-    def write(self, whole: list[int], at: list[Any], offset: Any, mask: Any) -> None:
+    def write(self, whole: list[int], at: list[Any], offsets: list[Any], mask: Any) -> None:
         """Write the outputs that are as long as a row."""
+        (offset,) = offsets
         value = self.vectors(at, offset, mask)
         for i in whole:
-            pointer = at[self.inputs + i]
-            if self.parts[i]:
-                call = self.program.calls[self.program.outputs[i] - self.inputs]
-                first = self.b.gep(pointer, [offset], source_etype=ir.DoubleType())
-                places = [first, self.moved(first, self.room)][: self.parts[i]]
-                self.joined(call, places, value(call.operands[0]), mask)
-                continue
-            self.put(value(self.program.outputs[i]), pointer, offset, mask)
+            self.put(value(self.program.outputs[i]), at[self.inputs + i], offset, mask)
+
+    def add_across(
+        self, count: Any, again: Callable[[Any], None], shift: Any, offsets: list[Any], mask: Any
+    ) -> None:
+        """Add a strip of so many rows to the sums in memory; `again` has one at hand."""
+        sums = [i for i, parts in enumerate(self.parts) if parts]
+        calls = {i: self.program.calls[self.program.outputs[i] - self.inputs] for i in sums}
+        kinds = {i: ir_type(np.dtype(call.dtype), self.lanes) for i, call in calls.items()}
+        held = {
+            (i, k): [self.entry.alloca(kinds[i]) for _ in range(self.parts[i])]
+            for i in sums for k in range(len(offsets))
+        }  # fmt: skip
+        for (i, _), places in held.items():
+            for place in places:
+                self.b.store(ir.Constant(kinds[i], [0.0] * self.lanes), place)
+
+        def row(n: Any) -> None:
+            again(n)
+            at = self.moved_by(shift)
+            for k, offset in enumerate(offsets):
+                value = self.vectors(at, offset, mask)
+                for i in sums:
+                    x = value(calls[i].operands[0])
+                    self.join(calls[i], held[i, k], x, x.dtype, mask)
+
+        self.loop(LONG(0), count, row)
+        for (i, k), places in held.items():
+            pointer = self.moved(self.base[self.inputs + i], shift[self.inputs + i])
+            first = self.b.gep(pointer, [offsets[k]], source_etype=ir.DoubleType())
+            whole = [first, self.moved(first, self.room)]
+            for place in places:
+                x = Value(self.b, self.b.load(place, typ=kinds[i]), np.dtype(calls[i].dtype))
+                self.join(calls[i], whole[: self.parts[i]], x, np.dtype(np.float64))
 
     def put(self, x: Value, pointer: Any, offset: Any, mask: Any) -> None:
         """Write a vector."""
@@ -302,9 +417,8 @@ class Writer:
         for number in numbers:
             call = self.program.calls[number - self.inputs]
             start = REDUCTIONS[call.function]
-            wide = np.dtype(np.float64 if call.function == "sum" else call.dtype)
-            kind = ir_type(wide, self.lanes)
-            count = 1 + (call.function == "sum" and call.dtype == "d")
+            kind = ir_type(wide(call), self.lanes)
+            count = 1 + in_pairs(call)
             held[number] = [self.entry.alloca(kind) for _ in range(count)]
             for place, value in zip(held[number], (start, 0.0), strict=False):
                 self.b.store(ir.Constant(kind, [value] * self.lanes), place)
@@ -314,99 +428,52 @@ class Writer:
             self.program, operands, [i in self.scalars for i in range(len(self.kinds))]
         )
         dear = (self.parked.keys() & computed) - self.waiting
+        calls = {number: self.program.calls[number - self.inputs] for number in numbers}
+        easy = all(self.program.calls[i - self.inputs].function in EASY for i in computed)
+        once = not easy or any(map(in_pairs, calls.values()))
 
-        def add(at: list[Any], offset: Any, mask: Any) -> None:
-            value = self.vectors(at, offset, mask)
-            for number in dear:
-                self.put(value(number), at[self.inputs + self.parked[number]], offset, mask)
-            for number in numbers:
-                call = self.program.calls[number - self.inputs]
-                self.joined(call, held[number], value(call.operands[0]), mask)
+        def add(at: list[Any], offsets: list[Any], mask: Any) -> None:
+            found: dict[int, list[Value]] = {number: [] for number in numbers}
+            for offset in offsets:
+                value = self.vectors(at, offset, mask)
+                for number in dear:
+                    self.put(value(number), at[self.inputs + self.parked[number]], offset, mask)
+                for number, call in calls.items():
+                    found[number].append(value(call.operands[0]))
+            for number, call in calls.items():
+                x = in_tree(lambda a, b, call=call: JOINS[call.function](b, a)[0], found[number])
+                self.join(call, held[number], x, wide(call), mask)
 
-        self.runs(add)
+        self.runs(add, 1 if once else UNROLLED)
         self.waiting |= dear
-        for number in numbers:
-            call = self.program.calls[number - self.inputs]
+        for number, call in calls.items():
             self.scalars[number] = self.total(call, held[number])
 
-    def joined(self, call: Call, places: list[Any], x: Value, mask: Any) -> None:
-        """Add a vector to what is held at `places`."""
+    def join(self, call: Call, places: list[Any], x: Value, dtype: Any, mask: Any = None) -> None:
+        """Add a vector to what is held at `places`, of that dtype."""
         if mask is not None:
             x = select(Value(self.b, mask, BOOL), x, REDUCTIONS.get(call.function, 0.0))
-        wide = x.dtype if call.function in ("max", "min") else np.dtype(np.float64)
-        kind = ir_type(wide, self.lanes)
-        held = [Value(self.b, self.b.load(place, align=8, typ=kind), wide) for place in places]
-        made = JOINS[call.function](convert(x, wide), *held)
+        kind, size = ir_type(dtype, self.lanes), dtype.itemsize
+        held = [self.b.load(place, align=size, typ=kind) for place in places]
+        made = JOINS[call.function](convert(x, dtype), *[Value(self.b, h, dtype) for h in held])
         for place, value in zip(places, made, strict=True):
-            self.b.store(value.ir, place, align=8)
+            self.b.store(value.ir, place, align=size)
 
     def total(self, call: Call, places: list[Any]) -> Value:
         """What all lanes give together, two by two."""
-        wide = np.dtype(np.float64 if call.function == "sum" else call.dtype)
-        kind = ir_type(wide, self.lanes)
-        vectors = [self.b.load(place, typ=kind) for place in places]
+        dtype = wide(call)
+        vectors = [self.b.load(place, typ=ir_type(dtype, self.lanes)) for place in places]
         lanes = [
-            [Value(self.b, self.b.extract_element(v, INT(i)), wide) for v in vectors]
+            [Value(self.b, self.b.extract_element(v, INT(i)), dtype) for v in vectors]
             for i in range(self.lanes)
         ]
-        while len(lanes) > 1:
-            lanes = [self.pair(call, a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)]
-        high, *low = lanes[0]
+        high, *low = in_tree(partial(self.pair, call), lanes)
         return convert(high + low[0] if low else high, call.dtype)
 
     def pair(self, call: Call, a: list[Value], b: list[Value]) -> list[Value]:
         """Two lanes as one."""
         high, *low = JOINS[call.function](b[0], *a)
         return [high, *[x + y for x, y in zip(low, b[1:], strict=True)]]
-
-
-def emitted(builder: Any, call: Call, operands: list[Any]) -> Any:
-    """The value of a call, of single numbers or of vectors."""
-    if call.function == "constant":
-        return constant(builder, call.text, np.dtype(call.dtype))
-    if call.function == "cast":
-        return convert(operands[0], call.dtype)
-    return STRUCTURE.get(call.function, EMIT.get(call.function))(*operands)
-
-
-def inverse(x: Value) -> tuple[Value, Value]:
-    """(factor, scale): y * factor * scale is y / x to a unit in the last place, for all x and y.
-
-    The reciprocal of a very small or large x would not be normal; so that of scale * x is taken.
-    """
-    end, step = (100, 64) if x.dtype.itemsize == 4 else (900, 600)
-    size = abs(x)
-    scale = select(size < 2.0**-end, x.number(2.0**step), 1.0)
-    scale = select(size > 2.0**end, 2.0**-step, scale)
-    return 1.0 / (x * scale), scale
-
-
-def added(x: Value, high: Value, low: Value | None = None) -> tuple[Value, ...]:
-    """x more than a sum; of a pair, exactly (D. Knuth). An infinite sum has no low part."""
-    total = high + x
-    if low is None:
-        return (total,)
-    moved = total - high
-    lost = (high - (total - moved)) + (x - moved)
-    return total, low + select(abs(total) < math.inf, lost, 0.0)
-
-
-def larger(x: Value, held: Value) -> tuple[Value]:
-    """The larger of two; NaN if one is."""
-    return (select((x > held) | isnan(x), x, held),)
-
-
-def smaller(x: Value, held: Value) -> tuple[Value]:
-    """The smaller of two; NaN if one is."""
-    return (select((x < held) | isnan(x), x, held),)
-
-
-JOINS: dict[str, Callable[..., Any]] = {
-    "sum": added,
-    ACROSS: added,
-    "max": larger,
-    "min": smaller,
-}
 
 
 def row_code(program: Program, rows: Sequence[bool], variant: Variant, name: str) -> str:

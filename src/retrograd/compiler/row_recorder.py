@@ -16,6 +16,7 @@ NOTE [Shapes of rows]
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -302,21 +303,26 @@ def rowwise(program: Program) -> Program:
     return program._replace(outputs=tuple(outputs), targets=(-1,) * len(outputs))
 
 
-def columnwise(program: Program, sums: Sequence[Any]) -> dict[int, Any]:
-    """What has a number for each column, from the sums across rows."""
-    known = dict(zip(sums_across(program), sums, strict=True))
-    found = columns(program)
+def columnwise(program: Program) -> Callable[[Sequence[Any]], dict[int, Any]]:
+    """What computes, of the sums across rows, all that has a number for each column."""
+    sums, found = sums_across(program), columns(program)
+    constants: dict[int, Any] = {}
+    steps = []
     for number, call in enumerate(program.calls, len(program.inputs)):
         if call.function == "constant":
-            known[number] = np.dtype(call.dtype).type(float(call.text))
-        elif number in found and number not in known:
-            operands = [known[i] for i in call.operands]
-            if call.function == "cast":
-                known[number] = operands[0].astype(call.dtype)
-            else:
-                name = "where" if call.function == "select" else call.function
-                known[number] = getattr(np, name)(*operands)
-    return known
+            constants[number] = np.dtype(call.dtype).type(float(call.text))
+        elif number in found and number not in sums:
+            name = "where" if call.function == "select" else call.function
+            cast = partial(np.ndarray.astype, dtype=call.dtype)
+            steps.append((number, cast if name == "cast" else getattr(np, name), call.operands))
+
+    def computed(totals: Sequence[Any]) -> dict[int, Any]:
+        known = constants | dict(zip(sums, totals, strict=True))
+        for number, function, operands in steps:
+            known[number] = function(*[known[i] for i in operands])
+        return known
+
+    return computed
 
 
 def in_rows(x: Any) -> bool:
@@ -332,7 +338,13 @@ def whole(shape: tuple[int, ...], dims: int) -> tuple[int, ...]:
 
 def flat(operands: Any) -> list[Any]:
     """Operands, and what is in tuples among them."""
-    return [y for x in operands for y in (flat(x) if isinstance(x, tuple) else (x,))]
+    found: list[Any] = []
+    for x in operands:
+        if isinstance(x, tuple):
+            found += flat(x)
+        else:
+            found.append(x)
+    return found
 
 
 def used(program: Program, inputs: list[Input]) -> tuple[Program, list[Input]]:

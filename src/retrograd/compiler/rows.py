@@ -96,6 +96,8 @@ class RowKernel:
             *[n for n, _ in dims], length, self.grain, self.room * 8,
             *[along[i] for i in range(len(strides)) for _, along in dims],
         ]  # fmt: skip
+        self.sums = [recording.whole.dtype(value) for value in sums_across(recording.whole)]
+        self.columnwise = columnwise(recording.whole)
         self.address = address(row_code, program, rows, variant)
         self.function = CHUNK(self.address)
 
@@ -121,10 +123,10 @@ class RowKernel:
         """What the function gives, of what its kernel has computed."""
         whole, made = self.recording.whole, self.recording.made
         totals = [
-            np.add.reduce(each, (0, 1))[: self.columns].astype(whole.dtype(value))
-            for each, value in zip(sums, sums_across(whole), strict=True)
+            np.add.reduce(each, (0, 1))[: self.columns].astype(dtype)
+            for each, dtype in zip(sums, self.sums, strict=True)
         ]
-        known = columnwise(whole, totals) if sums else {}
+        known = self.columnwise(totals) if sums else {}
         rest = iter(outputs)
         found = [known[value] if value in known else next(rest) for value in whole.outputs]
         return tuple([  # of large ones no views, which would be copied for leaves

@@ -40,6 +40,7 @@ __all__ = [
     "fma",
     "from_bits",
     "integers",
+    "inverse",
     "ir_type",
     "isnan",
     "ldexp",
@@ -426,3 +427,15 @@ class Complex:
         return ~(self == other)
 
     __hash__ = object.__hash__
+
+
+def inverse(x: Value) -> tuple[Value, Value]:
+    """(factor, scale): y * factor * scale is y / x to a unit in the last place, for all x and y.
+
+    The reciprocal of a very small or large x would not be normal; so that of scale * x is taken.
+    """
+    end, step = (100, 64) if x.dtype.itemsize == 4 else (900, 600)
+    size = abs(x)
+    scale = select(size < 2.0**-end, x.number(2.0**step), 1.0)
+    scale = select(size > 2.0**end, 2.0**-step, scale)
+    return 1.0 / (x * scale), scale

@@ -33,18 +33,6 @@ class ByProbs(Distribution):
         self._is_logits = name == "logits"
         setattr(self, name, value)
 
-    def _by_weights(self, probs: Any, logits: Any) -> Size:
-        """Take weights of events along the last dimension, normalised; return their shape."""
-        name, value = self._given(probs, logits)
-        if value.dim() < 1:
-            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        if probs is None:
-            value = value - value.logsumexp(-1, keepdim=True)
-        else:
-            value = value / value.sum(-1, keepdim=True)
-        self._choose(name, value)
-        return value.shape
-
     @property
     def _param(self) -> Tensor:
         return self.logits if self._is_logits else self.probs

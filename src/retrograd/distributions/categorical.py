@@ -24,10 +24,36 @@ __all__ = [
     "RelaxedOneHotCategorical",
 ]
 
-WEIGHTS = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+class ByWeights(ByProbs):
+    """Weights of events along the last dimension, which are normalised."""
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    _is_binary = False
+    _is_vector = True  # whether a sample says something of each event
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        name, value = self._given(probs, logits)
+        if value.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if probs is None:
+            value = value - value.logsumexp(-1, keepdim=True)
+        else:
+            value = value / value.sum(-1, keepdim=True)
+        self._choose(name, value)
+        *batch, events = value.shape
+        super().__init__(batch, [events] if self._is_vector else (), validate_args=validate_args)
+
+    @property
+    def _categorical(self) -> Categorical:
+        """The same as indices."""
+        given = {"logits" if self._is_logits else "probs": self._param}
+        return Categorical(**given, validate_args=False)
 
 
-class Categorical(ByProbs):
+class Categorical(ByWeights):
     """Integers below k, with weights `probs` of shape (..., k), or with unnormalised `logits`.
 
     Both are normalised. Raises ValueError for weights without dimension. Source: PyTorch's
@@ -38,16 +64,8 @@ class Categorical(ByProbs):
     (tensor([0.2500, 0.7500]), tensor(0.7500))
     """
 
-    arg_constraints: ClassVar = WEIGHTS
     has_enumerate_support = True
-    _is_binary = False
-
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        shape = self._by_weights(probs, logits)
-        super().__init__(shape[:-1], validate_args=validate_args)
-
+    _is_vector = False
     _num_events = property(lambda self: self._param.shape[-1])
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
@@ -87,7 +105,7 @@ class Categorical(ByProbs):
         return self._enumerated(ops.arange(self._num_events), expand)
 
 
-class OneHotCategorical(ByProbs):
+class OneHotCategorical(ByWeights):
     """Vectors of zeros and one 1, at the place that `Categorical(probs, logits)` draws.
 
     Source: PyTorch's `distributions.OneHotCategorical`.
@@ -97,23 +115,8 @@ class OneHotCategorical(ByProbs):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar = WEIGHTS
     support = constraints.one_hot
     has_enumerate_support = True
-    _is_binary = False
-
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        shape = self._by_weights(probs, logits)
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
-
-    @property
-    def _categorical(self) -> Categorical:
-        """The same as indices."""
-        given = {"logits" if self._is_logits else "probs": self._param}
-        return Categorical(**given, validate_args=False)
-
     mean = property(lambda self: self.probs, doc="`probs`.")
     variance = property(lambda self: self.probs * (1 - self.probs), doc="probs (1 - probs).")
     mode = property(lambda self: self._encoded(self.probs.argmax(-1)), doc="The most probable.")
@@ -158,7 +161,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
-class Multinomial(ByProbs):
+class Multinomial(ByWeights):
     """How often each of k events happened in `total_count`, an integer, draws of `Categorical`.
 
     `log_prob` takes counts of any sum. Raises NotImplementedError for a `total_count` that is no
@@ -168,9 +171,6 @@ class Multinomial(ByProbs):
     >>> m.mean, m.sample().sum()
     (tensor([1., 3.]), tensor(4.))
     """
-
-    arg_constraints: ClassVar = WEIGHTS
-    _is_binary = False
 
     def __init__(
         self,
@@ -182,8 +182,7 @@ class Multinomial(ByProbs):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        shape = self._by_weights(probs, logits)
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
@@ -196,8 +195,7 @@ class Multinomial(ByProbs):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Counts."""
         shape = Size((self.total_count, *sample_shape))
-        given = {"logits" if self._is_logits else "probs": self._param.detach()}
-        drawn = Categorical(**given, validate_args=False).sample(shape)
+        drawn = self._categorical.sample(shape)
         counts = self._param.new_zeros(self._extended_shape(sample_shape))
         ones = ops.ones(drawn.shape, dtype=counts.dtype).movedim(0, -1)
         return counts.scatter_add_(-1, drawn.movedim(0, -1), ones)
@@ -212,7 +210,7 @@ class Multinomial(ByProbs):
     def entropy(self) -> Tensor:
         """The entropy, of O(k total_count) operations."""
         n = self.total_count
-        one = Categorical(probs=self.probs, validate_args=False).entropy()
+        one = self._categorical.entropy()
         each = Binomial(n, self.probs, validate_args=False)
         values = each.enumerate_support(expand=False)[1:]
         weights = each.log_prob(values).exp()
@@ -283,7 +281,7 @@ class RelaxedBernoulli(TransformedDistribution):
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
 
-class ExpRelaxedCategorical(ByProbs):
+class ExpRelaxedCategorical(ByWeights):
     """The logarithms of `RelaxedOneHotCategorical`.
 
     >>> D = rg.distributions
@@ -292,10 +290,8 @@ class ExpRelaxedCategorical(ByProbs):
     tensor(0.2500)
     """
 
-    arg_constraints: ClassVar = WEIGHTS
     support = constraints.real_vector
     has_rsample = True
-    _is_binary = False
 
     def __init__(
         self,
@@ -305,8 +301,7 @@ class ExpRelaxedCategorical(ByProbs):
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
-        shape = self._by_weights(probs, logits)
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Logits with Gumbel noise, over the temperature, normalised."""
@@ -334,7 +329,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar = WEIGHTS
+    arg_constraints: ClassVar = ByWeights.arg_constraints
     support = constraints.simplex
     has_rsample = True
     temperature, logits, probs = of_base("temperature"), of_base("logits"), of_base("probs")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from .. import dtypes, ops
 from ..autograd.grad_mode import no_grad
 from ..engine.tensor import Tensor
+from ..ops.creation.like import zeros_like
 from ..ops.later import binomial
 from . import constraints
 from .by_probs import ByProbs
@@ -210,7 +211,7 @@ class Geometric(ByProbs):
             )
 
     mean = property(lambda self: 1 / self.probs - 1, doc="1 / probs - 1.")
-    mode = property(lambda self: ops.zeros_like(self.probs), doc="0.")
+    mode = property(lambda self: zeros_like(self.probs), doc="0.")
     variance = property(lambda self: self.mean / self.probs, doc="(1 - probs) / probs^2.")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

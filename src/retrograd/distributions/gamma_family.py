@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from .. import dtypes, ops, special
 from ..engine.tensor import Tensor
+from ..ops.creation.like import full_like, zeros_like
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
 from .samplers import _standard_gamma
@@ -38,7 +39,7 @@ class Exponential(ExponentialFamily):
         self._parametrize(validate_args, rate=rate)
 
     mean = stddev = property(lambda self: self.rate.reciprocal(), doc="1 / rate.")
-    mode = property(lambda self: ops.zeros_like(self.rate), doc="0.")
+    mode = property(lambda self: zeros_like(self.rate), doc="0.")
     variance = property(lambda self: self.rate**-2, doc="1 / rate^2.")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -145,7 +146,7 @@ class Chi2(Gamma):
         self._parametrize(validate_args, df=df)
 
     concentration = property(lambda self: 0.5 * self.df, doc="df / 2.")
-    rate = property(lambda self: ops.full_like(self.df, 0.5).detach(), doc="1 / 2.")
+    rate = property(lambda self: full_like(self.df, 0.5).detach(), doc="1 / 2.")
 
 
 class InverseGamma(TransformedDistribution):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from .. import dtypes, ops, special
 from ..engine.tensor import Tensor
+from ..ops.creation.like import full_like, zeros_like
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
 from .gamma_family import Chi2
@@ -140,8 +141,8 @@ class Cauchy(Distribution):
         self._parametrize(validate_args, loc=loc, scale=scale)
 
     mode = property(lambda self: self.loc, doc="`loc`.")
-    mean = property(lambda self: ops.full_like(self.loc, math.nan), doc="NaN.")
-    variance = property(lambda self: ops.full_like(self.loc, math.inf), doc="Infinite.")
+    mean = property(lambda self: full_like(self.loc, math.nan), doc="NaN.")
+    variance = property(lambda self: full_like(self.loc, math.inf), doc="Infinite.")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale * z."""
@@ -240,7 +241,7 @@ class Uniform(Distribution):
         return constraints.interval(self.low, self.high)
 
     mean = property(lambda self: (self.low + self.high) / 2, doc="The middle.")
-    mode = property(lambda self: ops.full_like(self.low, math.nan), doc="NaN.")
+    mode = property(lambda self: full_like(self.low, math.nan), doc="NaN.")
     stddev = property(lambda self: (self.high - self.low) / 12**0.5, doc="Width over sqrt(12).")
     variance = property(lambda self: (self.high - self.low) ** 2 / 12, doc="Width^2 over 12.")
 
@@ -280,8 +281,8 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = dtypes.finfo(self.loc.dtype)
-        low = ops.full_like(self.loc, limits.tiny).detach()
-        base = Uniform(low, ops.full_like(low, 1 - limits.eps), validate_args=validate_args)
+        low = full_like(self.loc, limits.tiny).detach()
+        base = Uniform(low, full_like(low, 1 - limits.eps), validate_args=validate_args)
         log = ExpTransform().inv
         steps = [log, AffineTransform(0, -1), log, AffineTransform(self.loc, -self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
@@ -311,7 +312,7 @@ class _Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     scale = of_base("scale")
-    mode = property(lambda self: ops.zeros_like(self.scale), doc="0.")
+    mode = property(lambda self: zeros_like(self.scale), doc="0.")
 
     def _fold(self, base: Distribution, validate_args: bool | None) -> None:
         super().__init__(base, AbsTransform(), validate_args=validate_args)
@@ -359,4 +360,4 @@ class HalfCauchy(_Half):
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         self._fold(Cauchy(0, scale, validate_args=False), validate_args)
 
-    mean = variance = property(lambda self: ops.full_like(self.scale, math.inf), doc="Infinite.")
+    mean = variance = property(lambda self: full_like(self.scale, math.inf), doc="Infinite.")

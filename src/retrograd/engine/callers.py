@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["binary_caller", "caller", "finished", "native_caller"]
-
 ndarray, asarray, _new = np.ndarray, as_array, object.__new__
 
 
@@ -129,10 +127,10 @@ def unary_caller(op: Op) -> Callable[..., Any]:
         node.hooks = node._cell = None
         node.seq = tick()
         node.edges = (edge,)
-        if saves_input:
-            node.saved = (input, r) if saves_out else (input,)
-        else:
+        if not saves_input:
             node.saved = (r,) if saves_out else ()
+        else:
+            node.saved = op.keep((edge,), (input,), (r,)) if saves_out else (input,)
         if not facts:
             node.params = ()
         elif only_shape:

@@ -15,29 +15,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
+from ..errors import UnorderedError, wrong_type
 from ..quiet import copyto
-from .naming import ABSENT, by_name
+from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
 from .tensor import Interpreted, Tensor, new_tensor, wrote
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
     from .op import Op
-
-__all__ = [
-    "MOST_DIMS",
-    "NUMBERS",
-    "OVERLAP",
-    "TOO_MANY_DIMS",
-    "about_to_write",
-    "as_tensor",
-    "check_write",
-    "dispatch",
-    "known",
-    "operand",
-    "own",
-    "write_out",
-]
 
 INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
@@ -120,16 +106,15 @@ def dispatch(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], error: Any
     for value in inputs:
         if isinstance(value, Tensor) and isinstance(value._array, Interpreted):
             return value._array.interpret(op, inputs, params)
+    if isinstance(error, UnorderedError) and error.function in CHOICES:
+        return CHOICES[error.function](op.call, inputs, params)
     for position, (name, value) in enumerate(zip(op.inputs, inputs, strict=False)):
         if value is ABSENT:
             return by_name(op, inputs, params)
         if not isinstance(value, Tensor) and (value is not None or op.is_binary or not position):
             if op.is_binary and position and isinstance(value, NUMBERS):
                 return beyond(op, inputs[0], value, error)
-            raise TypeError(
-                f"{op.name}(): argument '{name}' (position {position + 1}) must be Tensor, not "
-                f"{type(value).__name__}"
-            ) from None
+            raise wrong_type(op.name, name, "Tensor", value, position + 1) from None
     if not params.keys() <= set(op.params):
         return by_name(op, inputs, params)  # which says that there is no such name
     if type(error) not in _TRANSLATED and not isinstance(error, np.exceptions.AxisError):

@@ -11,7 +11,8 @@ NOTE [One clock]
    when that number is below the `seq` of the node that saved it: saving records no version.
 3. Cells are made on demand: a tensor that was never viewed, detached or written has none. When a
    tensor gets its cell, its node is told, because the node may have saved that tensor as its own
-   output, and an output is saved as a bare array (saving the tensor would close a cycle). Outputs
+   output, and an output is saved as a bare array (saving the tensor would close a cycle). Where a
+   node shows such an output first (`_saved_result`), the tensor takes the cell made then. Outputs
    that a node with several of them saves get theirs at once.
 
 NOTE [No cycles]
@@ -28,38 +29,13 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .. import modes
 from ..locks import LEAVES, ONE_AT_A_TIME, counter, structure
 from .table import Table
 from .trace import located
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "CALLED",
-    "FREED",
-    "JOINED",
-    "LEAF",
-    "MANY",
-    "OUTPUT",
-    "PLAIN",
-    "VARIADIC",
-    "Cell",
-    "Kind",
-    "Leaf",
-    "Node",
-    "leaf_node",
-    "new_node",
-    "node_method",
-    "output_node",
-    "renewed",
-    "shown",
-    "target",
-    "tick",
-]
 
 tick: Callable[[], int] = counter(1)
 
@@ -221,9 +197,12 @@ class Node:
     lent: int = 0  # of a leaf: the tapes that lend it to a tensor which requires no grad: `tape`
     _tangents: dict[int, Any] | None = None  # of saved outputs, by place: `transforms.forward`
 
+    full_name = ""  # of a node's class, where that is not its own
+
     def name(self) -> str:
         """The node's type name, as `MulBackward0`."""
-        return self.op.node_type.__name__  # type: ignore[no-any-return]
+        kind = self.op.node_type
+        return kind.full_name or kind.__name__  # type: ignore[no-any-return]
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -247,7 +226,7 @@ class Node:
         return self
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.op.node_type.__name__} object at {id(self):#x}>"
 
 
 def node_method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -279,6 +258,8 @@ class AccumulateGrad(Node):
     """The node of a leaf: adds what arrives to the leaf's `.grad`."""
 
     __slots__ = ()
+
+    full_name = "torch::autograd::AccumulateGrad"  # by which programs know it
 
     @property
     def variable(self) -> Any:

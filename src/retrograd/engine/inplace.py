@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,29 +29,13 @@ from ..quiet import copyto
 from . import native
 from .backward.hooks import hooks_of
 from .dispatch import OVERLAP, about_to_write, check_cast, check_memory
-from .graph import LEAF, new_node, tick
+from .graph import LEAF, Cell, new_node, tick
 from .graph import target as shown_target
 from .record import STALE, STALE_VIEW, derived, make_node, walk
 from .registry import OPS
 from .saved import forward_name
-from .tensor import Interpreted, Tensor, follow, method, new_tensor, node_of, twin, wrote
+from .tensor import Interpreted, Tensor, follow, new_tensor, node_of, twin, wrote
 from .views import base_of, live_views, put_down
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-__all__ = [
-    "check_tracked",
-    "check_writable",
-    "in_place",
-    "is_tracked",
-    "must_run",
-    "outdate",
-    "overwritten",
-    "rebase",
-    "turn",
-    "write",
-]
 
 LEAF_WRITTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation. {name}() would "
@@ -187,7 +172,7 @@ def replaced(target: Tensor, name: str, held: list[Tensor], result: Tensor, befo
         reader = ref()
         if reader is not None:
             reader._array = reader._array.copy()
-            reader._cell = None
+            reader._cell = Cell()
     store(target, result)
     wrote(target, name)
     node = result._node
@@ -439,27 +424,6 @@ def _move_retained(target: Tensor, node: Any) -> None:
     if moved:
         from_hooks.retained[:] = [ref for ref in from_hooks.retained if ref() is not target]
         hooks_of(node).retained += moved
-
-
-@method
-def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """The view of `new_base` that this tensor is of its own base; None for what is no view.
-
-    Raises RuntimeError where `new_base` has another shape than the base. Source: PyTorch's method.
-
-    >>> v = rg.zeros(2, 3).t()[1]
-    >>> v._view_func(rg.arange(6.0).reshape(2, 3))
-    tensor([1., 4.])
-    """
-    view = self._view_of
-    if view is None:
-        return None
-    if new_base._array.shape != view.base._array.shape:
-        raise RuntimeError(
-            f"_view_func(): the base has shape {list(view.base.shape)}, and the new one "
-            f"{list(new_base.shape)}; they must be equal"
-        )
-    return walk(new_base, view.path)  # type: ignore[no-any-return]
 
 
 @native.in_c

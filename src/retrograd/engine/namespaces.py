@@ -25,8 +25,6 @@ if TYPE_CHECKING:
         def __setattr__(self, name: str, value: Any) -> None: ...
 
 
-__all__ = ["arrays", "complete", "reals", "recorded"]
-
 arrays: Any = ModuleType("arrays")
 reals: Any = ModuleType("reals")
 recorded: Callers = ModuleType("recorded")  # type: ignore[assignment]

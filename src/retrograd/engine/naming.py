@@ -8,6 +8,8 @@ NOTE [Other names]
 3. Nobody looks for either before a call has failed to fit the signature of what was called. So the
    usual calls pay nothing; and a function that has begun to run is never run again.
 4. `by=` says what an op means for complex numbers: `MEANINGS`, filled likewise, by the op's name.
+   What an op that lacks an order is carried out by unless told: `CHOICES`, by the name that its
+   `UnorderedError` has.
 5. Whatever takes a `device` takes a `layout` and `pin_memory` too, which can say one thing only.
 6. A function that stumbles over an argument that is no tensor says so: it asks for no types before.
 
@@ -20,16 +22,7 @@ import inspect
 import warnings
 from typing import Any
 
-__all__ = [
-    "ABSENT",
-    "ALIASES",
-    "MEANINGS",
-    "NEUTRAL",
-    "ORDERS",
-    "by_name",
-    "check_neutral",
-    "otherwise",
-]
+from ..errors import wrong_type
 
 ABSENT: Any = object()  # an input that the caller of an op was not given by position
 
@@ -62,6 +55,7 @@ NEUTRAL = ("layout", "pin_memory")  # rule 5
 
 ORDERS: dict[str, tuple[str, ...]] = {}  # older orders, as "input, alpha, other", by function
 MEANINGS: dict[str, Any] = {}  # what carries out a call with `by`, by the name of the op
+CHOICES: dict[str, Any] = {}  # what carries out one of complex numbers without `by`
 NUMBERS = ("alpha", "beta", "value")  # those of their arguments that are no tensors
 
 DEPRECATED = (
@@ -147,10 +141,7 @@ def check_tensors(
         for place, (name, value) in enumerate(arguments.items(), 1):
             is_meant = error.name in OF_TENSORS or "Tensor" in str(parameters[name].annotation)
             if value is error.obj and is_meant:
-                raise TypeError(
-                    f"{function.__name__}(): argument '{name}' (position {place}) must be Tensor, "
-                    f"not {type(value).__name__}"
-                ) from None
+                raise wrong_type(function.__name__, name, "Tensor", value, place) from None
 
 
 def by_name(op: Any, inputs: tuple[Any, ...], given: dict[str, Any]) -> Any:

@@ -13,16 +13,16 @@ everything. So no module is changed after its import.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..kernels.native import leave_out, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
-__all__ = ["bind", "in_c", "native"]
+    F = TypeVar("F", bound="Callable[..., Any]")
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
 NAME, PART = f"{__package__}._native", "hot path"
 

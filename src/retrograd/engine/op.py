@@ -13,24 +13,27 @@ NOTE [The record]
 3. Each differentiable input has a formula, named like it: `formula(xp, g, ...)` gives its share of
    the cotangent `g`. The further argument names of a formula say what it needs: inputs, outputs,
    parameters, `<input>_shape`. Names used = values saved, and only if that input needs a gradient.
+   Those `of_complex` a real result does without: the formula is given None for them.
    The formula of a `*tensors` input returns a sequence. For an op with several differentiable
    outputs, `g` is a tuple with zeros where nothing arrived.
-4. `derivative` (elementwise, one input, holomorphic or real) gives the formula `g *
-conj(derivative)`. 5. `linear` says which inputs the op is linear in: "input, values" jointly,
-   "input | other" each with the rest held fixed. `tangent` is an explicit forward-mode formula
-where speed asks for one. 6. What no formula may mention: broadcasting and real-versus-complex.
+4. `derivative` (elementwise, one input, holomorphic or real) gives the formula
+   `g * conj(derivative)`.
+5. `linear` says which inputs the op is linear in: "input, values" jointly, "input | other" each
+   with the rest held fixed. `tangent` is an explicit forward-mode formula where speed asks for one.
+6. What no formula may mention: broadcasting and real-versus-complex.
    `fitting.fit` undoes both. `exact` says that formulas give their inputs' shapes as they are:
    with equal dtypes, nothing is left to fit (an elementwise op with one input is always exact).
 7. `piecewise` says that the formulas do not depend on the inputs, but for what piece of the domain
    these lie in. The second derivative is then zeros, and not missing: `record.tied`.
 8. Where `rows` of several formulas meet in one backward pass, they run as one: `joint_formula`.
-9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `batch`. Elementwise ops
-   and those whose parameters name dimensions need not say it.
+9. `batch` says how the op runs on many examples at once: NOTE [Rules] in `transforms.rules`.
+   Elementwise ops and those whose parameters name dimensions need not say it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -41,11 +44,6 @@ from .graph import JOINED, MANY, PLAIN, VARIADIC, Kind, Node, output_node
 from .namespaces import arrays
 from .table import DTYPES, NEVER, SHAPES, Table
 from .tensor import Tensor, concrete, new_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-__all__ = ["INFERENCE_SAVED", "Example", "Op", "example", "parameters_of", "refuse_inference"]
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a "
@@ -85,20 +83,30 @@ def refuse_inference(value: Any) -> None:
         raise RuntimeError(INFERENCE_SAVED)
 
 
-def no_members(op: Op) -> dict[str, Any]:
-    """The members of a node class that shows nothing of what its nodes save."""
-    return {}
-
-
 class Op(Kind):
-    """One operation: see NOTE [The record]. `members(op)` are those of the class of its nodes."""
+    """One operation: see NOTE [The record].
+
+    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
+    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
+    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
+    exists (by default for elementwise ops). `view` is True when the output shares the input's
+    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
+    simpler forward that formulas may use where all values are real; it may return its input.
+    `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
+    `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
+    that the first of two inputs may be a number, too. `rows` says that large arrays get a kernel,
+    though the op is not elementwise: it takes sums or maxima along dimensions.
+    """
+
+    members: Callable[[Op], dict[str, Any]]  # of the class of its nodes
+    call: Any  # what users call; as `members`, set when the op is entered
 
     def __init__(
         self,
         signature: str,
         forward: Callable[..., Any],
-        formulas: Mapping[str, Callable[..., Any]],
         *,
+        methods: Sequence[str] = (),
         derivative: Callable[..., Any] | None = None,
         linear: str = "",
         tangent: Callable[..., Any] | None = None,
@@ -112,12 +120,14 @@ class Op(Kind):
         domain: tuple[float, float] = (-2.0, 2.0),
         complex: bool = True,
         inplace: bool | None = None,
+        of_complex: Sequence[str] = (),
         node_name: str | None = None,
-        members: Callable[[Op], dict[str, Any]] = no_members,
+        on_reals: Callable[..., Any] | None = None,
         promote: Callable[..., Any] = dtypes.promote,
         batch: Any = "auto",
         number_first: bool = False,
         doc: str = "",
+        **formulas: Callable[..., Any],
     ) -> None:
         self.name, names, self.params, self.output_names = parse_signature(signature)
         self.variadic = bool(names) and names[0].startswith("*")
@@ -136,7 +146,7 @@ class Op(Kind):
         self.examples, self.domain, self.complex = tuple(examples), domain, complex
         self.inplace = elementwise if inplace is None else inplace
         self.number_first = number_first
-        self.doc, self.members = doc, members
+        self.doc, self.methods, self.on_reals = doc, methods, on_reals or self.forward
         if derivative is not None:
             formulas = {self.inputs[0]: derivative_formula(derivative)}
         unknown = set(formulas) - set(self.inputs)
@@ -157,11 +167,10 @@ class Op(Kind):
             if elementwise or rows
             else self.vjps.values()
         )
-        self._lay_out()
+        self._lay_out(of_complex)
         if rows and len(self.formulas) > 1:
             together = joint_formula(self.formulas, self.table.reads)
             self.joint = opened(together, f"{self.name}, together", rows)
-        self.call: Any = None
 
     @property
     def node_name(self) -> str:
@@ -184,7 +193,7 @@ class Op(Kind):
         names_dims = not DIMENSIONS.isdisjoint(self.params)
         return "dims" if names_dims and UNSHIFTED.isdisjoint(self.params) else None
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, of_complex: Sequence[str]) -> None:
         """Decide what nodes save and in which places: the names `saves` and `facts`, `table`."""
         used = {name for needs in self.needs.values() for name in needs}
         saved = [name for name in (*self.inputs, *self.output_names) if name in used]
@@ -207,6 +216,7 @@ class Op(Kind):
             ],
             facts=[shapes.get(name, name) for name in facts],
             fits=NEVER if not plain else SHAPES if self.elementwise else DTYPES,
+            for_complex=sum(1 << k for k, name in enumerate(saved) if name in of_complex),
         )
 
     def __repr__(self) -> str:
@@ -224,6 +234,8 @@ class Op(Kind):
         for edge, bits in zip(edges, self.table.needs, strict=True):
             if edge is not None:
                 needed |= bits
+        if self.table.for_complex and results[0].dtype.kind != "c":
+            needed &= ~self.table.for_complex
         saved = tuple(
             [
                 None if not needed >> k & 1 else inputs[i] if i >= 0 else results[~i]
@@ -260,6 +272,20 @@ class Op(Kind):
             ]
         )
 
+    def derive(self, xp: Any, g: Any, values: Any, live: Sequence[bool]) -> Any:
+        """What the formulas give for the values of a node; None for an edge that is not `live`."""
+        reads = self.table.reads
+        if self.variadic:
+            return self.formulas[0](xp, g, *map(values.__getitem__, reads[0]))
+        if self.joint is not None and xp is arrays:
+            wanted = sum(1 << i for i, lives in enumerate(live) if lives)
+            made = iter(self.joint(arrays, wanted, g, *values))
+            return [next(made) if lives else None for lives in live]
+        return [
+            formula(xp, g, *map(values.__getitem__, places)) if lives else None
+            for lives, formula, places in zip(live, self.formulas, reads, strict=True)
+        ]
+
     def history(self, node: Any, place: int) -> Node | None:
         """The node that a saved value had when it was saved."""
         source, edges = self.table.saved[place], self.table.edges
@@ -272,9 +298,7 @@ class Op(Kind):
         return output_node(node, ~source, *node.layout[~source])
 
 
-def parse_signature(
-    text: str,
-) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def parse_signature(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Name, inputs, parameters and outputs of "name(a, b, *, p) -> out"."""
     name, opened, rest = text.partition("(")
     inside, closed, after = rest.rpartition(")")

@@ -25,34 +25,14 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import modes
 from ..locks import structure
 from . import native
 from .naming import otherwise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-__all__ = [
-    "PASSED",
-    "UNASKED",
-    "ask",
-    "entered",
-    "form",
-    "forms",
-    "intercept",
-    "is_asked",
-    "never",
-    "overloaded",
-    "overrides_nothing",
-    "public",
-    "publish",
-    "spread",
-    "unanswered",
-]
 
 PASSED: Any = object()  # what `intercept` returns where nobody takes the call over
 

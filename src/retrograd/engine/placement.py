@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .. import version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Self
+    from typing import Self, TypeVar
 
-__all__ = ["CPU", "NO_ACCELERATOR", "Size", "device", "present"]
+    F = TypeVar("F", bound="Callable[..., Any]")
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
 NO_ACCELERATOR = (
     "Cannot access accelerator device when none is available: tensors live on the cpu. Ask "

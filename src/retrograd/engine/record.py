@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from .op import Op
 
-__all__ = ["STALE", "STALE_VIEW", "attach", "derived", "finish", "set_outputs", "tied", "walk"]
-
 # Views made where nothing is recorded: leaves that require grad if their base does, as in PyTorch.
 UNRECORDED = ("inference", "no_grad")
 
@@ -228,6 +226,7 @@ class Tie(Kind):
     """
 
     def vjp(self, node: Node, g: Any, create_graph: bool, needed: Any) -> Any:
+        """The cotangent itself, and zeros."""
         others: Any = node.edges[1:]
         zeros = [np.zeros(other.shape, other.dtype) for other in others]
         if create_graph:

@@ -5,7 +5,8 @@ It is the top of the engine, and what declares ops needs to import nothing else 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -26,10 +27,9 @@ from .record import STALE, STALE_VIEW
 from .saved import saved_properties
 from .tensor import Tensor, as_array, method, new_tensor
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 __all__ = ["OPS", "Example", "declare", "example", "operator"]
+
+P = ParamSpec("P")
 
 OPS: dict[str, Op] = {}
 
@@ -73,80 +73,32 @@ native.bind(
 )
 
 
-def declare(
-    signature: str,
-    forward: Callable[..., Any],
-    *,
-    methods: Sequence[str] = (),
-    derivative: Callable[..., Any] | None = None,
-    linear: str = "",
-    tangent: Callable[..., Any] | None = None,
-    elementwise: bool = False,
-    rows: bool = False,
-    exact: bool = False,
-    piecewise: bool = False,
-    view: bool | str = False,
-    nondiff: Sequence[str] = (),
-    examples: Sequence[Example] = (),
-    domain: tuple[float, float] = (-2.0, 2.0),
-    complex: bool = True,
-    inplace: bool | None = None,
-    node_name: str | None = None,
-    on_reals: Callable[..., Any] | None = None,
-    promote: Callable[..., Any] = dtypes.promote,
-    batch: Any = "auto",
-    number_first: bool = False,
-    doc: str = "",
-    **formulas: Callable[..., Any],
-) -> Callable[..., Tensor]:
-    """Enter an op into the registry and both namespaces; return its caller.
+def entered(make: Callable[P, Op]) -> Callable[P, Callable[..., Tensor]]:
+    """`declare`, which takes what a record takes."""
 
-    `methods` are the names under which tensors get it. `examples` are what the law suites run, with
-    real inputs drawn from `domain` and, unless `complex` is False, complex ones too. `nondiff`
-    names the outputs without derivative, which come last. `inplace` says whether a `name_` form
-    exists (by default for elementwise ops). `view` is True when the output shares the input's
-    memory, "maybe" when it may. `node_name` replaces the name of the node type. `on_reals` is a
-    simpler forward that formulas may use where all values are real; it may return its input.
-    `promote` casts the two arrays of a binary op, where their dtypes differ, to one.
-    `batch` is the op's rule for many examples at once, None for one at a time. `number_first` says
-    that the first of two inputs may be a number, too. To type checkers a caller gives one tensor;
-    that of an op with several outputs is unpacked, or annotated as Any. `rows` says that large
-    arrays get a kernel, though the op is not elementwise: it takes sums or maxima along dimensions.
-    """
-    op = Op(
-        signature,
-        forward,
-        formulas,
-        derivative=derivative,
-        linear=linear,
-        tangent=tangent,
-        elementwise=elementwise,
-        rows=rows,
-        exact=exact,
-        piecewise=piecewise,
-        view=view,
-        nondiff=nondiff,
-        examples=examples,
-        domain=domain,
-        complex=complex,
-        inplace=inplace,
-        node_name=node_name,
-        members=saved_properties,
-        promote=promote,
-        batch=batch,
-        number_first=number_first,
-        doc=doc,
-    )
-    if op.name in OPS:
-        raise TypeError(f"an op called {op.name!r} exists already")
-    op.call = call = named(op, caller(op))
-    OPS[op.name] = op
-    setattr(arrays, op.name, op.forward)
-    setattr(reals, op.name, on_reals or op.forward)
-    setattr(recorded, op.name, call)
-    for name in methods:
-        method(operator(call) if name.startswith("__") and op.is_binary else call, name)
-    return call
+    def declare(*args: P.args, **settings: P.kwargs) -> Callable[..., Tensor]:
+        """Make a record, `Op`, and enter it into the registry and both namespaces.
+
+        Returns its caller. To type checkers that gives one tensor; what an op with several outputs
+        gives is unpacked, or annotated as Any.
+        """
+        op = make(*args, **settings)
+        if op.name in OPS:
+            raise TypeError(f"an op called {op.name!r} exists already")
+        op.members = saved_properties
+        op.call = call = named(op, caller(op))
+        OPS[op.name] = op
+        setattr(arrays, op.name, op.forward)
+        setattr(reals, op.name, op.on_reals)
+        setattr(recorded, op.name, call)
+        for name in op.methods:
+            method(operator(call) if name.startswith("__") and op.is_binary else call, name)
+        return call
+
+    return declare
+
+
+declare = entered(Op)
 
 
 def named(op: Op, call: Callable[..., Any], otherwise: Any = dispatch) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import dtypes, modes
 from ..errors import SecondBackwardError, VersionError
+from ..locks import structure
 from .graph import FREED, LEAF, Cell, Node, target
 from .tensor import Tensor, cell_of, new_tensor, twin
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .op import Op
-
-__all__ = ["Packed", "PackedValues", "SavedTensor", "raw", "saved_properties", "tensors"]
 
 ndarray = np.ndarray
 
@@ -306,7 +305,11 @@ def tensor_at(node: Node, place: int, held: Any) -> Tensor | None:
         outside = node.level is not None and not node.level.holds(value)
         return value if value._node is history or outside else twin(value, history)
     else:
-        cell = node._cell if node.cells is None else node.cells[place]
+        if node.cells is None:
+            with structure:  # the output itself gets the same one: `cell_of`
+                cell = node._cell = node._cell or Cell()
+        else:
+            cell = node.cells[place]
         check(node, place, cell, value)
         shown = new_tensor(value)
         shown._cell = cell

@@ -7,26 +7,15 @@ of the arguments becomes a view, lest the caller's own tensor changes its class.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from .. import modes
 from ..locks import structure
 from . import views
 from .graph import LEAF
-from .overriding import (
-    IGNORED,
-    NO_SUBCLASSES,
-    form,
-    is_asked,
-    public,
-    shown_as,
-)
+from .overriding import IGNORED, NO_SUBCLASSES, form, is_asked, public, shown_as
 from .tensor import Tensor, method, new_tensor, set_requires_grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-__all__ = ["kept_types", "retyped", "watch_properties"]
 
 
 def torch_function(

@@ -11,18 +11,15 @@
                               `---------------´ `---´
                                 `node.saved`    `node.params`
 
-A saved value is kept only if an edge that needs a gradient has it in its row; None stands for it
-otherwise. Facts, which take no memory, are always kept. This module knows no node and no op.
+A saved value is kept only if an edge that needs a gradient has it in its row, and those of
+`for_complex` only if the result is complex; None stands for it otherwise. Facts, which take no
+memory, are always kept. This module knows no node and no op.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["DTYPES", "NEVER", "SHAPES", "Table"]
+from collections.abc import Iterable
+from typing import Any
 
 NEVER, DTYPES, SHAPES = range(3)  # `Table.fits`
 
@@ -33,12 +30,13 @@ class Table:
     `edges`: the input that each leads to (of an op with any number of inputs, one row stands for
     all). `reads`: for each formula the values that it takes, in order. `saved`: input i is i, and
     output i is ~i. `facts`: a parameter by name, or the input whose shape it is, -1 for those of
-    all. `needs`: for each edge the saved values among what it reads, as bits. `fits` says what has
-    to be equal, in all inputs and edges, for contributions to fit their edges as they are: dtypes,
-    shapes as well, or that they have to be looked at.
+    all. `needs`: for each edge the saved values among what it reads, as bits; `for_complex`: those
+    that only calls with a complex result save. `fits` says what has to be equal, in all inputs and
+    edges, for contributions to fit their edges as they are: dtypes, shapes as well, or that they
+    have to be looked at.
     """
 
-    __slots__ = ("edges", "facts", "fits", "needs", "reads", "saved")
+    __slots__ = ("edges", "facts", "fits", "for_complex", "needs", "reads", "saved")
 
     def __init__(
         self,
@@ -47,9 +45,10 @@ class Table:
         saved: Iterable[int] = (),
         facts: Iterable[Any] = (),
         fits: int = NEVER,
+        for_complex: int = 0,
     ) -> None:
         self.edges, self.saved, self.facts = tuple(edges), tuple(saved), tuple(facts)
         self.reads = tuple([tuple(row) for row in reads])
         count = len(self.saved)
         self.needs = tuple([sum({1 << k for k in row if k < count}) for row in self.reads])
-        self.fits = fits
+        self.fits, self.for_complex = fits, for_complex

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,40 +25,24 @@ from . import native
 from .graph import LEAF, Cell, Leaf, Node, leaf_node, renewed, target
 from .overriding import IGNORED, TENSOR, names, never, public
 from .placement import CPU, Size, device
-from .views import live_views, room_of, sever
+from .views import disinherit, inherit, room_of, sever
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, TypeVar
 
     from .attached import Attached  # what `method` attaches: docs/make_stubs.py writes it
     from .views import View
+
+    F = TypeVar("F")
 else:
     Attached = object
 
 __all__ = [
-    "Interpreted",
-    "Size",
-    "Tensor",
-    "alias",
-    "cell_of",
-    "concrete",
-    "device",
-    "has_history",
-    "has_tangent",
-    "is_array",
-    "method",
-    "new_tensor",
-    "node_of",
-    "placed",
-    "twin",
-    "wrap",
-    "wrote",
-]
-
-F = TypeVar("F")
+    "Interpreted", "Size", "Tensor", "alias", "cell_of", "concrete", "device", "has_history",
+    "has_tangent", "is_array", "method", "new_tensor", "node_of", "placed", "twin", "wrap", "wrote",
+]  # fmt: skip
 
 _size: Any = tuple.__new__  # `Size`, of sizes that are known to be integers
-
 
 NO_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -153,7 +137,8 @@ class Tensor(Attached):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
             if hasattr(first, "_as_array"):  # a storage: the same memory
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
-            return new_tensor(np.array(_raw(first), dtypes.default_numpy()), cls)  # type: ignore[return-value]
+            data = first._array if isinstance(first, Tensor) else first
+            return new_tensor(np.array(data, dtypes.default_numpy()), cls)  # type: ignore[return-value]
         if any(size < 0 for size in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}")
         return new_tensor(marked(np.empty(sizes, dtypes.default_numpy())), cls)  # type: ignore[return-value]
@@ -252,10 +237,11 @@ class Tensor(Attached):
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self._view_of is None else self._view_of.base
+        """What a view is one of; inference tensors, whose writes nobody follows, say nothing."""
+        return None if self._view_of is None or self._inference else self._view_of.base
 
     def _is_view(self) -> bool:
-        return self._view_of is not None
+        return self._base is not None
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -368,13 +354,12 @@ def cell_of(tensor: Tensor) -> Cell:
     """The tensor's version cell, made now if it has none: NOTE [One clock] in `graph`, rule 3."""
     cell = tensor._cell
     if cell is None:
-        made = Cell()
+        made, node = Cell(), tensor._node
         with structure:  # two threads may make the first views of one tensor
             cell = tensor._cell
-            if cell is None:
-                cell = tensor._cell = made
-                if tensor._node is not None:
-                    tensor._node._cell = cell
+            if cell is None and node is not None:
+                cell = node._cell = node._cell or made  # its node may have told it to others
+            cell = tensor._cell = cell or made
     return cell
 
 
@@ -430,10 +415,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         if tensor._node is not None:
             tensor._parked = tensor._node
         tensor._node = None
-        for view in live_views(tensor):
-            own = view._node
-            if own is not None and (own.inherited or (own.op.stale and not own.params)):
-                view._node = None
+        disinherit(tensor)
     elif tensor._node is not None:
         tensor._node.inherited = False
         keep_lent(tensor)
@@ -478,15 +460,6 @@ def keep_lent(tensor: Tensor) -> None:
             tensor._node.saved, tensor._lent = Leaf(tensor), None
 
 
-def inherit(base: Tensor) -> None:
-    """Let the views of a base that has come to require grad do so, too, as leaves of their own."""
-    for view in live_views(base):
-        array = view._array
-        if view._node is None and dtypes.is_differentiable(array.dtype):
-            view._node = leaf_node(view, array.shape, array.dtype)
-            view._node.inherited = True
-
-
 def check_grad(tensor: Tensor, grad: Any) -> None:
     """Raise unless `grad` may be assigned to `tensor.grad`."""
     if not isinstance(grad, Tensor):
@@ -509,20 +482,16 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
         )
 
 
-def _raw(data: Any) -> Any:
-    return data._array if isinstance(data, Tensor) else data
-
-
 def method(function: F, *under: str) -> F:
     """Attach `function`, whose first argument is the tensor, to `Tensor` under names or its own.
 
-    The only way in which tensors get methods outside this module. A private function is
-    named as the method is, for a `__torch_function__` may ask.
+    The only way in which tensors get methods outside this module. Calls may be taken over: NOTE
+    [Who is asked] in `overriding`.
     """
     if len(under) == 1 and isinstance(function, FunctionType) and function.__name__[0] == "_":
         function.__name__ = function.__qualname__ = under[0]
     for name in under or (function.__name__,):  # type: ignore[attr-defined]
-        seen = public(function) if name not in IGNORED else function
+        seen = function if name in IGNORED else public(function)
         if callable(seen):
             names.setdefault(seen, TENSOR + name)
         setattr(Tensor, name, seen)

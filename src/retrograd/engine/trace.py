@@ -11,8 +11,6 @@ import sys
 from .. import modes
 from ..locks import load
 
-__all__ = ["located", "users_level", "where"]
-
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Gathered = tuple[Tensor, Any, Any, Any]
 
-__all__ = ["all_plain", "gathered", "run_each", "wrote_all"]
-
 
 @native.in_c
 def all_plain(tensors: list[Tensor]) -> bool:

@@ -24,23 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..kernels.memory import address, root, span, strided
 from ..locks import structure
 from . import native
-
-__all__ = [
-    "LONGEST",
-    "View",
-    "add_view",
-    "base_of",
-    "enlist",
-    "live_views",
-    "memory_after",
-    "put_down",
-    "resized",
-    "room_of",
-    "sever",
-]
+from .graph import leaf_node
 
 LONGEST = 4  # steps of a path
 
@@ -96,6 +84,23 @@ def live_views(base: Any) -> list[Any]:
     """All views of `base` that live."""
     refs = (base._outdated or {}) | {id(ref): ref for ref in base._views or ()}
     return [view for ref in refs.values() if (view := ref()) is not None]
+
+
+def inherit(base: Any) -> None:
+    """Let the views of a base that has come to require grad do so, too, as leaves of their own."""
+    for view in live_views(base):
+        array = view._array
+        if view._node is None and dtypes.is_differentiable(array.dtype):
+            view._node = leaf_node(view, array.shape, array.dtype)
+            view._node.inherited = True
+
+
+def disinherit(base: Any) -> None:
+    """Undo `inherit`, for a base that no longer requires grad."""
+    for view in live_views(base):
+        node = view._node
+        if node is not None and (node.inherited or (node.op.stale and not node.params)):
+            view._node = None
 
 
 def put_down(base: Any, ref: Any) -> None:

@@ -13,8 +13,9 @@ from ..autograd.transformed import to_front
 from ..engine.inplace import exchange
 from ..engine.namespaces import recorded
 from ..engine.tensor import Interpreted, Tensor, concrete, wrote
-from ..engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
+from ..engine.transforms.batch import BatchLevel, batched, split
 from ..engine.views import base_of
+from ..errors import UnbatchableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

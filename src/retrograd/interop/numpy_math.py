@@ -16,7 +16,7 @@ from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
 from ..ops.reduction.finite_difference import gradient as derivatives
 from . import array_api as api
-from .array_api.arguments import flat, pair
+from .array_api.arguments import flat, numpys_order, pair
 
 __all__: list[str] = []
 
@@ -26,6 +26,18 @@ __all__: list[str] = []
 def cbrt(x: Tensor) -> Tensor:
     """The real cube root."""
     return ops.copysign(ops.abs(x) ** (1 / 3), x)
+
+
+def fmax(x1: Any, x2: Any) -> Tensor:
+    """The larger of two elements, the other one if one is NaN."""
+    x1, x2 = pair(x1, x2)
+    return ops.fmax(x1, x2, **numpys_order(x1))
+
+
+def fmin(x1: Any, x2: Any) -> Tensor:
+    """The smaller of two elements, the other one if one is NaN."""
+    x1, x2 = pair(x1, x2)
+    return ops.fmin(x1, x2, **numpys_order(x1))
 
 
 def divmod(x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,12 +198,12 @@ def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
 
 def cummax(a: Tensor, *, axis: int = 0) -> Tensor:
     """Running maxima."""
-    return ops.cummax(a, axis).values  # type: ignore[no-any-return]
+    return ops.cummax(a, axis, **numpys_order(a)).values  # type: ignore[no-any-return]
 
 
 def cummin(a: Tensor, *, axis: int = 0) -> Tensor:
     """Running minima."""
-    return ops.cummin(a, axis).values  # type: ignore[no-any-return]
+    return ops.cummin(a, axis, **numpys_order(a)).values  # type: ignore[no-any-return]
 
 
 def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:

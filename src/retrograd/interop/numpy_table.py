@@ -40,11 +40,11 @@ UFUNCS: Table = {
         np,
         ops,
         """absolute arccos arccosh arcsin arcsinh arctan arctanh ceil cos cosh deg2rad exp exp2
-        expm1 float_power floor fmax fmin fmod frexp gcd heaviside isfinite isinf isnan lcm ldexp
+        expm1 float_power floor fmod frexp gcd heaviside isfinite isinf isnan lcm ldexp
         log log10 log1p log2 logaddexp2 negative positive rad2deg reciprocal signbit sin sinh sqrt
         square tan tanh trunc""",
     ),
-    **same(np, math, "cbrt divmod modf"),
+    **same(np, math, "cbrt divmod fmax fmin modf"),
     np.arctan2: api.atan2,
     np.conjugate: ops.conj,
     np.degrees: ops.rad2deg,

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import modes
+from . import native
 
 __all__ = [
     "copied",
@@ -39,6 +40,7 @@ __all__ = [
 
 
 ndarray, new = np.ndarray, np.empty
+LARGE = 1 << 18  # bytes of an array that several threads copy
 
 
 def numpys(x: Any) -> bool:
@@ -91,7 +93,10 @@ def copied(x: Any) -> Any:
     """
     expanded = numpys(x) and 0 in x.strides
     out = np.empty_like(x, order="C" if expanded else "K")
-    out[...] = x
+    if native.loops is not None and x.__class__ is ndarray and x.nbytes >= LARGE and x.flags.forc:
+        native.loops.copy(out, x)
+    else:
+        out[...] = x
     return out
 
 

@@ -18,7 +18,18 @@ from .allocation import empty
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["atan2", "exp2", "joined", "log1p", "root_of_product", "sigmoid", "sine_of_pi", "turned"]
+__all__ = [
+    "atan2",
+    "exp2",
+    "joined",
+    "log1p",
+    "logit",
+    "root_of_product",
+    "sigmoid",
+    "sine_of_pi",
+    "softplus",
+    "turned",
+]
 
 # Constants and what their rounding has lost.
 PI, PI_LOW = math.pi, 1.2246467991473532e-16
@@ -84,17 +95,46 @@ def exp2(z: Any) -> Any:
     return joined(real, np.where(z.imag == 0, z.imag, imag))
 
 
+def one_and_exp(z: Any) -> tuple[Any, Any]:
+    """1 + exp(z) where Re z <= 0, by expm1 near its zeros, odd multiples of i pi; and where."""
+    half_turns = np.rint(z.imag / PI)
+    high, low = product(half_turns, PI, PI_LOW)
+    nearest = joined(z.real, (z.imag - high) - low)
+    near = (half_turns % 2 == 1) & (np.abs(nearest) < 1)
+    return np.where(near, -np.expm1(np.where(near, nearest, 0)), 1.0 + np.exp(z)), near
+
+
 @in_double
 def sigmoid(z: Any) -> Any:
-    """1 / (1 + exp(-z)), by expm1 near the poles, odd multiples of i pi."""
+    """1 / (1 + exp(-z)), whose poles are odd multiples of i pi."""
     left = z.real < 0  # where exp(-z) may overflow, which complex division does not survive
-    right = np.where(left, -z, z)
-    half_turns = np.rint(right.imag / PI)
-    high, low = product(half_turns, PI, PI_LOW)
-    nearest = joined(right.real, (right.imag - high) - low)
-    pole = (half_turns % 2 == 1) & (np.abs(nearest) < 1)
-    below = np.where(pole, -np.expm1(-np.where(pole, nearest, 0)), 1.0 + np.exp(-right))
-    return np.where(left, np.where(pole, below - 1.0, np.exp(-right)), 1.0) / below
+    low = np.where(left, z, -z)
+    below, near = one_and_exp(low)
+    return np.where(left, np.where(near, below - 1.0, np.exp(low)), 1.0) / below
+
+
+@in_double
+def softplus(z: Any) -> Any:
+    """log(1 + exp(z)), the principal one, without overflow."""
+    right = z.real > 0
+    low = np.where(right, -z, z)
+    sum_, near = one_and_exp(low)
+    found = np.where(near, np.log(sum_), log1p(np.exp(low)))
+    turns = np.where(right, np.rint((z.imag + found.imag) / (2.0 * PI)), 0.0)
+    high, rest = product(2.0 * turns, PI, PI_LOW)
+    imag = ((z.imag - high) - rest) + found.imag
+    return np.where(right, joined(z.real + found.real, imag), found)
+
+
+@in_double
+def logit(z: Any) -> Any:
+    """log(z / (1 - z)), near its zero 1/2 as an inverse hyperbolic tangent."""
+    near, far = np.abs(z - 0.5) < 0.25, np.abs(z) > 2.0
+    about = 2.0 * np.arctanh(joined(2.0 * z.real - 1.0, 2.0 * z.imag))
+    below = joined(-z.real, -z.imag)
+    found = np.where(near, about, np.log(z) - log1p(below))
+    beyond = -log1p(1.0 / np.where(far, below, 1.0))
+    return np.where(far, joined(beyond.real, beyond.imag + np.copysign(PI, z.imag)), found)
 
 
 @in_double

@@ -1,8 +1,9 @@
 """Discrete Fourier transforms, as array kernels, in the precision of their input.
 
 NumPy's functions multiply by a Python number where they do not scale, and its loops take that for a
-reason to compute single precision in double, at seven times the cost. So NumPy's arrays of single
-precision go to the loops themselves there; everything else goes to the functions.
+reason to compute single precision in double, at seven times the cost. So NumPy's arrays go to the
+loops themselves, large ones over all threads (`src/native/loops/transforms.c`); all else goes to
+the functions.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import native
 from .allocation import empty, numpys
 
 if TYPE_CHECKING:
@@ -23,16 +25,26 @@ except ImportError:  # a NumPy that keeps its loops elsewhere
 
 __all__ = ["complex_transform", "from_half", "to_half"]
 
-
-def is_slow(x: Any, norm: str, forward: bool) -> bool:
-    """Whether NumPy's function would compute single precision in double."""
-    unscaled = norm == ("backward" if forward else "forward")
-    return unscaled and x.dtype.char in "fF" and loops is not None and numpys(x)
+LARGE = 4096  # points: below it, a transform takes no longer than the call
+COMPLEX = {"f": np.complex64, "F": np.complex64, "d": np.complex128, "D": np.complex128}
+REAL = {"f": np.float32, "F": np.float32, "d": np.float64, "D": np.float64}
 
 
-def along(loop: Any, x: Any, dim: int, out: Any) -> Any:
-    """A loop of NumPy's along a dimension, unscaled, into `out`."""
-    return loop(x, np.float32(1), axes=[(dim,), (), (dim,)], out=out)
+def has_loops(x: Any) -> bool:
+    """Whether NumPy's loops take an array as it is."""
+    return loops is not None and x.dtype.char in REAL and numpys(x)
+
+
+def along(loop: Any, x: Any, dim: int, norm: str, forward: bool, out: Any) -> Any:
+    """A loop of NumPy's along a dimension, into `out`, scaled by the number of real points."""
+    n, real = max(x.shape[dim], out.shape[dim]), REAL[x.dtype.char]
+    factor = real(1)
+    if norm != ("backward" if forward else "forward"):
+        factor /= np.sqrt(real(n)) if norm == "ortho" else real(n)
+    large = native.loops is not None and out.size >= LARGE
+    if large and native.loops.transform(out, x, loop, float(factor), dim):
+        return out
+    return loop(x, factor, axes=[(dim,), (), (dim,)], out=out)
 
 
 def made(x: Any, dim: int, n: int, dtype: Any) -> Any:
@@ -42,10 +54,10 @@ def made(x: Any, dim: int, n: int, dtype: Any) -> Any:
 
 def complex_transform(x: Any, dims: Sequence[int], norm: str, forward: bool) -> Any:
     """The transform of a real or complex array along dimensions, or its inverse."""
-    if is_slow(x, norm, forward):
-        loop, out = loops.fft if forward else loops.ifft, empty(x, x.shape, np.complex64)
+    if has_loops(x):
+        loop, out = loops.fft if forward else loops.ifft, empty(x, x.shape, COMPLEX[x.dtype.char])
         for dim in reversed(dims):
-            x = along(loop, x, dim, out)
+            x = along(loop, x.astype(out.dtype, copy=False), dim, norm, forward, out)
         return x
     if len(dims) == 1:  # thrice as fast as the general functions
         return (np.fft.fft if forward else np.fft.ifft)(x, None, dims[0], norm)
@@ -56,9 +68,10 @@ def to_half(x: Any, dims: Sequence[int], norm: str) -> Any:
     """The transform of a real array along dimensions, of which the last keeps half a spectrum."""
     last = dims[-1]
     n = x.shape[last]
-    if is_slow(x, norm, True):
+    if has_loops(x):
         loop = loops.rfft_n_odd if n % 2 else loops.rfft_n_even
-        half = along(loop, x, last, made(x, last, n // 2 + 1, np.complex64))
+        out = made(x, last, n // 2 + 1, COMPLEX[x.dtype.char])
+        half = along(loop, x, last, norm, True, out)
     else:
         half = np.fft.rfft(x, None, last, norm)
     return complex_transform(half, dims[:-1], norm, True) if len(dims) > 1 else half
@@ -69,6 +82,7 @@ def from_half(x: Any, dims: Sequence[int], norm: str, n: int) -> Any:
     if len(dims) > 1:
         x = complex_transform(x, dims[:-1], norm, False)
     last = dims[-1]
-    if is_slow(x, norm, False) and x.shape[last] == n // 2 + 1:
-        return along(loops.irfft, x, last, made(x, last, n, np.float32))
+    if has_loops(x) and x.shape[last] == n // 2 + 1:
+        out = made(x, last, n, REAL[x.dtype.char])
+        return along(loops.irfft, x, last, norm, False, out)
     return np.fft.irfft(x, n, last, norm)

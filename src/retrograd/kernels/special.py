@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import gammas
 from .allocation import empty, has_special, numpys
-from .library import by_scipy, widely
+from .gammas import BERNOULLI
+from .library import by_scipy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,10 +66,6 @@ GUESS_TAIL = (
     -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
 )  # fmt: skip
-
-# Bernoulli numbers B2, B4, ... over which the gammas' asymptotic series run.
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
-             -174611 / 330)  # fmt: skip
 
 WEIDEMAN_TERMS = 40
 
@@ -266,12 +264,12 @@ def _lgammas(x: Any) -> Any:
 
 
 def lgamma(x: Any) -> Any:
-    """The logarithm of |gamma(x)| for a real array, of gamma(x) for a complex one (by SciPy).
+    """The logarithm of |gamma(x)| for a real array, of gamma(x) for a complex one.
 
     Infinite at 0, -1, -2, ...; the complex one has its branch cut on the negative real axis.
     """
     if x.dtype.kind == "c":
-        return widely("loggamma", x)
+        return blockwise(gammas.lgamma, x)
     found = by_scipy("gammaln", _lgammas, x)
     size = np.abs(x)  # where SciPy's is wrong: it is infinite next to 0, and -inf at -inf
     return np.where((size < TINY) | (size == np.inf), np.abs(np.log(size)), found)
@@ -280,8 +278,10 @@ def lgamma(x: Any) -> Any:
 def polygamma(order: int, x: Any) -> Any:
     """The `order`-th derivative of digamma, which is order 0, for a real or complex array.
 
-    At the poles 0, -1, -2, ... it is infinite where both sides agree, and at 0; else NaN.
+    At the poles 0, -1, -2, ... the real one is infinite where both sides agree, and at 0; else NaN.
     """
+    if x.dtype.kind == "c":
+        return blockwise(lambda z: gammas.polygamma(z, order), x)
     if order == 0 and has_special(x):
         return x.special("psi")
     return blockwise(partial(_polygamma_block, order), x)
@@ -289,9 +289,9 @@ def polygamma(order: int, x: Any) -> Any:
 
 def _polygamma_block(order: int, x: Any) -> Any:
     """Reflection: psi^(n)(x) = (-1)^n psi^(n)(1 - x) - pi (d/dx)^n cot(pi x)."""
-    reflected = x.real < 0
+    reflected = x < 0
     right = _polygamma_right(order, np.where(reflected, 1.0 - x, x))
-    turn = x - np.round(x.real)
+    turn = x - np.round(x)
     pole = turn == 0
     cotangent = 1.0 / np.tan(math.pi * np.where(pole, 0.25, turn))
     derivative = math.pi ** (order + 1) * polynomial(_cotangent_derivative(order), cotangent)
@@ -319,12 +319,12 @@ def _polygamma_series(n: int, x: Any) -> Any:
     y, total = x.copy(), np.zeros_like(x)
     sign, factorial = (-1.0) ** (n + 1), math.factorial(n)
     for _ in range(20):
-        low = y.real < 20
+        low = y < 20
         total += np.where(low, sign * factorial / np.where(low, y, 1.0) ** (n + 1), 0.0)
         y = np.where(low, y + 1.0, y)
     lead = -np.log(y) if n == 0 else math.factorial(n - 1) / y**n
     series = factorial / (2 * y ** (n + 1))
-    for k, bernoulli in enumerate(BERNOULLI, 1):
+    for k, bernoulli in enumerate(BERNOULLI[:10], 1):
         weight = bernoulli * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
         series = series + weight / y ** (2 * k + n)
     return total + sign * (lead + series)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ops.nn.conv import conv_input, conv_weight
-from ..ops.nn.sizes import per_dim
+from ..ops.nn.sizes import for_dims, per_dim
 
 if TYPE_CHECKING:
     from ..engine.tensor import Tensor
@@ -43,15 +43,43 @@ def _spatial(sizes: Any, dims: int, name: str) -> tuple[int, ...]:
     return tuple(sizes)[2:]
 
 
-def conv1d_input(
-    input_size: Any,
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def _of_input(name: str, dims: int) -> Any:
+    def of_input(
+        input_size: Any,
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        size = _spatial(input_size, dims, "input_size")
+        settings = _geometry(dims, stride, padding, dilation, groups)
+        return conv_input(grad_output, weight.conj(), size=size, **settings)
+
+    return of_input
+
+
+def _of_weight(name: str, dims: int) -> Any:
+    def of_weight(
+        input: Tensor,
+        weight_size: Any,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        kernel = _spatial(weight_size, dims, "weight_size")
+        settings = _geometry(dims, stride, padding, dilation, groups)
+        return conv_weight(grad_output, input.conj(), kernel=kernel, **settings)
+
+    return of_weight
+
+
+conv1d_input, conv2d_input, conv3d_input = for_dims(
+    _of_input,
+    "conv",
     """The gradient of `conv1d` in its input.
 
     input_size: the shape `(N, C, L)`; weight: `(O, C / groups, K)`;
@@ -62,45 +90,7 @@ def conv1d_input(
     >>> g = rg.ones(1, 1, 2)
     >>> rg.nn.grad.conv1d_input((1, 1, 3), w, g).flatten()[:3]
     tensor([3., 6., 3.])
-    """
-    size = _spatial(input_size, 1, "input_size")
-    settings = _geometry(1, stride, padding, dilation, groups)
-    return conv_input(grad_output, weight.conj(), size=size, **settings)
-
-
-def conv1d_weight(
-    input: Tensor,
-    weight_size: Any,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv1d` in its weight.
-
-    input: `(N, C, L)`; weight_size: the shape `(O, C / groups, K)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv1d_weight`.
-
-    >>> x, g = rg.ones(1, 1, 3), rg.ones(1, 1, 2)
-    >>> rg.nn.grad.conv1d_weight(x, (1, 1, 2), g).flatten()[:2]
-    tensor([2., 2.])
-    """
-    kernel = _spatial(weight_size, 1, "weight_size")
-    settings = _geometry(1, stride, padding, dilation, groups)
-    return conv_weight(grad_output, input.conj(), kernel=kernel, **settings)
-
-
-def conv2d_input(
-    input_size: Any,
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    """,
     """The gradient of `conv2d` in its input.
 
     input_size: the shape `(N, C, H, W)`; weight: `(O, C / groups, K, L)`;
@@ -111,45 +101,7 @@ def conv2d_input(
     >>> g = rg.ones(1, 1, 2, 2)
     >>> rg.nn.grad.conv2d_input((1, 1, 3, 3), w, g).flatten()[:3]
     tensor([3., 6., 3.])
-    """
-    size = _spatial(input_size, 2, "input_size")
-    settings = _geometry(2, stride, padding, dilation, groups)
-    return conv_input(grad_output, weight.conj(), size=size, **settings)
-
-
-def conv2d_weight(
-    input: Tensor,
-    weight_size: Any,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv2d` in its weight.
-
-    input: `(N, C, H, W)`; weight_size: the shape `(O, C / groups, K, L)`;
-    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
-    PyTorch's `nn.grad.conv2d_weight`.
-
-    >>> x, g = rg.ones(1, 1, 3, 3), rg.ones(1, 1, 2, 2)
-    >>> rg.nn.grad.conv2d_weight(x, (1, 1, 2, 2), g).flatten()[:2]
-    tensor([4., 4.])
-    """
-    kernel = _spatial(weight_size, 2, "weight_size")
-    settings = _geometry(2, stride, padding, dilation, groups)
-    return conv_weight(grad_output, input.conj(), kernel=kernel, **settings)
-
-
-def conv3d_input(
-    input_size: Any,
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    """,
     """The gradient of `conv3d` in its input.
 
     input_size: the shape `(N, C, D, H, W)`; weight: `(O, C / groups, K, L, M)`;
@@ -160,21 +112,33 @@ def conv3d_input(
     >>> g = rg.ones(1, 1, 2, 2, 2)
     >>> rg.nn.grad.conv3d_input((1, 1, 3, 3, 3), w, g).flatten()[:3]
     tensor([3., 6., 3.])
-    """
-    size = _spatial(input_size, 3, "input_size")
-    settings = _geometry(3, stride, padding, dilation, groups)
-    return conv_input(grad_output, weight.conj(), size=size, **settings)
+    """,
+    suffix="_input",
+)
 
+conv1d_weight, conv2d_weight, conv3d_weight = for_dims(
+    _of_weight,
+    "conv",
+    """The gradient of `conv1d` in its weight.
 
-def conv3d_weight(
-    input: Tensor,
-    weight_size: Any,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: `(N, C, L)`; weight_size: the shape `(O, C / groups, K)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv1d_weight`.
+
+    >>> x, g = rg.ones(1, 1, 3), rg.ones(1, 1, 2)
+    >>> rg.nn.grad.conv1d_weight(x, (1, 1, 2), g).flatten()[:2]
+    tensor([2., 2.])
+    """,
+    """The gradient of `conv2d` in its weight.
+
+    input: `(N, C, H, W)`; weight_size: the shape `(O, C / groups, K, L)`;
+    grad_output: the cotangent of the output. Raises ValueError for another number of sizes. Source:
+    PyTorch's `nn.grad.conv2d_weight`.
+
+    >>> x, g = rg.ones(1, 1, 3, 3), rg.ones(1, 1, 2, 2)
+    >>> rg.nn.grad.conv2d_weight(x, (1, 1, 2, 2), g).flatten()[:2]
+    tensor([4., 4.])
+    """,
     """The gradient of `conv3d` in its weight.
 
     input: `(N, C, D, H, W)`; weight_size: the shape `(O, C / groups, K, L, M)`;
@@ -184,7 +148,6 @@ def conv3d_weight(
     >>> x, g = rg.ones(1, 1, 3, 3, 3), rg.ones(1, 1, 2, 2, 2)
     >>> rg.nn.grad.conv3d_weight(x, (1, 1, 2, 2, 2), g).flatten()[:2]
     tensor([8., 8.])
-    """
-    kernel = _spatial(weight_size, 3, "weight_size")
-    settings = _geometry(3, stride, padding, dilation, groups)
-    return conv_weight(grad_output, input.conj(), kernel=kernel, **settings)
+    """,
+    suffix="_weight",
+)

@@ -7,17 +7,13 @@ formula, one of their ops (`stubs`).
 from types import ModuleType
 from typing import Any
 
-from ..engine import namespaces, overriding
+from ..engine import namespaces, overriding, subclasses
 from . import stubs
 from .compat import argument_orders, saved_names
 from .core import structure
-from .tensor import autograd_methods, operators, pickling
+from .tensor import autograd_methods, operators
 from .elementwise.arithmetic import *
-from .elementwise.complex import *
-from .elementwise.power import *
-from .elementwise.rounding import *
-from .elementwise.comparison import *
-from .elementwise.logic import *
+from .elementwise.complex_parts import *
 from .shape.reshape import *
 from .shape.permute import *
 from .shape.expand import *
@@ -27,7 +23,6 @@ from .indexing.index import *
 from .linalg.matmul import *
 from .creation.from_data import *
 from .creation.factories import *
-from .creation.like import *
 from .creation.memory_format import *
 from .tensor.inspection import *
 from .tensor.conversion import *

@@ -23,12 +23,34 @@ METHODS = {
         "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin maximum "
         "minimum nan_to_num nan_to_num_ where"
     ),
+    "elementwise.comparison": (
+        "__eq__ __ge__ __gt__ __le__ __lt__ __ne__ allclose eq eq_ equal ge ge_ greater greater_ "
+        "greater_equal greater_equal_ gt gt_ isclose isfinite isinf isnan isneginf isposinf "
+        "isreal le le_ less less_ less_equal less_equal_ lt lt_ ne ne_ not_equal not_equal_"
+    ),
+    "elementwise.complex": "__abs__ abs abs_ absolute absolute_ angle sgn sgn_",
     "elementwise.exp_log": (
         "addcdiv addcdiv_ addcmul addcmul_ exp exp2 exp2_ exp_ expm1 expm1_ lerp lerp_ log log10 "
         "log10_ log1p log1p_ log2 log2_ log_ logaddexp logaddexp2 reciprocal reciprocal_ rsqrt "
         "rsqrt_ sqrt sqrt_"
     ),
     "elementwise.float_parts": "frexp gcd gcd_ lcm lcm_ ldexp ldexp_ nextafter nextafter_",
+    "elementwise.logic": (
+        "__and__ __iand__ __ilshift__ __invert__ __ior__ __irshift__ __ixor__ __lshift__ __or__ "
+        "__rand__ __rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ bitwise_and "
+        "bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or "
+        "bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ "
+        "logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor "
+        "logical_xor_"
+    ),
+    "elementwise.power": (
+        "__ipow__ __pow__ __rpow__ float_power float_power_ pow pow_ square square_"
+    ),
+    "elementwise.rounding": (
+        "__floordiv__ __ifloordiv__ __imod__ __mod__ __rfloordiv__ __rmod__ ceil ceil_ copysign "
+        "copysign_ fix fix_ floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_ "
+        "heaviside heaviside_ remainder remainder_ round round_ sign sign_ signbit trunc trunc_"
+    ),
     "elementwise.trigonometry": (
         "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ "
         "arctan arctan2 arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 "
@@ -77,6 +99,7 @@ METHODS = {
         "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "shape.strided": "_view_func as_strided as_strided_",
     "sorting.search": "nonzero_static",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "special.bessel": "i0 i0_",
@@ -86,8 +109,10 @@ METHODS = {
     ),
     "special.incomplete_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_",
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
+    "tensor.pickling": "__copy__ __deepcopy__ __reduce_ex__ as_subclass",
     "tensor.printing": "__format__ __repr__ _repr_html_",
-    "tensor.storage": "_typed_storage storage storage_type untyped_storage",
+    "tensor.storage": "_typed_storage storage untyped_storage",
+    "tensor.storage_types": "storage_type",
 }
 
 OPS = {
@@ -100,11 +125,23 @@ OPS = {
     "elementwise.clamp_where": (
         "clamp_numbers clamp_tensors fmax fmin larger_share maximum minimum nan_to_num"
     ),
+    "elementwise.comparison": (
+        "eq ge gt isclose isfinite isinf isnan isneginf isposinf isreal le lt ne"
+    ),
+    "elementwise.complex": "abs angle complex join_parts polar sgn view_as_complex view_as_real",
     "elementwise.exp_log": (
         "addcdiv addcmul exp exp2 expm1 lerp lerp_number log log10 log1p log2 logaddexp "
         "logaddexp2 reciprocal rsqrt sqrt"
     ),
     "elementwise.float_parts": "frexp gcd lcm nextafter times_power_of_two",
+    "elementwise.logic": (
+        "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
+        "logical_and logical_not logical_or logical_xor"
+    ),
+    "elementwise.power": "pow pow_base pow_derivative pow_edge pow_tensors zero_base",
+    "elementwise.rounding": (
+        "ceil copysign floor fmod frac heaviside remainder round round_decimals sign signbit trunc"
+    ),
     "elementwise.trigonometry": (
         "acos acosh acosh_derivative asin asin_derivative asinh asinh_derivative atan atan2 atanh "
         "cos cosh deg2rad hypot rad2deg sin sinc sinc_derivative sinh tan tanh"
@@ -150,14 +187,15 @@ OPS = {
     "reduction.scan": (
         "cummax cummin cumprod cumprod_before cumsum linear_recurrence logcumsumexp shift"
     ),
-    "reduction.variance": "div_or_zero std var",
+    "reduction.variance": "div_or_zero std std_mean var var_mean",
     "reduction.vector_norm": "pow_or_zero vector_norm",
     "shape.join": "cat repeat stack",
     "shape.pad": "constant_pad_nd",
     "shape.rearrange": "flip roll tril triu",
     "shape.split": "split unbind",
+    "shape.strided": "over_storage",
     "sorting.meanings": "arranged",
-    "sorting.sort": "argsort kthvalue sort topk",
+    "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",
     "special.erf_gamma": "digamma erf erfc erfcx erfinv lgamma log_ndtr ndtr ndtri polygamma",
@@ -169,11 +207,13 @@ NAMES = {
     "activation.piecewise": "celu hardshrink prelu relu rrelu selu sigmoid threshold",
     "activation.softmax": "log_softmax logsumexp softmax",
     "compat.aten": (
-        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_ conv_tbc "
-        "cosine_embedding_loss ctc_loss dropout dropout_ embedding feature_alpha_dropout "
-        "feature_alpha_dropout_ feature_dropout feature_dropout_ group_norm hinge_embedding_loss "
-        "instance_norm kl_div layer_norm margin_ranking_loss native_channel_shuffle "
-        "poisson_nll_loss relu_ rrelu_ selu_ sigmoid_ tanh_ threshold_ triplet_margin_loss"
+        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits celu_ "
+        "channel_shuffle conv_tbc cosine_embedding_loss cosine_similarity ctc_loss dropout "
+        "dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+        "feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div layer_norm "
+        "margin_ranking_loss native_channel_shuffle pairwise_distance pixel_shuffle "
+        "pixel_unshuffle poisson_nll_loss relu_ rms_norm rrelu_ selu_ sigmoid_ tanh_ threshold_ "
+        "triplet_margin_loss"
     ),
     "compat.aten_kernels": (
         "affine_grid_generator convolution embedding_bag embedding_renorm_ grid_sampler "
@@ -212,15 +252,31 @@ NAMES = {
         "transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
         "view_as_real_copy view_copy"
     ),
+    "creation.files": "from_file",
+    "creation.like": "empty_like full_like ones_like zeros_like",
     "creation.strided": "empty_permuted empty_strided",
     "elementwise.clamp_where": (
         "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where"
     ),
+    "elementwise.comparison": (
+        "allclose eq equal ge greater greater_equal gt isclose isfinite isinf isnan isneginf "
+        "isposinf isreal le less less_equal lt ne not_equal"
+    ),
+    "elementwise.complex": "abs absolute angle complex polar sgn view_as_complex view_as_real",
     "elementwise.exp_log": (
         "addcdiv addcmul exp exp2 expm1 lerp log log10 log1p log2 logaddexp logaddexp2 reciprocal "
         "rsqrt sqrt"
     ),
     "elementwise.float_parts": "frexp gcd lcm ldexp nextafter",
+    "elementwise.logic": (
+        "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor "
+        "logical_and logical_not logical_or logical_xor"
+    ),
+    "elementwise.power": "float_power pow square",
+    "elementwise.rounding": (
+        "ceil copysign fix floor floor_divide fmod frac heaviside remainder round sign signbit "
+        "trunc"
+    ),
     "elementwise.trigonometry": (
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
         "atanh cos cosh deg2rad hypot rad2deg sin sinc sinh tan tanh"
@@ -249,23 +305,17 @@ NAMES = {
     "linalg.qr": "geqrf orgqr ormqr",
     "linalg.solve": "inverse",
     "linalg.svd": "pca_lowrank svd_lowrank",
-    "loss.metric": "cosine_similarity pairwise_distance",
     "nn.adaptive_pool": "adaptive_avg_pool1d adaptive_max_pool1d",
     "nn.conv": "conv1d conv2d conv3d",
     "nn.conv_transpose": "conv_transpose1d conv_transpose2d conv_transpose3d",
-    "nn.interpolate": "channel_shuffle pixel_shuffle pixel_unshuffle",
-    "nn.normalization": "rms_norm",
     "nn.pool": "avg_pool1d max_pool1d max_pool2d max_pool3d",
     "nn.rnn_cells": "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell",
     "nn.rnn_layers": "gru lstm rnn_relu rnn_tanh",
     "random.binomial": "binomial",
     "random.factories": (
-        "bernoulli multinomial normal poisson rand rand_like randint randint_like randn "
-        "randn_like randperm"
-    ),
-    "random.generator": (
-        "Generator default_generator fork_rng get_rng_state initial_seed manual_seed seed "
-        "set_rng_state"
+        "Generator bernoulli default_generator fork_rng get_rng_state initial_seed manual_seed "
+        "multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm "
+        "seed set_rng_state"
     ),
     "reduction.arg_extrema": "argmax argmin",
     "reduction.covariance": "corrcoef cov",
@@ -291,6 +341,7 @@ NAMES = {
         "chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split "
         "unsafe_split_with_sizes vsplit"
     ),
+    "shape.strided": "as_strided",
     "sorting.search": "isin nonzero_static unravel_index",
     "sorting.sort": "argsort argwhere kthvalue msort nonzero sort topk unique unique_consecutive",
     "special.bessel": "i0",
@@ -299,9 +350,9 @@ NAMES = {
     "special.incomplete_gamma": "igamma igammac mvlgamma",
     "tensor.dlpack": "from_dlpack",
     "tensor.printing": "get_printoptions printoptions set_printoptions",
-    "tensor.storage": (
+    "tensor.storage": "TypedStorage UntypedStorage is_storage",
+    "tensor.storage_types": (
         "BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
-        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage "
-        "TypedStorage UntypedStorage from_file is_storage"
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage"
     ),
 }

@@ -18,10 +18,17 @@ from .compat.inplace_functions import *
 from .compat.pool_with_indices import *
 from .compat.tensor_types import *
 from .compat.view_copies import *
+from .creation.files import *
+from .creation.like import *
 from .creation.strided import *
 from .elementwise.clamp_where import *
+from .elementwise.comparison import *
+from .elementwise.complex import *
 from .elementwise.exp_log import *
 from .elementwise.float_parts import *
+from .elementwise.logic import *
+from .elementwise.power import *
+from .elementwise.rounding import *
 from .elementwise.trigonometry import *
 from .fft.stft import *
 from .fft.window_functions import *
@@ -66,6 +73,7 @@ from .shape.join import *
 from .shape.pad import *
 from .shape.rearrange import *
 from .shape.split import *
+from .shape.strided import *
 from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
@@ -74,9 +82,11 @@ from .special.entropy import *
 from .special.erf_gamma import *
 from .special.incomplete_gamma import *
 from .special.orthogonal_polynomials import *
+from .tensor import pickling
 from .tensor.dlpack import *
 from .tensor.printing import *
 from .tensor.storage import *
+from .tensor.storage_types import *
 
 overriding.publish(globals(), "retrograd")
 

@@ -1,6 +1,7 @@
 """Methods and names of the families that load later: a family loads when one of them is asked for.
 
-A family's own `method` calls replace what is attached here. `families.py` lists them all.
+A family's own `method` calls replace what stands on `Tensor` here, before anybody has seen it.
+`families.py` lists them all.
 """
 
 from __future__ import annotations
@@ -12,24 +13,18 @@ from ..engine.tensor import Tensor
 from ..locks import load as load_module
 from .families import METHODS, NAMES, OPS
 
-__all__: list[str] = []
-
 
 class Later:
-    """In the place of a method, which is there as soon as anybody looks it up.
-
-    So what is found is always the method itself: a `__torch_function__` knows it by identity, and
-    a method of a subclass that overrides it gets it from `super()`.
-    """
+    """A method of tensors until its family, which loads when somebody asks for it, attaches it."""
 
     __slots__ = ("family", "name")
 
     def __init__(self, family: str, name: str) -> None:
         self.family, self.name = family, name
 
-    def __get__(self, tensor: Any, kind: type[Any]) -> Any:
+    def __get__(self, tensor: Tensor | None, cls: type[Tensor]) -> Any:
         load_module(f"{__package__}.{self.family}")
-        return vars(Tensor)[self.name].__get__(tensor, kind)
+        return vars(Tensor)[self.name].__get__(tensor, cls)
 
 
 def family_of(name: str) -> str | None:

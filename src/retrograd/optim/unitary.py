@@ -108,7 +108,7 @@ class UnitarySGD(_Unitary):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         (lr, momentum), (b,) = numbers, state
-        x, g = tall(x), g.swapaxes(-1, -2) if x.shape[-2] < x.shape[-1] else g
+        x, g = tall(x), tall(g)
         b *= momentum
         b += rotation(x, g)
         turn(x, b * lr)
@@ -161,7 +161,7 @@ class UnitaryAdam(_Unitary):
     def rule(x: Any, g: Any, state: list[Any], numbers: Any, group: dict[str, Any]) -> None:
         """See the class."""
         (beta1, beta2, size, eps), (m, v) = numbers, state
-        x, g = tall(x), g.swapaxes(-1, -2) if x.shape[-2] < x.shape[-1] else g
+        x, g = tall(x), tall(g)
         a = rotation(x, g)
         m *= beta1
         m += a * (1 - beta1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..engine.tensor import Tensor
+from ..errors import wrong_type
 from ..ops.creation.from_data import check_device, check_dtype, finish
 from ..ops.fft import window_functions
 
@@ -40,7 +41,7 @@ def _checked(name: str, M: int, dtype: Any, device: Any) -> Any:
     """The NumPy dtype of a window; raises for a length or a dtype that it cannot have."""
     check_device(device)
     if not isinstance(M, (int, np.integer)):
-        raise TypeError(f"{name}(): argument 'M' must be int, not {type(M).__name__}")
+        raise wrong_type(name, "M", "int", M)
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, name)

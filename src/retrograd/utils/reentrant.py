@@ -81,6 +81,8 @@ class CheckpointFunction(Function):
     tensor([2.7183, 2.7183])
     """
 
+    _made_of = WholePass
+
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         """Run the function, keep its arguments and the random state."""
@@ -115,10 +117,3 @@ class CheckpointFunction(Function):
             raise RuntimeError(NOTHING_TO_DO)
         backward([t for t, _ in pairs], [g for _, g in pairs])
         return (None, None, *[t.grad if isinstance(t, Tensor) else None for t in inputs])
-
-    @classmethod
-    def _kind(cls, outputs: int) -> FunctionKind:
-        found = cls._kinds.get(outputs)
-        if found is None:
-            found = cls._kinds[outputs] = WholePass(cls, outputs)
-        return found

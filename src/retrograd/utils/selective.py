@@ -18,6 +18,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from .. import modes, ops
+from ..engine.namespaces import recorded
 from ..engine.op import Op
 from ..engine.registry import OPS
 from ..engine.tensor import Tensor, cell_of, new_tensor
@@ -96,7 +97,8 @@ def public(op: Op) -> Callable[..., Any]:
     return op.call  # type: ignore[no-any-return]
 
 
-SAC_IGNORED_OPS = {public(op) for op in OPS.values() if op.view is True}
+SAC_IGNORED_OPS = {public(op) for op in list(OPS.values()) if op.view is True}
+SAC_IGNORED_OPS |= {ops.as_strided, ops.split, ops.unbind}  # their families load here
 
 
 def op_of(item: Any) -> Op:
@@ -104,10 +106,11 @@ def op_of(item: Any) -> Op:
     op = getattr(item, "op", None)
     if isinstance(op, Op):
         return op
-    name = item if isinstance(item, str) else getattr(item, "__name__", None)
-    if name not in OPS:
+    name = item if isinstance(item, str) else getattr(item, "__name__", "")
+    op = getattr(getattr(recorded, name, None), "op", None)  # whose family may load here
+    if not isinstance(op, Op):
         raise ValueError(UNKNOWN.format(op=item, kind=type(item)))
-    return OPS[name]
+    return op
 
 
 class Entry:

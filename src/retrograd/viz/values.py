@@ -43,15 +43,20 @@ def described(shape: tuple[int, ...], dtype: object) -> str:
     return f"{dtypes.of_numpy(dtype).name} {sizes}"
 
 
-def values_of(node: Node) -> list[Value]:
-    """The values that a node holds; none where a backward pass has freed them."""
+def held_by(node: Node) -> list[tuple[str, Any]]:
+    """What a node saved, by name; nothing where a backward pass has freed it."""
     held = node.saved
     if held is FREED or not isinstance(held, tuple):
         return []
     names = getattr(node.op, "saves", ())
+    further = [f"value {place}" for place in range(len(names), len(held))]
+    return list(zip([*names, *further], held, strict=False))
+
+
+def values_of(node: Node) -> list[Value]:
+    """The values that a node holds."""
     found = []
-    for place, value in enumerate(held):
-        name = names[place] if place < len(names) else f"value {place}"
+    for name, value in held_by(node):
         if isinstance(value, Packed):
             found.append(Value(name, "packed by a hook", 0, False))
         elif value is not None:
@@ -64,19 +69,14 @@ def values_of(node: Node) -> list[Value]:
 
 def written(node: Node) -> list[str]:
     """For each value that was overwritten after the node saved it: its name, and by whom."""
-    held = node.saved
-    if held is FREED or not isinstance(held, tuple):
-        return []
-    names = getattr(node.op, "saves", ())
     found = []
-    for place, value in enumerate(held):
+    for place, (name, value) in enumerate(held_by(node)):
         if isinstance(value, Tensor):
             cell = value._cell
         else:
             cell = node._cell if node.cells is None else node.cells.get(place)
         if value is None or isinstance(value, Packed) or cell is None or cell.last <= node.seq:
             continue
-        name = names[place] if place < len(names) else f"value {place}"
         writers = ", ".join(writer for _, writer in cell.writes_after(node.seq))
         found.append(f"{name} overwritten by {writers}")
     return found

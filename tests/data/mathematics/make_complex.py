@@ -42,7 +42,7 @@ def sigmoid(z):
     return 1 / (1 + mp.exp(-z))
 
 
-ROOT = mp.sqrt(mp.pi)
+ROOT, ROOT_2 = mp.sqrt(mp.pi), mp.sqrt(2)
 FUNCTIONS = {  # value, derivative
     "exp": (mp.exp, mp.exp),
     "exp2": (lambda z: mp.exp(z * mp.ln2), lambda z: mp.ln2 * mp.exp(z * mp.ln2)),
@@ -78,6 +78,14 @@ FUNCTIONS = {  # value, derivative
     "atanh": (lambda z: (mp.log(1 + z) - mp.log(1 - z)) / 2, lambda z: 1 / ((1 + z) * (1 - z))),
     "sinc": (sinc, slope_of_sinc),
     "sigmoid": (sigmoid, lambda z: sigmoid(z) * sigmoid(-z)),
+    "logit": (lambda z: mp.log(z / (1 - z)), lambda z: 1 / (z * (1 - z))),
+    "softplus": (lambda z: mp.log(1 + mp.exp(z)), sigmoid),
+    "logsigmoid": (lambda z: -mp.log(1 + mp.exp(-z)), lambda z: sigmoid(-z)),
+    "silu": (lambda z: z * sigmoid(z), lambda z: sigmoid(z) * (1 + z * sigmoid(-z))),
+    "gelu": (
+        lower(lambda z: z * mp.erfc(-z / ROOT_2) / 2),
+        lower(lambda z: mp.erfc(-z / ROOT_2) / 2 + z * mp.exp(-z * z / 2) / (ROOT * ROOT_2)),
+    ),
     "erf": (lower(mp.erf), lambda z: 2 / ROOT * mp.exp(-z * z)),
     "erfc": (lower(mp.erfc), lambda z: -2 / ROOT * mp.exp(-z * z)),
     "lgamma": (lower(mp.loggamma), lower(mp.digamma)),
@@ -105,13 +113,15 @@ SPECIAL = {  # branch points, poles and zeros
     **{name: [1, -1] for name in ("asin", "acos", "acosh", "atanh")},
     **{name: [1j, -1j] for name in ("atan", "asinh")},
     "sinc": [1, 2, -3, 1.5, 12345],
-    "sigmoid": [math.pi * 1j],
+    **{name: [math.pi * 1j] for name in ("sigmoid", "softplus", "logsigmoid", "silu")},
+    "logit": [0, 0.5, 1],
     "lgamma": [1, 2, -1, -2],
     "digamma": [1.4616321449683623, -1, -2],
 }
 CUTS = {  # points of branch cuts, with either zero
     **{name: [-2.5, -1e-300, -1e30] for name in ("log", "log2", "log10", "sqrt", "rsqrt")},
     "lgamma": [-2.5, -1e-300, -40.25],
+    "logit": [2.5, -2.5, 1e30, -0.25, 1.25],
     "log1p": [-2.5, -1e300, -1.0000000001],
     "asin": [2.0, -2.0, 1.0000000001, -1e300],
     "acos": [2.0, -2.0, 1.0000000001, -1e300],
@@ -122,10 +132,14 @@ CUTS = {  # points of branch cuts, with either zero
 }
 MOST = {  # moduli beyond which nothing is asked: of values that overflow or turn too often
     **dict.fromkeys(["sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1"], 310.0),
-    **dict.fromkeys(["sigmoid", "sinc"], 310.0),
-    **dict.fromkeys(["erf", "erfc"], 5.0),
+    **dict.fromkeys(["sigmoid", "softplus", "logsigmoid", "silu", "sinc"], 310.0),
+    **dict.fromkeys(["erf", "erfc", "gelu"], 5.0),
     **dict.fromkeys(["lgamma", "digamma"], 310.0),
 }
+GRID = [
+    complex(x, y) for x in (-9.3, -3.3, -0.7, 0.3, 1.3, 2.7, 4.1) for y in (0.05, 0.7, 1.6, -2.1)
+]
+GAMMAS = ("lgamma", "digamma")  # whose kernels have a piece for each part of the plane
 
 
 def points(name):
@@ -138,6 +152,8 @@ def points(name):
         for distance in DISTANCES:
             for direction in (1, 0.6 + 0.8j, -1, -0.6j):
                 yield complex(place) + distance * direction
+    if name in GAMMAS:
+        yield from GRID
     for place in map(complex, CUTS.get(name, [])):
         for sign in (0.0, -0.0):
             yield complex(place.real, sign) if place.imag == 0 else complex(sign, place.imag)

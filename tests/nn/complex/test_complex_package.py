@@ -77,6 +77,7 @@ LAYERS = {
     "magnitude": (lambda: cnn.Magnitude(squared=True), (3, 2), plain),
     "both parts": (cnn.RealImaginary, (3, 2), plain),
     "log magnitude": (cnn.LogMagnitudeLoss, (3, 2), against),
+    "split loss": (lambda: cnn.SplitLoss(nn.HuberLoss()), (3, 2), against),
     "phase": (lambda: cnn.PhaseLoss(weighted=True), (3, 2), against),
     "polar": (lambda: cnn.PolarLoss(0.5), (3, 2), against),
     "si-sdr": (cnn.SISDRLoss, (3, 4), against),

@@ -40,12 +40,6 @@ def test_an_infinite_cotangent_does_not_leak_to_the_smaller_one():
     assert [g.item() for g in grads] == [0.0, INF]
 
 
-@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
-def test_complex_numbers_have_no_larger_one(name):
-    with pytest.raises(RuntimeError, match="not implemented for complex tensors"):
-        getattr(rg, name)(rg.tensor([1j]), rg.tensor([1j]))
-
-
 def test_clamp_passes_the_slope_at_its_bounds():
     x = leaf(-2, -1, 0, 1, 2, NAN)
     out = x.clamp(-1, 1)

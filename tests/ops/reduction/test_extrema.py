@@ -129,10 +129,10 @@ def test_argmax_and_aminmax_of_nothing_raise():
 
 @pytest.mark.parametrize(
     "function",
-    [rg.max, rg.min, rg.amax, rg.argmax, rg.median, rg.mode, lambda x: rg.max(x, 0), rg.aminmax],
+    [rg.mode, rg.unique, rg.histc, lambda x: rg.searchsorted(x, x)],
 )
 def test_complex_numbers_have_no_order(function):
-    with pytest.raises(RuntimeError, match="no order"):
+    with pytest.raises(RuntimeError, match=r"no order. Compare x.abs\(\) or x.real$"):
         function(rg.tensor([1j, 2.0]))
 
 

@@ -169,12 +169,6 @@ def test_scatter_reduce_keeps_the_dtype(dtype, reduce):
     assert [int(v) for v in found.tolist()] == ([1, 1, 1] if reduce == "amax" else [1, 0, 1])
 
 
-def test_extrema_of_complex_numbers_raise():
-    z = rg.tensor([1j])
-    with pytest.raises(RuntimeError, match="complex numbers have no order"):
-        rg.scatter_reduce(z, 0, rg.tensor([0]), z, "amax")
-
-
 # -- statistics and masks -----------------------------------------------------------------------
 
 

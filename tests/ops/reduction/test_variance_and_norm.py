@@ -63,6 +63,20 @@ def test_var_mean_and_std_mean_are_pairs():
         np.testing.assert_array_equal(mean._array, [[2.0], [2.0]])
 
 
+def test_a_variance_and_its_mean_are_outputs_of_one_node():
+    x = rg.tensor([[1.0, 3.0], [2.0, 2.0]], requires_grad=True)
+    for function, name, slope in (
+        (rg.var_mean, "VarMean", 2.0), (rg.std_mean, "StdMean", 0.5**0.5)
+    ):  # fmt: skip
+        first, mean = function(x, dim=1)
+        assert first.grad_fn is mean.grad_fn
+        assert mean.grad_fn.name() == f"{name}Backward0"
+        (g,) = grad(mean[0], x, retain_graph=True)
+        np.testing.assert_array_equal(g._array, [[0.5, 0.5], [0.0, 0.0]])
+        both = grad(first[0] + mean[0], x)[0]
+        np.testing.assert_allclose(both._array, [[0.5 - slope, 0.5 + slope], [0.0, 0.0]], 1e-6)
+
+
 @pytest.mark.parametrize("ord", [2, 1, 3, 0.5, 1.5, -1, -2.5, 0, INF, -INF])
 def test_norms_equal_numpy(ord):
     a = np.random.default_rng(0).standard_normal((5, 2)) + 2j

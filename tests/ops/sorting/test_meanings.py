@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.ops.core.arguments import ORDERED, ROUNDED
+from retrograd.ops.core.arguments import CHOOSING, ORDERED, ROUNDED
 
 F = rg.nn.functional
 Z = rg.tensor([[1 + 1j, -3j, 2.0], [0.5j, -2.0, 1 - 1j]], dtype=rg.complex128)
@@ -82,10 +82,116 @@ def test_the_derivative_goes_to_what_was_chosen(name):
     rg.testing.assert_close(g, expected + 0j, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("name", ORDERS)
-def test_the_plain_call_raises_and_says_by(name):
-    with pytest.raises(RuntimeError, match='by="modulus"'):
+@pytest.mark.parametrize("name", [n for n in ORDERS if n.split()[0] not in CHOOSING])
+def test_the_plain_call_of_what_puts_in_order_raises_and_says_by(name):
+    with pytest.raises(RuntimeError, match=r'complex numbers have no order.*by="modulus"'):
         ORDERS[name](Z)
+
+
+CHOICES = [name for name in ORDERS if name.split()[0] in CHOOSING]
+
+
+@pytest.mark.parametrize("dtype", [rg.complex64, rg.complex128])
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_plain_call_of_what_chooses_is_that_by_modulus(name, dtype):
+    """Forward, backward, twice backward and in forward mode."""
+    z = Z.to(dtype, copy=True).requires_grad_()
+    with rg.autograd.forward_ad.dual_level():
+        dual = rg.autograd.forward_ad.make_dual(z, z.detach().flip(0))
+        pairs = [results(ORDERS[name](dual, **by)) for by in ({}, {"by": "modulus"})]
+        for found, expected in zip(*pairs, strict=True):
+            assert found.dtype == expected.dtype
+            assert found.equal(expected)
+            tangents = [rg.autograd.forward_ad.unpack_dual(t).tangent for t in (found, expected)]
+            assert (tangents[0] is None) == (tangents[1] is None) == (not found.is_complex())
+            assert tangents[0] is None or tangents[0].equal(tangents[1])
+    firsts, seconds = [], []
+    for by in ({}, {"by": "modulus"}):
+        out = results(ORDERS[name](z * z, **by))[0]
+        if not out.is_complex():
+            assert not out.requires_grad
+            return
+        (g,) = rg.autograd.grad(out.abs().sum(), z, create_graph=True)
+        firsts.append(g)
+        seconds += rg.autograd.grad(g.abs().sum(), z)
+    assert firsts[0].equal(firsts[1])
+    assert seconds[0].equal(seconds[1])
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_plain_call_runs_under_vmap(name):
+    pair = rg.stack([Z, Z.flip(1) * 1.5])
+    for found, one, two in zip(
+        results(rg.func.vmap(ORDERS[name])(pair)),
+        results(ORDERS[name](pair[0])),
+        results(ORDERS[name](pair[1])),
+        strict=True,
+    ):
+        assert found.equal(rg.stack([one, two]))
+
+
+def test_what_chooses_turns_with_its_input():
+    turn = np.exp(0.5j)
+    assert (Z * turn).argmax(1).tolist() == Z.argmax(1).tolist()
+    rg.testing.assert_close((Z * turn).amax(0), Z.amax(0) * turn, rtol=1e-15, atol=0)
+
+
+def test_the_plain_call_writes_to_out_and_in_place():
+    out = rg.zeros((), dtype=Z.dtype)
+    assert rg.amax(Z, out=out) is out
+    assert out.item() == -3j
+    rows, at = Z.clone(), rg.tensor([[0, 0, 1], [2, 2, 2]])
+    expected = rows.scatter_reduce(1, at, Z.flip(1), "amax")
+    assert rows.scatter_reduce_(1, at, Z.flip(1), "amax").equal(expected)
+
+
+def test_a_complex_nan_is_what_is_chosen():
+    z = rg.tensor([1j, complex(math.nan, 0), 5.0])
+    assert z.max().isnan()
+    assert z.median().isnan()
+    assert rg.maximum(z, z.flip(0)).isnan().tolist() == [False, True, False]
+    assert rg.fmax(z, rg.ones(3)).tolist() == [1j, 1, 5]
+
+
+def test_where_there_are_no_elements_what_chooses_says_so():
+    empty = rg.zeros(0, 3, dtype=rg.complex64)
+    with pytest.raises(RuntimeError, match="numel\\(\\) == 0"):
+        empty.max()
+    assert empty.max(1).values.shape == (0,)
+    assert empty.median().isnan()
+
+
+def test_integers_and_numbers_may_stand_beside_complex_numbers():
+    z = rg.tensor([1j, 3j])
+    assert rg.maximum(z, 2.0).tolist() == [2, 3j]
+    assert rg.max(z, rg.tensor([2, 2])).tolist() == [2, 3j]
+    assert rg.minimum(rg.tensor([2, 2]), z, by="lexicographic").tolist() == [1j, 3j]
+
+
+def test_masked_functions_and_segments_choose_by_modulus_too():
+    keep = rg.tensor([[True, False, True], [False, True, True]])
+    assert rg.masked.amax(Z, 1, mask=keep).tolist() == [2, -2]
+    assert rg.masked.amin(Z, 1, mask=keep).tolist() == [1 + 1j, 1 - 1j]
+    assert rg.masked.argmax(Z, 1, mask=keep, dtype=rg.int64).tolist() == [2, 1]
+    assert rg.masked.median(Z, 1, mask=keep).tolist() == [1 + 1j, 1 - 1j]
+    found = rg.segment_reduce(Z[0], "max", lengths=rg.tensor([2, 1, 0]))
+    assert found.tolist() == [-3j, 2, 0]
+
+
+def test_numpys_functions_keep_numpys_order():
+    z = rg.tensor([1 + 1j, -3j, 1 + 2j, 1 - 1j])
+    for name in ("max", "min", "argmax", "argmin", "sort", "argsort"):
+        function = getattr(np, name)
+        np.testing.assert_array_equal(function(z).numpy(), function(z.numpy()))
+    for name in ("maximum", "minimum", "fmax", "fmin"):
+        function = getattr(np, name)
+        np.testing.assert_array_equal(
+            function(z, z.flip(0)).numpy(), function(z.numpy(), z.numpy()[::-1])
+        )
+    np.testing.assert_array_equal(
+        np.maximum.accumulate(z).numpy(), np.maximum.accumulate(z.numpy())
+    )
 
 
 @pytest.mark.parametrize("name", [n for n in ORDERS if "arg" not in n])
@@ -224,12 +330,7 @@ def test_binary_cross_entropy_is_the_mean_over_the_parts():
 
 PROBES = Path(__file__).parents[2] / "data" / "complex_probes.json"
 WITH = {  # the argument that says what is meant, where the plain call raises
-    "max": "r(5).max(by='modulus')",
     "sort": "r(5).sort(by='modulus')[0]",
-    "median": "r(5).median(by='modulus')",
-    "scatter_reduce amax": (
-        "r(3).scatter_reduce(0, torch.tensor([0, 0, 1]), r(3), 'amax', by='modulus')"
-    ),
     "eig vecs": "torch.linalg.eig(r(3, 3), gauge='project')[1]",
     "svd U": "torch.linalg.svd(r(3, 3), gauge='project')[0]",
 }

@@ -105,7 +105,37 @@ def test_unique_sorts_and_counts():
     np.testing.assert_array_equal(inverse._array, [[1, 0], [0, 0]])
     np.testing.assert_array_equal(counts._array, [3, 1])
     assert rg.unique(rg.tensor([NAN, NAN, 1.0])).shape == (3,)
-    assert not rg.unique(leaf([1.0])).requires_grad
+
+
+@pytest.mark.parametrize("function", [rg.unique, rg.unique_consecutive])
+def test_a_derivative_of_distinct_elements_is_refused(function):
+    x = leaf([1.0, 1.0, 2.0])
+    values, inverse, counts = function(x, return_inverse=True, return_counts=True)
+    assert values.requires_grad
+    assert (inverse.requires_grad, counts.requires_grad) == (False, False)
+    assert not function(x.detach()).requires_grad
+    with pytest.raises(NotImplementedError, match=r"derivative for 'unique\w*' is not implemented"):
+        values.sum().backward()
+    with pytest.raises(NotImplementedError, match=r"derivative for 'unique\w*' is not implemented"):
+        rg.func.jvp(function, (x,), (x,))
+
+
+def test_pytorch_s_inner_functions_give_distinct_elements_and_more():
+    x = rg.tensor([[3.0, 1.0], [3.0, 1.0]])
+    assert [t.tolist() for t in rg._unique(x)] == [[1, 3], []]
+    assert [t.tolist() for t in rg._unique2(x, True, True)] == [[1, 3], [[1, 0], [1, 0]], []]
+    found = rg._VF.unique_dim(x, 0, return_counts=True)
+    assert [t.tolist() for t in found] == [[[3, 1]], [0, 0], [2]]
+    assert rg._VF.lstm is rg.lstm
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        rg._VF.nothing
+
+
+def test_distinct_elements_of_many_rows_are_found_row_by_row():
+    rows = rg.tensor([[1.0, 1.0, 3.0], [1.0, 2.0, 2.0]])
+    with pytest.warns(UserWarning, match="number of distinct elements differs between examples"):
+        sums = rg.vmap(lambda row: row.unique().sum())(rows)
+    assert sums.tolist() == [4.0, 3.0]
 
 
 def test_unique_rows():

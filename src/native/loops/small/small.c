@@ -276,8 +276,12 @@ static PyTypeObject SmallType = {
 static PyObject *
 leave_small_out(PyObject *module, PyObject *whether)
 {
-    left_out = PyObject_IsTrue(whether);
-    return left_out < 0 ? NULL : Py_NewRef(Py_None);
+    int told = PyObject_IsTrue(whether);
+    if (told < 0) {
+        return NULL;
+    }
+    left_out = told;
+    Py_RETURN_NONE;
 }
 
 /* `set_finder(function)`: what calls `use_blas`, when a product is first asked for. */

@@ -6,7 +6,8 @@ cotangent u is linear in u, and differentiating it with respect to u transposes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ... import modes
 from .parts import (
@@ -28,9 +29,6 @@ from .parts import (
     zeros,
 )
 from .jacobians import _construct_standard_basis_for, hessian, jacobian
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["_construct_standard_basis_for", "hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from ...engine.tensor import Tensor
 
-__all__ = ["check_holomorphic", "from_cotangents", "from_tangents", "rounding"]
-
 NOT_HOLOMORPHIC = (
     "{name}: the function is not holomorphic here (the largest entry of ∂f/∂z* is {size:.3g}), so "
     "one complex matrix cannot hold its derivative. Ask for the Wirtinger pair (∂f/∂z, ∂f/∂z*): "

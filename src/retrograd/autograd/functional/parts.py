@@ -7,30 +7,14 @@ They keep their tangents, as results do, for a forward derivative in progress as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor, new_tensor, set_requires_grad, twin
 from ..grad import grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "as_tuple",
-    "check_history",
-    "check_v",
-    "filled",
-    "fresh_variables",
-    "outputs_of",
-    "plain",
-    "pulled",
-    "single",
-    "unpack",
-    "zeros",
-]  # fmt: skip
 
 INDEPENDENT = (
     "The output of the user-provided function is independent of input {place}. This is not allowed "
@@ -138,8 +122,9 @@ def check_v(v: Any, like: Sequence[Tensor], several: bool, what: str, caller: st
     for index, (vector, x) in enumerate(zip(vectors, like, strict=True)):
         if vector.shape != x.shape:
             prefix = f"Entry {index} in " if several else ""
-            raise RuntimeError(
-                f"{prefix}v has invalid size: should be {x.shape} but got {vector.shape}."
+            raise RuntimeError(  # in PyTorch's words, by which programs know it
+                f"{prefix}v has invalid size: should be torch.Size({[*x.shape]}) but got "
+                f"torch.Size({[*vector.shape]})."
             )
     return vectors
 

@@ -5,14 +5,12 @@ What computes, in the modules beside this one, loads with the first check.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ...locks import load
 from ..grad import grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

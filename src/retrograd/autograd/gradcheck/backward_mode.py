@@ -10,7 +10,8 @@ output that is the cotangent i.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,20 +27,6 @@ from .differences import (
     floating_outputs,
     numerical_jacobian,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = [
-    "check_batched",
-    "check_constant",
-    "check_multiplied",
-    "check_undefined",
-    "compare_jacobians",
-    "compare_projections",
-    "differentiable_inputs",
-    "random_cotangents",
-]
 
 NO_INPUT = (
     "gradcheck expects at least one input tensor to require gradient, but none of the them have "
@@ -224,10 +211,7 @@ def mismatch(part: str, output: int, input: int, numerical: Any, analytical: Any
 
 
 def check_constant(
-    func: Callable[..., Any],
-    arguments: Sequence[Any],
-    wanted: Sequence[Tensor],
-    settings: Settings,
+    func: Callable[..., Any], arguments: Sequence[Any], wanted: Sequence[Tensor], settings: Settings
 ) -> None:
     """Raise if outputs that claim not to depend on the inputs do."""
     for x in wanted:

@@ -5,24 +5,12 @@ This module knows nothing of graphs; it calls functions and looks at what they r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "Settings",
-    "as_outputs",
-    "difference",
-    "differentiable_outputs",
-    "directions",
-    "floating_outputs",
-    "numerical_jacobian",
-]
 
 PERTURBED = (
     "Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, "

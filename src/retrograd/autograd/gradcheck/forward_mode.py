@@ -6,26 +6,17 @@ without history: all of them are duals, and those that are not asked for have ta
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...engine.tensor import Tensor, new_tensor
-from ...engine.transforms.batch import BatchLevel, UnbatchableError, batched, split
+from ...engine.transforms.batch import BatchLevel, batched, split
+from ...errors import UnbatchableError
 from .. import forward_ad
 from . import GradcheckError
-from .differences import (
-    Settings,
-    difference,
-    directions,
-    floating_outputs,
-    numerical_jacobian,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["check_batched_tangents", "check_tangents", "check_undefined_tangents"]
+from .differences import Settings, difference, directions, floating_outputs, numerical_jacobian
 
 BATCHED = (
     "gradcheck failed while testing batched forward gradient computation. Set "

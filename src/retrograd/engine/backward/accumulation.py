@@ -19,17 +19,6 @@ from .. import native
 from ..dispatch import about_to_write
 from ..tensor import Tensor, as_array, cell_of, new_tensor, wrote
 
-__all__ = [
-    "ALONE",
-    "accumulate",
-    "add_grad",
-    "add_to_leaf",
-    "check_current",
-    "fit_leaf",
-    "holders",
-    "own",
-]
-
 ndarray, add = np.ndarray, np.add
 
 LEAF_CHANGED = (
@@ -137,6 +126,13 @@ def check_current(node: Any) -> None:
     leaf = node.saved.tensor()
     if leaf is not None and leaf._node is not None:
         raise RuntimeError(LEAF_CHANGED.format(list(node.shape), list(leaf.shape)))
+
+
+def check_leaves(leaves: Any) -> None:
+    """`check_current`, before any sum is made, of the nodes that have an edge."""
+    for node in leaves:
+        if node.edges:
+            check_current(node)
 
 
 def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ..graph import Node
 
-__all__ = ["check_nan", "noted", "run_hook", "say", "warned"]
-
 DETECTED = "Error detected in "
 INDUCED = "Previous calculation was induced by "
 
@@ -83,6 +81,7 @@ def warned(node: Node) -> None:
 
 
 def show(text: str) -> None:
+    """Warn, or print where warnings are errors."""
     try:
         warnings.warn(text, UserWarning, stacklevel=3)
     except UserWarning:
@@ -96,6 +95,7 @@ def forward_trace(node: Node) -> str:
 
 
 def own_trace(node: Node) -> str:
+    """Where the forward of `node` ran, as far as anomaly mode knows."""
     if node.trace is None:
         return (
             "No forward pass information available. Enable detect anomaly during forward pass for "

@@ -14,8 +14,6 @@ from ..tensor import Tensor, as_array
 if TYPE_CHECKING:
     from ..graph import Node
 
-__all__ = ["expands", "fit"]
-
 ndarray = np.ndarray
 
 

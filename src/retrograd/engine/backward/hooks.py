@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ... import dtypes, modes
 from ...locks import counter, structure
@@ -24,11 +25,6 @@ from ..graph import Node, node_method
 from ..tensor import Tensor, as_array, new_tensor
 from .accumulation import add_grad
 from .anomaly import run_hook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["HookTable", "NodeHooks", "RemovableHandle", "hooks_of"]
 
 _number = counter()
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from ..graph import LEAF, Node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-__all__ = ["last_contributors", "needed_for", "reachable"]
 
 
 def reachable(roots: Iterable[Node]) -> list[Node]:

@@ -20,10 +20,11 @@ and run in several threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +42,7 @@ from . import accumulation
 from .accumulation import accumulate
 from .anomaly import check_nan, noted, warned
 from .fitting import fit
-from .search import last_contributors, needed_for, reachable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-__all__ = ["run", "run_plain"]
+from .search import last_contributors, needed_for
 
 ndarray, add, read = np.ndarray, np.add, saved.raw
 
@@ -82,10 +78,9 @@ def run(
     task = Pass({}, set(), [], [], retain_graph, on_tensors, accumulate, roots)
     with task.calm:
         for node, root in roots:
-            if isinstance(root, Tensor) is on_tensors:
-                task.add_contribution(node, root, False)
-            else:
-                task.add_contribution(node, new_tensor(root) if on_tensors else root._array, False)
+            if isinstance(root, Tensor) is not on_tensors:
+                root = new_tensor(root) if on_tensors else root._array  # noqa: PLW2901
+            task.add_contribution(node, root, False)
     if captures is not None:
         task.wanted = set(captures)
         task.needed, task.within = needed_for(task.wanted, task.grads, within), within
@@ -102,13 +97,6 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
             task.complete(stop, False)
         elif task.callbacks:
             task.call_back()
-
-
-def check_leaves(leaves: Iterable[Node]) -> None:
-    """Raise, before any sum is made, if one is the former node of a leaf: it alone has an edge."""
-    for leaf in leaves:
-        if leaf.edges:
-            accumulation.check_current(leaf)
 
 
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
@@ -142,7 +130,7 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
     stop = advance(grads, borrowed, heap, leaves, not retain_graph)
     if stop is not None:
         return None, (grads, borrowed, heap, leaves), stop
-    check_leaves(leaves)
+    accumulation.check_leaves(leaves)
     for leaf in leaves:
         try:
             g = grads.pop(leaf)
@@ -293,7 +281,7 @@ class Pass:
                 noted(error, node)
                 raise
             node = None
-        check_leaves(leaves)
+        accumulation.check_leaves(leaves)
         for leaf in leaves:
             g = grads.get(leaf)
             if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
@@ -444,38 +432,10 @@ class Pass:
         elif g is not None:
             accumulate(node, g, node in self.borrowed, self.create_graph)
         if hooks is not None:
-            self.accumulated(node)
+            leaf = node.saved.tensor()
+            if leaf is not None:
+                hooks.after_accumulation(leaf, self)
             hooks.after_node((), g, self)
-
-    def accumulated(self, node: Any) -> None:
-        """Run the hooks of a leaf that wait for its `.grad`."""
-        leaf = node.saved.tensor()
-        if leaf is not None:
-            node.hooks.after_accumulation(leaf, self)
-
-    def waiting(self) -> list[Node]:
-        """The nodes that run from now on, in order: for users, not for the engine."""
-        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
-        order = reachable([self.node, *(node for _, node in self.heap), *leaves])
-        needed = order if self.needed is None else self.needed
-        return [node for node in order if node.op is not OUTPUT and node in needed]
-
-    def runs(self, node: Node) -> bool:
-        """Whether `node` is among those that run in this pass, earlier or later: for users."""
-        if self.needed is not None and not self.accumulate and node.op is LEAF:
-            raise RuntimeError(
-                "A leaf node was passed to _will_engine_execute_node but we are currently running "
-                "autograd.grad(). This is currently not supported."
-            )
-        if self.needed is not None:
-            return node in self.needed
-        return node in reachable([root for root, _ in self.roots])
-
-    def pending(self, node: Node) -> set[Node]:
-        """What a hook of `node` may ask: which nodes run from now on, itself included."""
-        leaves = [leaf for leaf in self.leaves if leaf in self.grads]
-        found = set(reachable([node, *(waiting for _, waiting in self.heap), *leaves]))
-        return found if self.needed is None else found & self.needed
 
     def watch_leaves(self, node: Node) -> None:
         """A leaf with hooks got a contribution from `node`: find out when each such is complete."""
@@ -499,28 +459,6 @@ class Pass:
         finally:
             modes.restore(before)
 
-    def together(self, node: Any, g: Any, values: Any) -> Any:
-        """The contributions of a node whose formulas are joint."""
-        edges, needed = node.edges, self.needed
-        live = [e is not None and (needed is None or e in needed) for e in edges]
-        wanted = sum(1 << i for i, lives in enumerate(live) if lives)
-        found = iter(node.op.joint(arrays, wanted, g, *values))
-        return [next(found) if lives else None for lives in live]
-
-    def derived(self, node: Any, g: Any, xp: Any, values: Any) -> Any:
-        """What the formulas of a node give."""
-        op, needed = node.op, self.needed
-        if op.variadic:
-            return op.formulas[0](xp, g, *map(values.__getitem__, op.table.reads[0]))
-        if op.joint is not None and xp is arrays:
-            return self.together(node, g, values)
-        return [
-            None
-            if edge is None or (needed is not None and edge not in needed)
-            else formula(xp, g, *map(values.__getitem__, reads))
-            for edge, formula, reads in zip(node.edges, op.formulas, op.table.reads, strict=True)
-        ]
-
     def vjp(self, node: Any, g: Any) -> Any:
         """The contributions of `node` to its edges; None where none is needed."""
         op, needed = node.op, self.needed
@@ -540,11 +478,12 @@ class Pass:
             xp, values = recorded, saved.tensors(node)
         else:
             xp, values = arrays, read(node)
+        live = [e is not None and (needed is None or e in needed) for e in node.edges]
         with self.calm:
             try:
-                found = self.derived(node, g, xp, values)
+                found = op.derive(xp, g, values, live)
             except ValueError as error:
-                if not isinstance(node.saved, saved.PackedValues):
+                if self.create_graph or not isinstance(node.saved, saved.PackedValues):
                     raise
                 raise RuntimeError(RESHAPED.format(node=node.name(), error=error)) from error
             if op.variadic:

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
     from ..op import Op
 
-__all__ = ["Level", "jvp", "make_root", "set_tangent", "tangent_of"]
-
 
 NO_FORWARD = "Trying to use forward AD with {} that does not support it: {}"
 
@@ -138,7 +136,7 @@ class Level:
         if t is None and old is None and tangent_of(target, self) is None:
             return
         with self.hidden():
-            if root is not target:
+            if not is_all(target, root, path):
                 region = recorded.zeros_like(target) if t is None else t
                 root_tangent = recorded.zeros_like(root) if old is None else old
                 t = recorded.splice(root_tangent, region, path=path, layout=None)
@@ -150,7 +148,8 @@ class Level:
                 if each is not root:
                     other, path = root_of(each, self)
                     if other is root:
-                        set_tangent(each, self, None if t is None else walk(t, path))
+                        own = t is None or is_all(each, root, path)
+                        set_tangent(each, self, t if own else walk(t, path))
 
 
 def make_root(tensor: Tensor, level: Level) -> None:
@@ -169,6 +168,12 @@ def root_of(tensor: Tensor, level: Level) -> tuple[Tensor, tuple[Any, ...]]:
         if where is level:
             return tensor if root is None else root, view.path[steps:]
     return view.base, view.path
+
+
+def is_all(view: Tensor, root: Tensor, path: Sequence[Any]) -> bool:
+    """Whether a view shows its root as that is: all of it, in its shape, whatever the steps."""
+    same = view._array.shape == root._array.shape
+    return same and all(op.name == "reshape" for op, _, _ in path)
 
 
 def may_take(old: Tensor | None, new: Tensor | None) -> bool:

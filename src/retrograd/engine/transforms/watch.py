@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..graph import Node
     from ..op import Op
 
-__all__ = ["Watcher", "compute", "differentiate"]
-
 
 class Watcher:
     """A context within which the op calls of the calling thread pass through the methods below.

@@ -4,6 +4,8 @@ NOTE [Differences]
 1. A 0-d array takes part in promotion like any other; PyTorch lets it change only the kind.
 2. A Python scalar beside an array takes the array's dtype, on either side of it.
 3. `axis=()` reduces over nothing; PyTorch reduces over everything.
+4. The standard leaves the order of complex numbers open. It is NumPy's: by real, then imaginary
+   parts. PyTorch has none.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from ...ops.tensor.conversion import convert
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["binary", "flat", "one_axis", "pair", "promoted", "reduced", "shape_of"]
+__all__ = ["binary", "flat", "numpys_order", "one_axis", "pair", "promoted", "reduced", "shape_of"]
 
 
 def pair(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
@@ -82,6 +84,11 @@ def reduced(function: Any, x: Tensor, axis: Any, keepdims: bool, **params: Any) 
     if axis == ():
         return function(x.unsqueeze(-1), dim=-1, keepdim=False, **params)  # type: ignore[no-any-return]
     return function(x, dim=axis, keepdim=keepdims, **params)  # type: ignore[no-any-return]
+
+
+def numpys_order(x: Tensor) -> dict[str, str]:
+    """What tells a function of PyTorch's the order of the elements of `x`: rule 4."""
+    return {"by": "lexicographic"} if x._array.dtype.kind == "c" else {}
 
 
 def one_axis(x: Tensor, axis: int | None, name: str) -> tuple[Tensor, int]:

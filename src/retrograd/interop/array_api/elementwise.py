@@ -48,7 +48,7 @@ from ...ops import (
     trunc,
 )
 from ...ops import bitwise_not as bitwise_invert
-from .arguments import binary, pair
+from .arguments import binary, numpys_order, pair
 
 __all__ = [
     "abs",
@@ -152,8 +152,18 @@ logical_or = binary(ops.logical_or, "logical_or", "Whether one is true.", "tenso
 logical_xor = binary(
     ops.logical_xor, "logical_xor", "Whether exactly one is true.", "tensor([False, False])"
 )
-maximum = binary(ops.maximum, "maximum", "The larger of the two.", "tensor([4, 2])")
-minimum = binary(ops.minimum, "minimum", "The smaller of the two.", "tensor([2, 1])")
+maximum = binary(
+    lambda x, y: ops.maximum(x, y, **numpys_order(x)),
+    "maximum",
+    "The larger of the two.",
+    "tensor([4, 2])",
+)
+minimum = binary(
+    lambda x, y: ops.minimum(x, y, **numpys_order(x)),
+    "minimum",
+    "The smaller of the two.",
+    "tensor([2, 1])",
+)
 multiply = binary(ops.multiply, "multiply", "Product.", "tensor([8, 2])")
 not_equal = binary(ops.ne, "not_equal", "Whether different.", "tensor([True, True])")
 pow = binary(ops.pow, "pow", "`x1` to the power `x2`.", "tensor([16,  2])")

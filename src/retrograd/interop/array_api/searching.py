@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import ops
 from ...engine.tensor import Tensor, new_tensor
-from .arguments import one_axis, pair
+from .arguments import numpys_order, one_axis, pair
 
 __all__ = [
     "argmax",
@@ -46,7 +46,7 @@ def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
     >>> xp.argmax(xp.asarray([1, 3, 2]))
     tensor(1)
     """
-    return ops.argmax(x, axis, keepdims)
+    return ops.argmax(x, axis, keepdims, **numpys_order(x))
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
@@ -58,7 +58,7 @@ def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
     >>> xp.argmin(xp.asarray([2, 1, 3]))
     tensor(1)
     """
-    return ops.argmin(x, axis, keepdims)
+    return ops.argmin(x, axis, keepdims, **numpys_order(x))
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
@@ -113,7 +113,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
     >>> xp.sort(xp.asarray([2, 3, 1]), descending=True)
     tensor([3, 2, 1])
     """
-    return ops.sort(x, axis, descending, stable=stable).values  # type: ignore[no-any-return]
+    return ops.sort(x, axis, descending, stable=stable, **numpys_order(x)).values  # type: ignore[no-any-return]
 
 
 def argsort(
@@ -125,7 +125,7 @@ def argsort(
     >>> xp.argsort(xp.asarray([2, 3, 1]))
     tensor([2, 0, 1])
     """
-    return ops.argsort(x, axis, descending, stable)
+    return ops.argsort(x, axis, descending, stable, **numpys_order(x))
 
 
 def unique_all(x: Tensor, /) -> Any:

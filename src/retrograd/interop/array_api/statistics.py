@@ -7,7 +7,7 @@ from typing import Any
 from ... import dtypes, ops
 from ...engine.tensor import Tensor
 from ...ops.tensor.conversion import convert
-from .arguments import one_axis, promoted, reduced
+from .arguments import numpys_order, one_axis, promoted, reduced
 
 __all__ = [
     "all",
@@ -114,7 +114,7 @@ def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     >>> xp.max(xp.asarray([[1, 2], [3, 0]]), axis=0)
     tensor([3, 2])
     """
-    return reduced(ops.amax, x, axis, keepdims)
+    return reduced(ops.amax, x, axis, keepdims, **numpys_order(x))
 
 
 def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -126,7 +126,7 @@ def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     >>> xp.min(xp.asarray([[1, 2], [3, 0]]), axis=0)
     tensor([1, 0])
     """
-    return reduced(ops.amin, x, axis, keepdims)
+    return reduced(ops.amin, x, axis, keepdims, **numpys_order(x))
 
 
 def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:

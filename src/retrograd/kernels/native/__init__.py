@@ -5,7 +5,7 @@ out where they were built, set the environment variable `RETROGRAD_NATIVE=0`.
 
 NOTE [Stale builds]
 An extension that does not fit this source is not used. It says in `BUILT_FROM` for which version of
-the package it was built and, as a checksum, from which C sources, as `setup.py` found them; the
+the package it was built and, as a hash, from which C sources, as `setup.py` found them; the
 sources are compared where they lie beside the package, which is where they change. Whatever fails,
 the package goes on without it, with a warning.
 
@@ -19,8 +19,8 @@ import importlib
 import os
 import sys
 import warnings
-import zlib
 from functools import cache
+from importlib.util import source_hash
 from typing import Any
 
 from ...locks import ONE_AT_A_TIME
@@ -42,12 +42,12 @@ def built_from() -> str:
     """What an extension that fits says it was built from."""
     if not os.path.isfile(os.path.join(SOURCES, "engine", "module.c")):  # an installed package
         return __version__
-    sum_of_all = 0
+    sources = []
     for folder, _, names in sorted(os.walk(SOURCES)):
         for name in sorted(name for name in names if name.endswith((".c", ".h"))):
             with open(os.path.join(folder, name), "rb") as file:
-                sum_of_all = zlib.crc32(file.read(), sum_of_all)
-    return f"{__version__} {sum_of_all:08x}"
+                sources.append(file.read())
+    return f"{__version__} {source_hash(b''.join(sources)).hex()}"
 
 
 def load(name: str, part: str) -> Any:

@@ -46,6 +46,16 @@ def finite(x: Any) -> bool:
     return bool(np.isfinite(x).all())
 
 
+def spoiled(out: Any, *given: Any) -> bool:
+    """Whether a zero may have made NaN of an infinity: what was given says so, or the result.
+
+    Weights may be the smallest of them, or the largest by far; what is less is looked through.
+    """
+    if sum([x.size for x in given]) < out.size:
+        return not all(map(finite, given))
+    return not finite(out) and bool(np.isnan(out).any())
+
+
 def run(which: int, x: Any, y: Any, w: Any, bias: Any, geometry: Geometry) -> None:
     """Call the loops on images, results and the weight, one of which is written."""
     stride, padding, dilation, groups = geometry
@@ -78,22 +88,21 @@ def forward(shape: Sizes, x: Any, w: Any, bias: Any, *geometry: Any) -> Any:
 
 def adjoint(shape: Sizes, g: Any, w: Any, *geometry: Any) -> Any:
     """The adjoint in the images."""
-    if not taken(g, w) or not finite(w):
+    if not taken(g, w):
         return None
     dtype, groups = g.dtype, geometry[3]
     if dtype.char in "fd":
         out = np.empty(shape, dtype)
         run(ADJOINT, out, in_rows(g), in_rows(w), None, geometry)
-        return out
+        return None if spoiled(out, w) else out
     if half(dtype):
         wide = adjoint(shape, g.astype(np.float32), w.astype(np.float32), *geometry)
-        return wide.astype(dtype)
+        return None if wide is None else wide.astype(dtype)
     if dtype.char not in "FD":
         return None
     doubled = (shape[0], 2 * shape[1], *shape[2:])
-    return together(
-        adjoint(doubled, apart(g, groups), as_real(w.conj(), groups), *geometry), groups, dtype
-    )
+    parts = adjoint(doubled, apart(g, groups), as_real(w.conj(), groups), *geometry)
+    return None if parts is None else together(parts, groups, dtype)
 
 
 def weight(shape: Sizes, g: Any, x: Any, *geometry: Any) -> Any:
@@ -104,7 +113,7 @@ def weight(shape: Sizes, g: Any, x: Any, *geometry: Any) -> Any:
     if dtype.char in "fd":
         out = np.zeros(shape, dtype)
         run(WEIGHT, in_rows(x), in_rows(g), out, None, geometry)
-        return out if finite(out) or not np.isnan(out).any() else None
+        return None if spoiled(out, g, x) else out
     if half(dtype):
         wide = weight(shape, g.astype(np.float32), x.astype(np.float32), *geometry)
         return None if wide is None else wide.astype(dtype)

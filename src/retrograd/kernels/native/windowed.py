@@ -17,6 +17,7 @@ from ..memory import in_rows
 __all__ = ["maxima", "means", "spread"]
 
 MAXIMA, MEANS, SPREAD = range(3)
+MOST = 1 << 31  # elements of an image
 
 Sizes = tuple[int, ...]
 
@@ -28,6 +29,7 @@ def taken(x: Any, dims: int) -> bool:
         and x.__class__ is np.ndarray
         and x.dtype.char in "fd"
         and dims <= 3
+        and math.prod(x.shape[-dims:]) < MOST
     )
 
 

@@ -88,6 +88,7 @@ from .loss import (
     PhaseLoss,
     PolarLoss,
     SISDRLoss,
+    SplitLoss,
     SSIMLoss,
 )
 from .normalization import (
@@ -171,6 +172,7 @@ __all__ = [
     "Siglog",
     "SpectralPool",
     "Split",
+    "SplitLoss",
     "SplitPolar",
     "TransformerDecoderLayer",
     "TransformerEncoderLayer",

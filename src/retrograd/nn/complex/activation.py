@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...engine.namespaces import recorded
 from ...engine.tensor import Tensor
 from .. import init
-from ..modules.activation import _Activation
+from ..modules.activation.base import _Activation
 from ..modules.module import Module
 from ..modules.utils import empty_parameter
 from . import functional as F

@@ -144,12 +144,7 @@ class WidelyLinear(Module):
         straight = F.linear(input, self.weight, self.bias)
         return straight + F.linear(input.conj(), self.conj_weight)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+    extra_repr = linear.Linear.extra_repr
 
 
 class Conv1d(_Drawn, conv.Conv1d):

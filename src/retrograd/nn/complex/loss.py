@@ -6,12 +6,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...engine.tensor import Tensor
 from ...ops.loss.elementwise import reduced, reduction_of
 from ...ops.nn.normalization import squared_modulus
 from ...ops.nn.pool import avg_pool2d
 from ...ops.shape.join import stack
 from ..modules.module import Module
+from .functional import check_complex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "LogMagnitudeLoss",
@@ -19,6 +25,7 @@ __all__ = [
     "PolarLoss",
     "SISDRLoss",
     "SSIMLoss",
+    "SplitLoss",
 ]
 
 
@@ -36,6 +43,28 @@ class _Reduced(Module):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`, reduced."""
         return reduced(self.each(input, target), self.reduction)
+
+
+class SplitLoss(Module):
+    """The mean of a real loss of the real parts and of one of the imaginary parts.
+
+    `loss` is a function of estimate and target or a layer, and decides about the reduction; input
+    and target: complex, of the shapes that it takes. Raises ValueError for input or target that is
+    not complex. Source: the "split" or type A family, Kuroe et al., 2003.
+
+    >>> rg.nn.complex.SplitLoss(rg.nn.L1Loss())(rg.tensor([1 + 3j]), rg.tensor([0j]))
+    tensor(2.)
+    """
+
+    def __init__(self, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        for given in (input, target):
+            check_complex("SplitLoss", given)
+        return (self.loss(input.real, target.real) + self.loss(input.imag, target.imag)) / 2
 
 
 class LogMagnitudeLoss(_Reduced):

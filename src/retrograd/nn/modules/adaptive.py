@@ -119,9 +119,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def predict(self, input: Tensor) -> Tensor:
         """The class with the highest probability, (N): that of the head if it is no cluster."""
-        head = self.head(input).argmax(1)
+        head = self.head(input).real.argmax(1)
         outside = head >= self.shortlist_size
-        return self.log_prob(input).argmax(1).where(outside, head)
+        return self.log_prob(input).real.argmax(1).where(outside, head)
 
 
 def _check(input: Tensor, target: Tensor) -> None:

@@ -1,7 +1,8 @@
 """`Module`: the base of all layers, which registers what is assigned to it.
 
 What a module holds and how it is found is in `tree`, how a call with hooks runs in `hooks`, how
-state is saved and loaded in `state`. This module knows no layer.
+state is saved and loaded in `state`, what casts make of tensors in `casts`. This module knows no
+layer.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_write
-from ...engine.placement import present
-from ...engine.subclasses import retyped
-from ...engine.tensor import Tensor, alias, new_tensor, wrote
-from ...ops.creation.memory_format import arranged, check_format, lies_in, memory_format
+from ...engine.tensor import Tensor, alias, wrote
 from .. import state
+from ..casts import cast, is_real, laid, of_kind, parse_to
 from ..display import as_html
+from ..global_hooks import (
+    register_module_backward_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
-from ..parameter import Buffer, is_lazy
+from ..parameter import is_lazy
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -152,33 +158,33 @@ class Module(Tree):
         >>> rg.nn.Linear(2, 1).to(rg.complex64).weight.dtype
         retrograd.complex64
         """
-        target, format = _parse_to(args, kwargs)
+        target, format = parse_to(args, kwargs)
         if target is not None and target.category < 2:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={target}"
             )
         if target is not None:
-            self._apply(lambda t: _cast(t, target) if t.dtype.category >= 2 else t)
+            self._apply(lambda t: cast(t, target) if t.dtype.category >= 2 else t)
         if format is not None:
-            self._apply(lambda t: _laid(t, format))
+            self._apply(lambda t: laid(t, format))
         return self
 
     def type(self, dst_type: dtypes.dtype) -> Self:
         """Convert every parameter and buffer, integer ones too, to `dst_type`."""
-        return self._apply(lambda t: _cast(t, dst_type))
+        return self._apply(lambda t: cast(t, dst_type))
 
     def float(self) -> Self:
         """Convert real floating parameters and buffers to float32."""
-        return self._apply(lambda t: _cast(t, dtypes.float32) if _is_real(t) else t)
+        return self._apply(lambda t: cast(t, dtypes.float32) if is_real(t) else t)
 
     def double(self) -> Self:
         """Convert real floating parameters and buffers to float64."""
-        return self._apply(lambda t: _cast(t, dtypes.float64) if _is_real(t) else t)
+        return self._apply(lambda t: cast(t, dtypes.float64) if is_real(t) else t)
 
     def half(self) -> Self:
         """Convert real floating parameters and buffers to float16."""
-        return self._apply(lambda t: _cast(t, dtypes.float16) if _is_real(t) else t)
+        return self._apply(lambda t: cast(t, dtypes.float16) if is_real(t) else t)
 
     def cfloat(self) -> Self:
         """Convert floating and complex parameters and buffers to complex64."""
@@ -202,11 +208,11 @@ class Module(Tree):
     def bfloat16(self) -> Self:
         """Convert real floating parameters and buffers to bfloat16; needs ml_dtypes."""
         target = dtypes.by_name("bfloat16")
-        return self._apply(lambda t: _cast(t, target) if _is_real(t) else t)
+        return self._apply(lambda t: cast(t, target) if is_real(t) else t)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory, whose values are undetermined."""
-        return self._apply(lambda t: _of_kind(t, np.empty_like(t._array)), recurse)
+        return self._apply(lambda t: of_kind(t, np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Self:
         """This module: nothing has to be done to share its memory among threads.
@@ -458,140 +464,4 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
         wrote(grad, "zero_grad")
 
 
-def _is_real(t: Tensor) -> bool:
-    return t.dtype.is_floating_point
-
-
-def _cast(t: Tensor, target: dtypes.dtype) -> Tensor:
-    """`t` itself if it has the dtype, else a converted tensor without history."""
-    if t.dtype is target:
-        return t
-    array = t._array
-    if array.dtype.kind == "c" and not target.is_complex:
-        array = array.real
-    return _of_kind(t, array.astype(target.numpy))
-
-
-def _of_kind(t: Tensor, array: Any) -> Tensor:
-    """`array` as what `t` is to a module, and of its class."""
-    made = new_tensor(array)
-    if isinstance(t, Buffer):
-        return Buffer(made, persistent=t.persistent)
-    return made if type(t) is Tensor else retyped(made, type(t))
-
-
-def _laid(t: Tensor, format: memory_format) -> Tensor:
-    """`t`, its elements in the order of `format` in memory where that is one of its dimensions."""
-    if format.ndim not in (0, t._array.ndim) or lies_in(t._array, format):
-        return t
-    return _of_kind(t, arranged(t._array, format))
-
-
-def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """The dtype and the memory format that `Module.to` is asked for; the device is checked."""
-    if "copy" in kwargs:
-        raise RuntimeError(".to() does not accept copy argument. Copy first: deepcopy(module)")
-    names: tuple[str, ...] = ("device", "dtype", "non_blocking")
-    if args and isinstance(args[0], Tensor):
-        names = ("tensor", "non_blocking")
-    elif args and isinstance(args[0], dtypes.dtype):
-        names = ("dtype", "non_blocking")
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
-    extra = given.keys() - {"tensor", "device", "dtype", "non_blocking", "memory_format"}
-    target = given["tensor"].dtype if "tensor" in given else given.get("dtype")
-    if (
-        extra
-        or len(given) < len(args) + len(kwargs)
-        or not (target is None or isinstance(target, dtypes.dtype))
-    ):
-        raise TypeError(
-            "to() received an invalid combination of arguments: expected to(device, dtype, "
-            "non_blocking), to(dtype, non_blocking) or to(tensor, non_blocking), each with an "
-            f"optional memory_format=, but got {[*map(repr, args), *kwargs]}"
-        )
-    if given.get("device") is not None:
-        present(given["device"])
-    format = given.get("memory_format")
-    if format is not None:
-        check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")
-    return target, format
-
-
-# -- hooks of all modules -----------------------------------------------------------------------
-
-
-def _hooks_of_all() -> ModuleHooks:
-    of_all_modules.holder = Module
-    Module._hooks = of_all_modules
-    return of_all_modules
-
-
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, args)` before every module; what it returns replaces the arguments.
-
-    Source: PyTorch's `nn.modules.module.register_module_forward_pre_hook`, as the others here.
-
-    >>> from retrograd.nn.modules.module import register_module_forward_pre_hook
-    >>> with register_module_forward_pre_hook(lambda module, args: (args[0] + 1,)):
-    ...     rg.nn.ReLU()(rg.tensor([1.0]))
-    tensor([2.])
-    """
-    return add_hook(_hooks_of_all().forward_pre, hook)  # type: ignore[no-any-return]
-
-
-def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
-    """Call `hook(module, args, output)` after every module; what it returns replaces the output.
-
-    The settings are those of `Module.register_forward_hook`.
-
-    >>> from retrograd.nn.modules.module import register_module_forward_hook
-    >>> with register_module_forward_hook(lambda module, args, output: output * 2):
-    ...     rg.nn.ReLU()(rg.tensor([1.0]))
-    tensor([2.])
-    """
-    hooks = _hooks_of_all()
-    handle = add_hook(hooks.forward, hook)
-    if with_kwargs:
-        hooks.with_kwargs.add(handle.id)
-    if always_call:
-        hooks.always.add(handle.id)
-    return handle  # type: ignore[no-any-return]
-
-
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_output)` in the backward pass of every module.
-
-    >>> from retrograd.nn.modules.module import register_module_full_backward_pre_hook
-    >>> x = rg.tensor([1.0], requires_grad=True)
-    >>> with register_module_full_backward_pre_hook(lambda module, grads: (grads[0] * 3,)):
-    ...     rg.nn.ReLU()(x).backward(); x.grad
-    tensor([3.])
-    """
-    return add_hook(_hooks_of_all().backward_pre, hook)  # type: ignore[no-any-return]
-
-
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` in the backward pass of every module.
-
-    Raises RuntimeError beside hooks of `register_module_backward_hook`.
-
-    >>> from retrograd.nn.modules.module import register_module_full_backward_hook
-    >>> x = rg.tensor([1.0], requires_grad=True)
-    >>> with register_module_full_backward_hook(lambda module, of_input, _: (of_input[0] * 3,)):
-    ...     rg.nn.ReLU()(x).backward(); x.grad
-    tensor([3.])
-    """
-    return _hooks_of_all().add_backward(hook, True)  # type: ignore[no-any-return]
-
-
-def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` with what the last op of a module takes, gives.
-
-    Raises RuntimeError beside hooks of `register_module_full_backward_hook`, which see the module.
-
-    >>> from retrograd.nn.modules.module import register_module_backward_hook
-    >>> register_module_backward_hook(lambda module, of_input, of_output: None).remove()
-    """
-    return _hooks_of_all().add_backward(hook, False)  # type: ignore[no-any-return]
+of_all_modules.holder = Module

@@ -15,7 +15,8 @@ and at those of the dead zones of hardshrink and softshrink.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import empty, numpys
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, SINGLE, attach, holds_complex
-from ..elementwise.complex import by_parts, real
+from ..elementwise.complex import by_parts
+from ..elementwise.complex_parts import real
 from ..elementwise.trigonometry import tanh
 from ..random.factories import rand_like
 from ..random.generator import default_generator
@@ -43,35 +45,11 @@ from .smooth import (
     tanhshrink,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "celu",
-    "elu",
-    "gelu",
-    "glu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "logsigmoid",
-    "mish",
-    "prelu",
-    "relu",
-    "relu6",
-    "rrelu",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-]
+    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "leaky_relu", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid",
+    "silu", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+]  # fmt: skip
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 

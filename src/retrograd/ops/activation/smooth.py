@@ -7,7 +7,8 @@ Complex input is what these functions extend to holomorphically. The public func
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,7 @@ from ...engine.tensor import Tensor
 from ...kernels import complexes
 from ...kernels import special as kernels
 from ..core.pointwise import SINGLE, floating, holds_complex, only, single, unary, unsupported
-from ..elementwise.exp_log import log1p_array
-from ..elementwise.trigonometry import tanh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
+from ..elementwise.trigonometry import squared_secant, tanh
 
 ROOT_HALF = math.sqrt(0.5)
 ROOT_PI = math.sqrt(math.pi)
@@ -52,21 +47,24 @@ def _sigmoid(x: Any) -> Any:
     return complexes.sigmoid(x)
 
 
+def _sigmoid_derivative(xp: Any, input: Any, out: Any) -> Any:
+    """Of real numbers by the result alone, as that of tanh."""
+    return squared_secant(xp, input / 2) / 4 if holds_complex(out) else out * (1.0 - out)
+
+
 sigmoid = unary(
     "sigmoid",
     floating(_sigmoid),
     "1 / (1 + exp(-x)); holomorphic for complex input.",
     ("[0.0, 2.0]", "[0.5000, 0.8808]"),
-    derivative=lambda xp, out: out * (1.0 - out),
+    derivative=_sigmoid_derivative,
+    of_complex=["input"],
 )
 
 
 def _softplus_array(x: Any) -> Any:
     """log(1 + exp(x)) without overflow."""
-    if x.dtype.kind != "c":
-        return np.logaddexp(x, x.dtype.type(0))
-    right = x.real > 0
-    return np.where(right, x, 0) + log1p_array(np.exp(np.where(right, -x, x)))
+    return complexes.softplus(x) if x.dtype.kind == "c" else np.logaddexp(x, x.dtype.type(0))
 
 
 _logsigmoid = activation(
@@ -89,7 +87,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 def _silu_derivative(xp: Any, input: Any) -> Any:
     input = single(xp, input)
     s = xp.sigmoid(input)
-    return s * (1.0 + input * (1.0 - s))
+    return s * (1.0 + input * (xp.sigmoid(-input) if holds_complex(input) else 1.0 - s))
 
 
 _silu = activation("silu(input)", lambda x: x * _sigmoid(x), "fc", derivative=_silu_derivative)
@@ -130,10 +128,6 @@ def _gelu_derivative(xp: Any, input: Any) -> Any:
     return xp.erfc(z) * 0.5 - z * xp.exp(-z * z) * (1.0 / ROOT_PI)
 
 
-def _gelu_tanh_array(x: Any) -> Any:
-    return 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x))))
-
-
 def _gelu_tanh_derivative(xp: Any, input: Any) -> Any:
     input = single(xp, input)
     square = input * input
@@ -151,7 +145,7 @@ _gelu = activation(
 
 _gelu_tanh = activation(
     "gelu_tanh(input)",
-    _gelu_tanh_array,
+    lambda x: 0.5 * x * (1.0 + np.tanh(ROOT_2_OVER_PI * (x + GELU_CUBIC * (x * x * x)))),
     "fc",
     derivative=_gelu_tanh_derivative,
     node_name="GeluBackward0",
@@ -176,13 +170,14 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def _softplus_forward(input: Any, *, beta: float, threshold: float) -> Any:
     scaled = input * beta
-    return np.where(scaled.real > threshold, input, _softplus_array(scaled) / beta)
+    found = _softplus_array(scaled) / beta
+    return found if holds_complex(input) else np.where(scaled > threshold, input, found)
 
 
 def _softplus_input(xp: Any, g: Any, input: Any, beta: float, threshold: float) -> Any:
     scaled = input * beta
-    size = xp.real(scaled) if holds_complex(scaled) else scaled
-    return xp.where(size > threshold, g, g * xp.conj(xp.sigmoid(scaled)))
+    found = g * xp.conj(xp.sigmoid(scaled))
+    return found if holds_complex(scaled) else xp.where(scaled > threshold, g, found)
 
 
 _softplus = activation(
@@ -201,8 +196,7 @@ _softplus = activation(
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta x)) / beta, elementwise, and x where beta x > threshold.
 
-    Holomorphic; for complex input the threshold concerns the real part. Source: PyTorch's
-    `softplus`.
+    Of complex input the principal logarithm, without threshold. Source: PyTorch's `softplus`.
 
     >>> rg.nn.functional.softplus(rg.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])

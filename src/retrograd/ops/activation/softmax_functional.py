@@ -12,8 +12,6 @@ from ...engine.tensor import Tensor, new_tensor, placed
 from ..random.generator import default_generator, in_order
 from . import softmax as along
 
-__all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
-
 
 def _implicit(name: str, ndim: int, stacklevel: int) -> int:
     warnings.warn(

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from ...engine.naming import ORDERS
 
-__all__: list[str] = []
-
 for _name, _pair in (
     ("addmm", "mat1, mat2"),
     ("addmv", "mat, vec"),

@@ -7,7 +7,8 @@ too. Arguments that choose among GPU kernels are accepted and make no difference
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.inplace import in_place
 from ...engine.op import parameters_of
@@ -21,9 +22,6 @@ from ..nn import embedding as lookups
 from ..nn import interpolate, normalization
 from ..nn.conv import conv1d
 from .table import older
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -58,23 +56,23 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 OLDER: dict[str, tuple[Callable[..., Any], str, str]] = {
     "batch_norm": (
         lambda input, weight, bias, running_mean, running_var, training, momentum, eps,
-        cudnn_enabled=False: normalization.batch_norm(
+        cudnn_enabled=True: normalization.batch_norm(
             input, running_mean, running_var, weight, bias, training, momentum, eps),
         "rg.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 0.0", "[[[-1.,  1.]]]",
     ),
     "instance_norm": (
         lambda input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
-        cudnn_enabled=False: normalization.instance_norm(
+        cudnn_enabled=True: normalization.instance_norm(
             input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps),
         "rg.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 0.0", "[[[-1.,  1.]]]",
     ),
     "layer_norm": (
-        lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=False:
+        lambda input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True:
         normalization.layer_norm(input, normalized_shape, weight, bias, eps),
         "rg.tensor([1.0, 3.0]), (2,), eps=0.0", "[-1.,  1.]",
     ),
     "group_norm": (
-        lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=False:
+        lambda input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True:
         normalization.group_norm(input, num_groups, weight, bias, eps),
         "rg.tensor([[1.0, 3.0]]), 1, eps=0.0", "[[-1.,  1.]]",
     ),

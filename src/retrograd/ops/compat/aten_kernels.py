@@ -22,19 +22,10 @@ from ..reduction.variance import var_mean
 from ..reduction.vector_norm import vector_norm
 
 __all__ = [
-    "affine_grid_generator",
-    "convolution",
-    "embedding_bag",
-    "embedding_renorm_",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "native_batch_norm",
-    "native_dropout",
-    "native_group_norm",
-    "native_layer_norm",
-    "norm_except_dim",
-]
+    "affine_grid_generator", "convolution", "embedding_bag", "embedding_renorm_", "grid_sampler",
+    "grid_sampler_2d", "grid_sampler_3d", "native_batch_norm", "native_dropout",
+    "native_group_norm", "native_layer_norm", "norm_except_dim",
+]  # fmt: skip
 
 BAGS = ("sum", "mean", "max")
 CONVOLUTIONS: dict[bool, dict[int, Any]] = {

@@ -6,16 +6,12 @@ They raise at once: Python runs the program, and nothing traces it.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ...engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
 
 
 def _check_with(error_type: type[Exception], cond: Any, message: Any = None) -> None:

@@ -18,16 +18,9 @@ from ..reduction.vector_norm import vector_norm
 from ..shape.rearrange import flip
 
 __all__ = [
-    "eig",
-    "frobenius_norm",
-    "lstsq",
-    "matrix_rank",
-    "nuclear_norm",
-    "range",
-    "solve",
-    "symeig",
+    "eig", "frobenius_norm", "lstsq", "matrix_rank", "nuclear_norm", "range", "solve", "symeig",
     "vander",
-]
+]  # fmt: skip
 
 RANGE = (
     "retrograd.range is deprecated and will be removed in a future release because its behavior "
@@ -37,13 +30,7 @@ RANGE = (
 
 
 @factory(dtypes.default_numpy)
-def range(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    target: Any,
-) -> Any:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, target: Any) -> Any:
     """The numbers from `start` to `end`, included, by `step`, of the default dtype; it warns.
 
     `arange` leaves the end out, as Python does. Raises TypeError without `end`; other errors are as
@@ -60,8 +47,7 @@ def range(
     first, last, by = (number(value, "range", "start") for value in (start, end, step))
     progression(first, last, by, target)  # for its checks
     count = int((last - first) / by) + 1
-    array = (first + by * np.arange(count, dtype=np.float64)).astype(target)
-    return array
+    return (first + by * np.arange(count, dtype=np.float64)).astype(target)
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -107,8 +93,7 @@ def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tenso
     tensor(5.)
     """
     everything = isinstance(dim, (tuple, list)) and not dim
-    found = vector_norm(input, 2, None if everything else dim, keepdim)
-    return found
+    return vector_norm(input, 2, None if everything else dim, keepdim)
 
 
 # -- what PyTorch has removed --------------------------------------------------------------------

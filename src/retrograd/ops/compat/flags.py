@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ... import modes
+from ...errors import wrong_type
 from ...kernels.native.threads import set_threads, threads
 from ...modes import determinism
 from .table import older
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DEBUG_MODES = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")
@@ -46,15 +45,9 @@ def _keep_interop_threads(count: Any) -> None:
 
 def _keep_mode(mode: Any, warn_only: bool) -> None:
     if not isinstance(mode, bool):
-        raise TypeError(
-            "use_deterministic_algorithms(): argument 'mode' must be bool, not "
-            f"{type(mode).__name__}"
-        )
+        raise wrong_type("use_deterministic_algorithms", "mode", "bool", mode)
     if not isinstance(warn_only, bool):
-        raise TypeError(
-            "use_deterministic_algorithms(): argument 'warn_only' must be bool, not "
-            f"{type(warn_only).__name__}"
-        )
+        raise wrong_type("use_deterministic_algorithms", "warn_only", "bool", warn_only)
     determinism.enabled, determinism.warn_only = mode, warn_only
 
 

@@ -10,6 +10,7 @@ from ...engine.tensor import Tensor
 from ..elementwise import clamp_where, float_parts
 from ..indexing import assign, scatter
 from ..linalg import matrix_products
+from ..shape import strided
 from ..special import bessel, entropy, erf_gamma
 
 NAMES = (
@@ -20,7 +21,10 @@ NAMES = (
     "resize_as_ round_ rsqrt_ sin_ sinc_ sinh_ sqrt_ square_ tan_ trunc_ xlogy_ zero_"
 )
 # Those whose methods load later: see `stubs`.
-FAMILIES = (assign, bessel, clamp_where, entropy, erf_gamma, float_parts, matrix_products, scatter)
+FAMILIES = (
+    *(assign, bessel, clamp_where, entropy, erf_gamma, float_parts, matrix_products, scatter),
+    strided,
+)
 
 __all__ = NAMES.split()  # noqa: PLE0605
 

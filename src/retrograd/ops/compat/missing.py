@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__: list[str] = []
-
 # (pattern of whole names, why, and what to write instead)
 REASONS = [
     (

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.arguments import titled
 from ..nn import pool
 from ..nn.adaptive_pool import adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["max_pool1d_with_indices"]
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ...engine.graph import Node
 
-__all__: list[str] = []
-
 
 def fact(node: Node, name: str) -> Any:
     """A parameter that a node keeps."""

@@ -6,15 +6,11 @@ The lambda says which arguments there are, in which order, and what they are han
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.op import parameters_of
 from ..core.arguments import public, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
 
 TENSORS = "input input1 input2 target indices log_probs targets anchor positive negative"
 TYPES = {  # of arguments by name, where the default does not tell

@@ -6,21 +6,20 @@ Each is the view, then `clone`: it never shares memory, and its derivative is th
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.dims import normalize_dim
 from ..core.structure import clone
 from ..elementwise.complex import view_as_complex, view_as_real
-from ..shape.basic_views import as_strided, diagonal, narrow, select, unfold
+from ..shape.basic_views import diagonal, narrow, select, unfold
 from ..shape.expand import expand, squeeze, unsqueeze
 from ..shape.permute import permute, t, transpose
 from ..shape.reshape import view
 from ..shape.split import split, split_with_sizes, unbind
+from ..shape.strided import as_strided
 from .table import older
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _entries(

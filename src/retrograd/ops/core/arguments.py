@@ -9,7 +9,8 @@ NOTE [Public functions]
 3. `inspect.signature` shows `out`, and `by` where a function has it.
 4. The functions named in `ORDERED` and `ROUNDED` take `by=`, which says what they mean for complex
    numbers: NOTE [Meanings] in `sorting/meanings.py`, which loads with the first such call. So do
-   the callers of ops of these names, once `by` has proved to be none of their own arguments.
+   the callers of ops of these names, once `by` has proved to be none of their own arguments. Ops of
+   those in `CHOOSING` that cannot run for want of an order run by "modulus".
 """
 
 from __future__ import annotations
@@ -17,66 +18,31 @@ from __future__ import annotations
 import functools
 import inspect
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ... import dtypes
 from ...engine import overriding
 from ...engine.dispatch import check_places, write_out
 from ...engine.inplace import in_place
-from ...engine.naming import MEANINGS
+from ...engine.naming import CHOICES, MEANINGS
 from ...engine.tensor import Tensor, has_history, method
+from ...errors import wrong_type
 from ...locks import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import ParamSpec, Protocol, overload
+    from typing import ParamSpec, Protocol, TypeVar, overload
 
-__all__: list[str] = []
+    F = TypeVar("F")
 
-F = TypeVar("F")
-
-ORDERED = frozenset(
-    [
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "aminmax",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "cummax",
-        "cummin",
-        "sort",
-        "msort",
-        "topk",
-        "kthvalue",
-        "median",
-        "nanmedian",
-        "argmax",
-        "argmin",
-        "argsort",
-        "scatter_reduce",
-        "index_reduce",
-    ]
+COMPARING = (
+    "max min amax amin aminmax maximum minimum fmax fmin cummax cummin median nanmedian argmax "
+    "argmin scatter_reduce index_reduce"
 )
-ROUNDED = frozenset(
-    [
-        "round",
-        "floor",
-        "ceil",
-        "trunc",
-        "fix",
-        "frac",
-        "sign",
-        "clamp",
-        "clip",
-        "clamp_min",
-        "clamp_max",
-        "nan_to_num",
-    ]
-)
+SORTING = "sort argsort msort topk kthvalue"
+ROUNDING = "round floor ceil trunc fix frac sign clamp clip clamp_min clamp_max nan_to_num"
+CHOOSING, ROUNDED = frozenset(COMPARING.split()), frozenset(ROUNDING.split())
+ORDERED = CHOOSING.union(SORTING.split())
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -158,6 +124,7 @@ class Served:
         return own.replace(parameters=[*own.parameters.values(), *more])
 
     def __call__(self, *args: Any, out: Any = None, by: str | None = None, **kwargs: Any) -> Any:
+        """The function's value, written into `out`, in the meaning `by`."""
         function = self.function if by is None else self.meant(by)
         if out is None:
             return function(*args, **kwargs)
@@ -186,6 +153,11 @@ def said(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     return Served(call, True)(*args, **named)
 
 
+def by_modulus(call: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A call of the caller of an op that has found no order among complex numbers."""
+    return load(MEANT).in_order(call, "modulus", args, named)
+
+
 def number_in(value: Any, name: str, argument: str) -> Any:
     """A number, also that in a tensor; TypeError for one whose derivative would be lost."""
     if not isinstance(value, Tensor):
@@ -199,6 +171,7 @@ def number_in(value: Any, name: str, argument: str) -> Any:
 
 
 MEANINGS.update(dict.fromkeys(ORDERED | ROUNDED, said))
+CHOICES.update(dict.fromkeys(CHOOSING, by_modulus))
 MEANT = __name__.replace("core.arguments", "sorting.meanings")
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OUT = inspect.Parameter("out", KEYWORD, default=None, annotation="Tensor | None")
@@ -246,7 +219,7 @@ def write_each(
         nonlocal found
         found = function(*inputs, **params)
         if not isinstance(found, tuple):
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(outs).__name__}")
+            raise wrong_type(name, "out", "Tensor", outs)
         if len(outs) != len(found):
             raise RuntimeError(
                 f"{name}(): expected an out= argument of length {len(found)}, got {len(outs)}"

@@ -2,50 +2,17 @@
 
 A rule is a function `(xp, size, inputs, batched, **params)`: `inputs` are tensors with the batch
 axis in front where `batched` says so. It returns the outputs with that axis, or None to leave the
-call to a loop over the examples. See NOTE [Rules] in `transforms.batch`; no op is declared here.
+call to a loop over the examples. See NOTE [Rules] in `transforms.rules`; no op is declared here.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ...engine.transforms.batch import raised, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "aligned",
-    "along_dim",
-    "as_matmul",
-    "channel_fill",
-    "channel_sum",
-    "conv",
-    "cross_entropy",
-    "cross_entropy_derivative",
-    "dot_to",
-    "expanded",
-    "folded",
-    "full_reduction",
-    "like_input",
-    "linear",
-    "linear_weight",
-    "matmul",
-    "mse_loss",
-    "pad",
-    "permuted",
-    "position",
-    "regions",
-    "repeat",
-    "reshape",
-    "solve_ex",
-    "stack",
-    "standardized",
-    "sum_to",
-    "tie_share",
-    "transposed",
-]
+from ...engine.transforms.rules import raised, spread
+from ...errors import UnbatchableError
 
 ALL = slice(None)
 
@@ -374,6 +341,15 @@ def stack(xp: Any, size: int, inputs: Any, batched: Any, /, *, dim: int) -> Any:
     """The new dimension comes after the batch axis."""
     made = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]
     return xp.stack(*made, dim=dim + 1 if dim >= 0 else dim)
+
+
+def alone(what: str) -> Callable[..., Any]:
+    """The rule of an op whose outputs differ in shape: the function runs once per example."""
+
+    def rule(xp: Any, size: int, inputs: Any, batched: Any, /, **params: Any) -> Any:
+        raise UnbatchableError(f"{what} differs between examples")
+
+    return rule
 
 
 def along_dim(name: str) -> Callable[..., Any]:

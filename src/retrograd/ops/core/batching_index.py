@@ -7,30 +7,14 @@ the batch axis, or one more count in front of flat positions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...engine.namespaces import arrays
 from ...engine.tensor import new_tensor
-from ...engine.transforms.batch import spread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "add_rows",
-    "blank",
-    "embedding",
-    "index",
-    "index_add",
-    "index_put",
-    "splice",
-    "strided",
-    "unstrided",
-    "valued",
-]
-
+from ...engine.transforms.rules import spread
 
 # -- integer indices at some dimensions --------------------------------------------------------
 
@@ -218,15 +202,7 @@ def embedding(name: str) -> Callable[..., Any]:
 
 
 def add_rows(
-    xp: Any,
-    size: int,
-    inputs: Any,
-    batched: Any,
-    /,
-    *,
-    rows: int,
-    skip: Any,
-    by_frequency: bool,
+    xp: Any, size: int, inputs: Any, batched: Any, /, *, rows: int, skip: Any, by_frequency: bool
 ) -> Any:
     """The rule of the adjoint: every example has rows of its own in one table."""
     values, at = [spread(t, flag, size) for t, flag in zip(inputs, batched, strict=True)]

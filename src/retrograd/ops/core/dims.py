@@ -9,8 +9,6 @@ import math
 import operator
 from typing import Any
 
-__all__: list[str] = []
-
 
 def normalize_dim(dim: Any, ndim: int) -> int:
     """`dim` counted from the front; a 0-d tensor counts as having one dimension.

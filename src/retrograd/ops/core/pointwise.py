@@ -10,7 +10,8 @@ zero, as `inf * 0` would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,6 @@ from ... import dtypes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__: list[str] = []
 
 SINGLE = [example("3x4"), example(""), example("0")]
 PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
@@ -176,13 +172,9 @@ def zero_derivative(xp: Any, g: Any) -> Any:
     return xp.zeros_like(g)
 
 
-def _zero_where(input: Any, condition: Any) -> Any:
-    return np.where(condition, 0, input)
-
-
 zero_where = declare(
     "zero_where(input, condition)",
-    _zero_where,
+    lambda input, condition: np.where(condition, 0, input),
     input=lambda xp, g, condition: xp.zero_where(g, condition),
     linear="input",
     elementwise=True,

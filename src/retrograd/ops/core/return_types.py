@@ -7,8 +7,6 @@ from typing import Any
 
 from ... import version
 
-__all__: list[str] = []
-
 
 class Named(tuple[Any, ...]):
     """A tuple whose entries have names, in `_fields`; made quicker than `namedtuple` makes it."""

@@ -16,9 +16,6 @@ from ...kernels.allocation import copied, empty, has_special, table
 from ...kernels.native.small import quick
 from . import batching, batching_index
 
-__all__ = ["blank", "cast", "clone", "expand", "piecewise", "splice", "sum_to", "walk"]
-
-
 SMALL = 4096  # elements; below it, filling an array costs less than a stride of 0 later
 
 

@@ -10,7 +10,8 @@ import functools
 import inspect
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ... import dtypes
 from ...engine.dispatch import MOST_DIMS, TOO_MANY_DIMS, write_out
 from ...engine.naming import NEUTRAL, check_neutral
 from ...engine.tensor import Interpreted, Tensor, device, has_history, method, new_tensor, placed
-from ...errors import OutOfMemoryError
+from ...errors import OutOfMemoryError, wrong_type
 from ...kernels.allocation import marked, table
 from ...quiet import quietly
 from ..core.arguments import public, titled
@@ -26,21 +27,10 @@ from .from_data import COPY_CONSTRUCT, NUMBERS, check_device, check_dtype, copy_
 from .from_data import fill_value as as_fill_value
 from .memory_format import arranged
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "arange",
-    "empty",
-    "eye",
-    "full",
-    "get_default_device",
-    "linspace",
-    "logspace",
-    "ones",
-    "set_default_device",
-    "zeros",
-]
+    "arange", "empty", "eye", "full", "get_default_device", "linspace", "logspace", "ones",
+    "set_default_device", "zeros",
+]  # fmt: skip
 
 
 def shape_of(given: Any, name: str) -> tuple[int, ...]:
@@ -51,10 +41,7 @@ def shape_of(given: Any, name: str) -> tuple[int, ...]:
     for n in given:
         if n.__class__ is not int:
             if isinstance(n, bool) or not hasattr(n, "__index__"):
-                raise TypeError(
-                    f"{name}(): argument 'size' (position 1) must be tuple of ints, not "
-                    f"{type(n).__name__}"
-                )
+                raise wrong_type(name, "size", "tuple of ints", n, 1)
             n = n.__index__()  # noqa: PLW2901
         shape.append(n)
     for n in shape:
@@ -176,11 +163,7 @@ def factory(default: Callable[[], Any] = lambda: None) -> Callable[..., Callable
 
 
 @factory(dtypes.default_numpy)
-def zeros(
-    *given: Any,
-    size: Any = None,
-    target: Any,
-) -> Any:
+def zeros(*given: Any, size: Any = None, target: Any) -> Any:
     """A tensor of zeros, `zeros(2, 3)` or `zeros((2, 3))`, by default of the default dtype.
 
     Raises TypeError for sizes that are no integers, RuntimeError for negative ones. Source:
@@ -189,32 +172,21 @@ def zeros(
     >>> rg.zeros(2)
     tensor([0., 0.])
     """
-    array = allocate(np.zeros, sized(given, size, "zeros"), target)
-    return array
+    return allocate(np.zeros, sized(given, size, "zeros"), target)
 
 
 @factory(dtypes.default_numpy)
-def ones(
-    *given: Any,
-    size: Any = None,
-    target: Any,
-) -> Any:
+def ones(*given: Any, size: Any = None, target: Any) -> Any:
     """A tensor of ones; arguments as for `zeros`.
 
     >>> rg.ones(2, dtype=rg.int64)
     tensor([1, 1])
     """
-    array = allocate(np.ones, sized(given, size, "ones"), target)
-    return array
+    return allocate(np.ones, sized(given, size, "ones"), target)
 
 
 @factory(dtypes.default_numpy)
-def empty(
-    *given: Any,
-    size: Any = None,
-    memory_format: Any = None,
-    target: Any,
-) -> Any:
+def empty(*given: Any, size: Any = None, memory_format: Any = None, target: Any) -> Any:
     """A tensor with whatever its memory holds, or as `utils.deterministic` says, as for `zeros`.
 
     `memory_format` is the order in memory: `contiguous_format`, or `channels_last` for four sizes.
@@ -233,10 +205,7 @@ def constant(value: Any, target: Any, name: str) -> Any:
     if isinstance(value, Tensor) and value._array.ndim == 0 and not has_history(value):
         value = value._array.item()
     if not isinstance(value, (*NUMBERS, np.generic)):
-        raise TypeError(
-            f"{name}(): argument 'fill_value' (position 2) must be Number, not "
-            f"{type(value).__name__}"
-        )
+        raise wrong_type(name, "fill_value", "Number", value, 2)
     return as_fill_value(value, target)
 
 
@@ -249,12 +218,7 @@ def filled(shape: Any, value: Any) -> Any:
 
 
 @factory()
-def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    target: Any,
-) -> Any:
+def full(size: Any, fill_value: Any, *, target: Any) -> Any:
     """A tensor of shape `size`, a sequence, with every element `fill_value`, a number.
 
     The dtype, if not given, is bool, int64, the default dtype or its complex dtype, by the kind of
@@ -265,20 +229,13 @@ def full(
     (tensor([7, 7]), tensor([0.+1.j, 0.+1.j]))
     """
     if not isinstance(size, (tuple, list)):
-        raise TypeError(
-            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
-        )
+        raise wrong_type("full", "size", "tuple of ints", size, 1)
     value = constant(fill_value, target, "full")
     return filled(shape_of(size, "full"), value)
 
 
 @factory(dtypes.default_numpy)
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    target: Any,
-) -> Any:
+def eye(n: int, m: int | None = None, *, target: Any) -> Any:
     """The identity matrix, (n, n), or its first `m` columns, (n, m).
 
     Raises RuntimeError for a negative size, TypeError for one that is no integer.
@@ -289,12 +246,11 @@ def eye(
     """
     for name, value in (("n", n), ("m", n if m is None else m)):
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"eye(): argument '{name}' must be int, not {type(value).__name__}")
+            raise wrong_type("eye", name, "int", value)
         if value.__index__() < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
     shape = (n.__index__(), (n if m is None else m).__index__())
-    array = allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
-    return array
+    return allocate(lambda shape, target: np.eye(*shape, dtype=target), shape, target)
 
 
 def number(value: Any, function: str, name: str) -> Any:
@@ -307,19 +263,12 @@ def number(value: Any, function: str, name: str) -> Any:
             )
         value = value.item()
     if not isinstance(value, NUMBERS):
-        raise TypeError(f"{function}(): argument '{name}' must be Number, not "
-                        f"{type(value).__name__}")  # fmt: skip
+        raise wrong_type(function, name, "Number", value)
     return value
 
 
 @factory()
-def arange(
-    *bounds: Any,
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    target: Any,
-) -> Any:
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, target: Any) -> Any:
     """The numbers from `start` to `end`, exclusive, by `step`: `arange([start=0,] end[, step=1])`.
 
     The dtype, if not given, is int64 where all arguments are integers, else the default one. Raises
@@ -345,8 +294,7 @@ def arange(
     are_integers = all(isinstance(value, int) for value in (first, last, by))
     default = np.dtype(np.int64) if are_integers else dtypes.default_numpy()
     target = default if target is None else target
-    array = progression(first, last, by, target)
-    return array
+    return progression(first, last, by, target)
 
 
 @quietly
@@ -422,13 +370,7 @@ def spacing_dtype(start: Any, end: Any, target: Any, name: str) -> Any:
 
 @quietly
 @factory()
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    target: Any,
-) -> Any:
+def linspace(start: Any, end: Any, steps: int, *, target: Any) -> Any:
     """`steps` evenly spaced numbers from `start` to `end`, both included; real or complex bounds.
 
     Raises RuntimeError for negative `steps`.
@@ -437,20 +379,12 @@ def linspace(
     tensor([0.0000, 0.5000, 1.0000])
     """
     target = spacing_dtype(start, end, target, "linspace")
-    array = store(between(start, end, steps, "linspace"), target)
-    return array
+    return store(between(start, end, steps, "linspace"), target)
 
 
 @quietly
 @factory()
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    target: Any,
-) -> Any:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, target: Any) -> Any:
     """`steps` numbers from base**start to base**end, with evenly spaced exponents.
 
     >>> rg.logspace(0, 2, 3)
@@ -458,8 +392,7 @@ def logspace(
     """
     target = spacing_dtype(start, end, target, "logspace")
     exponents = between(start, end, steps, "logspace")
-    array = np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
-    return array
+    return np.power(np.asarray(base, exponents.dtype), exponents).astype(target)
 
 
 def set_default_device(device: Any) -> None:

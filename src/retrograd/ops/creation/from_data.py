@@ -22,6 +22,7 @@ from ...engine.dispatch import MOST_DIMS
 from ...engine.dispatch import as_tensor as beside
 from ...engine.placement import present
 from ...engine.tensor import Tensor, is_array, new_tensor, set_requires_grad
+from ...errors import wrong_type
 from ...quiet import QUIET, Quiet, quieten, quietly, restore
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
@@ -462,9 +463,7 @@ def scalar_tensor(
     tensor(3.)
     """
     if not isinstance(s, (*NUMBERS, np.generic)):
-        raise TypeError(
-            f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}"
-        )
+        raise wrong_type("scalar_tensor", "s", "Number", s, 1)
     check_device(device)
     target = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "scalar_tensor")
     return finish(fill_value(s, target), requires_grad)

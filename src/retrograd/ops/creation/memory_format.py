@@ -13,17 +13,14 @@ import numpy as np
 from ... import version
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor
+from ...errors import wrong_type
 from ...kernels.layout import with_channels_inside
 from ..core.structure import clone
 
 __all__ = [
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "legacy_contiguous_format",
-    "memory_format",
-    "preserve_format",
-]
+    "channels_last", "channels_last_3d", "contiguous_format", "legacy_contiguous_format",
+    "memory_format", "preserve_format",
+]  # fmt: skip
 
 
 class memory_format:  # noqa: N801 (PyTorch's name)
@@ -67,10 +64,7 @@ _reordered = declare(
 def check_format(format: Any, ndim: int, name: str) -> None:
     """Raise TypeError for what is no memory format, RuntimeError for one of other dimensions."""
     if not isinstance(format, memory_format):
-        raise TypeError(
-            f"{name}(): argument 'memory_format' must be retrograd.memory_format, not "
-            f"{type(format).__name__}"
-        )
+        raise wrong_type(name, "memory_format", "retrograd.memory_format", format)
     if format.ndim and ndim != format.ndim:
         raise RuntimeError(
             f"required rank {format.ndim} tensor to use {format.name} format, but this one has "

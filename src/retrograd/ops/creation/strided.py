@@ -17,12 +17,7 @@ __all__ = ["empty_permuted", "empty_strided"]
 
 
 def empty_strided(
-    size: Any,
-    stride: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """An uninitialised tensor of shape `size` with the steps `stride`, in elements, in memory.
 

@@ -13,25 +13,14 @@ from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
+from ..core.pointwise import PAIRS
 from ..core.structure import cast, sum_to
 from ..tensor.operators import attach_in_place, attach_operator
 
 __all__ = [
-    "add",
-    "div",
-    "divide",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "positive",
-    "rsub",
-    "sub",
-    "subtract",
-    "true_divide",
-]
-
-PAIRS = [example("3x4, 3x4"), example("3x1, 4"), example("2x3, "), example(", "), example("0, 0")]
+    "add", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "rsub", "sub",
+    "subtract", "true_divide",
+]  # fmt: skip
 
 mul = declare(
     "mul(input, other)",

@@ -18,35 +18,17 @@ from ... import dtypes
 from ...engine.dispatch import as_tensor
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import UnorderedError
 from ..core.arguments import public
-from ..core.pointwise import (
-    binary,
-    holds_complex,
-    only,
-    promoted,
-    unsupported,
-    where_op,
-)
+from ..core.pointwise import binary, holds_complex, only, promoted, unsupported, where_op
 from ..creation.from_data import filler
 from .complex import by_parts
 
 __all__ = [
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "fmax",
-    "fmin",
-    "maximum",
-    "minimum",
-    "nan_to_num",
+    "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum", "minimum", "nan_to_num",
     "where",
-]
+]  # fmt: skip
 
-NO_ORDER = (
-    "Complex numbers have no order: compare abs(), or real and imag, or say what is meant, as "
-    'by="modulus"'
-)
 BOUNDS = "A complex number bounds both parts of a complex tensor: write clamp(x + 0j, ...)"
 NO_BOUND = "clamp: At least one of 'min' or 'max' must not be None"
 NOT_BOOL = (
@@ -73,11 +55,11 @@ declare(
 
 
 def _ordered(name: str, function: Any) -> Any:
-    """A forward that raises RuntimeError for complex numbers."""
+    """A forward that raises UnorderedError for complex numbers."""
 
     def on_ordered(x: Any, y: Any) -> Any:
         if x.dtype.kind == "c":
-            raise RuntimeError(f"{name} not implemented for complex tensors. {NO_ORDER}")
+            raise UnorderedError(name)
         return function(x, y)
 
     return on_ordered
@@ -190,11 +172,7 @@ _clamp_by_tensors = declare(
     elementwise=True,
     inplace=False,
     complex=False,
-    examples=[
-        example("3x4, 3x4, 3x4"),
-        example("3x1, 4, none"),
-        example("3x4, none, "),
-    ],
+    examples=[example("3x4, 3x4, 3x4"), example("3x1, 4, none"), example("3x4, none, ")],
     node_name="ClampBackward0",
 )
 

@@ -16,29 +16,13 @@ from ...engine.tensor import Tensor, method
 from ...kernels.allocation import full
 from ..core.arguments import public
 from ..core.pointwise import PAIRS, only, unary, unsupported, with_doc
+from ..tensor.operators import show_operators
 
 __all__ = [
-    "allclose",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "le",
-    "less",
-    "less_equal",
-    "lt",
-    "ne",
+    "allclose", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose", "isfinite",
+    "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "lt", "ne",
     "not_equal",
-]
+]  # fmt: skip
 
 NO_ORDER = (
     "Complex numbers have no order: compare abs(), or real and imag, or ask for equality with eq()"
@@ -113,13 +97,9 @@ isneginf = _test("isneginf", only("isneginf", "fiub", np.isneginf), "is -inf",
 isreal = _test("isreal", _isreal, "has imaginary part 0", ("[1.0 + 0j, 1j]", "[ True, False]"))
 
 
-def _isclose(input: Any, other: Any, *, rtol: float, atol: float, equal_nan: bool) -> Any:
-    return np.isclose(input, other, rtol, atol, equal_nan)
-
-
 _isclose_op = declare(
     "isclose(input, other, *, rtol, atol, equal_nan)",
-    _isclose,
+    lambda input, other, *, rtol, atol, equal_nan: np.isclose(input, other, rtol, atol, equal_nan),
     elementwise=True,
     inplace=False,
     examples=[example("3x1, 4", rtol=1e-5, atol=1e-8, equal_nan=False)],
@@ -178,3 +158,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     (True, False)
     """
     return np.array_equal(input._array, other._array)
+
+
+show_operators()

@@ -1,198 +1,29 @@
-"""Complex numbers: conjugate, parts, absolute value, angle, polar form, views as pairs of reals.
+"""Complex numbers: absolute value, angle, polar form, views as pairs of reals.
 
 Derivatives follow PyTorch's convention: for a cotangent g, the gradient is the conjugate Wirtinger
 derivative conj(g) ds/dz* + g conj(ds/dz). The functions here are where it is not just g * conj(s').
-
-NOTE [Conjugates are physical] A conjugate is a new array, not a flag on the old one: `is_conj` and
-`is_neg` are always False, and `resolve_conj` and `resolve_neg` return their input.
 """
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
-from ...engine.dispatch import as_tensor
-from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
+from ...errors import wrong_type
 from ...kernels.allocation import empty
 from ..core.arguments import public
-from ..core.pointwise import (
-    SINGLE,
-    floating,
-    holds_complex,
-    unary,
-    unsupported,
-)
+from ..core.pointwise import floating, holds_complex, unary, unsupported
+from .complex_parts import imag, real
 from .rounding import sign_array, sign_input
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
-    "abs",
-    "absolute",
-    "angle",
-    "complex",
-    "conj",
-    "conj_physical",
-    "imag",
-    "is_conj",
-    "is_neg",
-    "polar",
-    "real",
-    "resolve_conj",
-    "resolve_neg",
-    "sgn",
-    "view_as_complex",
-    "view_as_real",
-]
-
-# -- conjugate ---------------------------------------------------------------------------------
-
-_conj = declare(
-    "conj(input)",
-    operator.methodcaller("conj"),  # a real array returns itself, uncopied
-    on_reals=lambda input: input,
-    input=lambda xp, g: xp.conj(g),
-    elementwise=True,
-    inplace=False,
-    examples=[example("3x4"), example("")],
-)
-
-
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate as a new tensor; a real tensor is returned as it is.
-
-    Source: PyTorch's `conj`, which gives a lazy view instead.
-
-    >>> rg.conj(rg.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
-    array = getattr(input, "_array", None)
-    if array is not None and array.dtype.kind != "c":
-        return input
-    return _conj(input)
-
-
-recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
-
-
-@public(out=True, methods="conj_physical conj_physical_")
-def conj_physical(input: Tensor) -> Tensor:
-    """The same as `conj`.
-
-    >>> rg.conj_physical(rg.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
-    return conj(input)
-
-
-@public(methods="resolve_conj")
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: NOTE [Conjugates are physical].
-
-    >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
-    tensor([1.-2.j])
-    """
-    return input
-
-
-@public(methods="resolve_neg")
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: NOTE [Conjugates are physical].
-
-    >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
-    tensor([-2.])
-    """
-    return input
-
-
-@public(methods="is_conj")
-def is_conj(input: Tensor) -> bool:
-    """False: NOTE [Conjugates are physical].
-
-    >>> rg.is_conj(rg.tensor([1 + 2j]).conj())
-    False
-    """
-    return False
-
-
-@public(methods="is_neg")
-def is_neg(input: Tensor) -> bool:
-    """False: NOTE [Conjugates are physical].
-
-    >>> rg.is_neg(rg.tensor([1 + 2j]).conj().imag)
-    False
-    """
-    return False
-
-
-# -- parts -------------------------------------------------------------------------------------
-
-_real = declare(
-    "real(input)",
-    operator.attrgetter("real"),
-    input=lambda xp, g: g,
-    linear="input",
-    view=True,
-    batch="leading",
-    examples=SINGLE,
-)
-
-_imag = declare(
-    "imag(input)",
-    operator.attrgetter("imag"),
-    input=lambda xp, g: g * 1j,
-    linear="input",
-    view=True,
-    batch="leading",
-    examples=[example("3x4:complex"), example(":complex")],
-)
-
-
-def real(input: Tensor) -> Tensor:
-    """The real part, as a view into the same memory; a real tensor is returned as it is.
-
-    Source: PyTorch's `real`.
-
-    >>> rg.real(rg.tensor([1 + 2j]))
-    tensor([1.])
-    """
-    array = getattr(input, "_array", None)
-    if array is not None and array.dtype.kind != "c":
-        return input
-    return _real(input)
-
-
-def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a view into the same memory.
-
-    Raises RuntimeError for a real tensor. Source: PyTorch's `imag`.
-
-    >>> rg.imag(rg.tensor([1 + 2j]))
-    tensor([2.])
-    """
-    if not holds_complex(input):
-        raise RuntimeError(
-            "imag is not implemented for tensors with non-complex dtypes. This one is "
-            f"{input.dtype}: its imaginary part is zeros_like(x)"
-        )
-    return _imag(input)
-
-
-def _set_real(self: Tensor, value: Any) -> None:
-    part = real(self)
-    part.copy_(as_tensor(value, part._array.dtype))
-
-
-def _set_imag(self: Tensor, value: Any) -> None:
-    part = imag(self)
-    part.copy_(as_tensor(value, part._array.dtype))
+    "abs", "absolute", "angle", "complex", "polar", "sgn", "view_as_complex", "view_as_real",
+]  # fmt: skip
 
 
 def _complex_arrays(real: Any, imag: Any) -> Any:
@@ -219,10 +50,7 @@ def _check_parts(name: str, **parts: Any) -> None:
     """Raise unless both parts are real floating tensors of one dtype."""
     for position, (word, value) in enumerate(parts.items(), 1):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{word}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
+            raise wrong_type(name, word, "Tensor", value, position)
     first, second = parts.values()
     names = [dtypes.legacy_name(t.dtype) for t in (first, second)]
     if not {first._array.dtype.kind, second._array.dtype.kind} <= {"f"}:
@@ -324,13 +152,9 @@ angle = unary(
 )
 
 
-def _polar_arrays(abs: Any, angle: Any) -> Any:
-    return _complex_arrays(abs * np.cos(angle), abs * np.sin(angle))
-
-
 _polar = declare(
     "polar(abs, angle)",
-    _polar_arrays,
+    lambda abs, angle: _complex_arrays(abs * np.cos(angle), abs * np.sin(angle)),
     abs=lambda xp, g, angle: xp.real(g) * xp.cos(angle) + xp.imag(g) * xp.sin(angle),
     angle=lambda xp, g, out: g * xp.conj(out * 1j),
     elementwise=True,
@@ -356,21 +180,9 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 # -- views as pairs of reals -------------------------------------------------------------------
 
 
-def _as_real(x: Any) -> Any:
-    return x[..., None].view(dtypes.real_of(x.dtype))
-
-
-def _as_complex(x: Any) -> Any:
-    return x.view(dtypes.complex_of(x.dtype))[..., 0]
-
-
-def _join_parts(x: Any) -> Any:
-    return _complex_arrays(x[..., 0], x[..., 1])
-
-
 _view_as_real = declare(
     "view_as_real(input)",
-    _as_real,
+    lambda x: x[..., None].view(dtypes.real_of(x.dtype)),
     input=lambda xp, g: xp.join_parts(g),
     linear="input",
     view=True,
@@ -380,7 +192,7 @@ _view_as_real = declare(
 
 _view_as_complex = declare(
     "view_as_complex(input)",
-    _as_complex,
+    lambda x: x.view(dtypes.complex_of(x.dtype))[..., 0],
     input=lambda xp, g: xp.view_as_real(g),
     linear="input",
     view=True,
@@ -391,7 +203,7 @@ _view_as_complex = declare(
 
 declare(
     "join_parts(input)",
-    _join_parts,
+    lambda x: _complex_arrays(x[..., 0], x[..., 1]),
     input=lambda xp, g: xp.view_as_real(g),
     linear="input",
     complex=False,
@@ -447,6 +259,3 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 method(abs, "__abs__")
-method(conj)
-method(property(real, _set_real, doc="The real part, a view; assignable."), "real")
-method(property(imag, _set_imag, doc="The imaginary part, a view; assignable."), "imag")

@@ -10,11 +10,12 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ..core import return_types
 from ..core.arguments import public
 from ..core.pointwise import binary, only, zero_derivative
 from .arithmetic import mul
-from .complex import real
+from .complex_parts import real
 from .power import pow
 
 __all__ = ["frexp", "gcd", "lcm", "ldexp", "nextafter"]
@@ -106,9 +107,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     tensor([4.0000, 1.5000])
     """
     if not isinstance(other, Tensor):
-        raise TypeError(
-            f"ldexp(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
-        )
+        raise wrong_type("ldexp", "other", "Tensor", other, 2)
     target = dtypes.common(input._array, other._array)
     if target.kind in "iub":
         target = dtypes.default_numpy()

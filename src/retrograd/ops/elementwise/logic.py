@@ -9,20 +9,12 @@ import numpy as np
 from ...engine.registry import declare, example, operator
 from ...engine.tensor import Tensor, method
 from ..core.pointwise import PAIRS, SINGLE, attach, only, with_doc
-from ..tensor.operators import attach_in_place, attach_reflected
+from ..tensor.operators import attach_in_place, attach_reflected, show_operators
 
 __all__ = [
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-]
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "logical_and", "logical_not", "logical_or", "logical_xor",
+]  # fmt: skip
 
 BITS = [example("3x4:int<8, 3x4:int<8"), example("3x1:int<8, 4:int<8"), example("0:int<8, 0:int<8")]
 ONE = [example("3x4:int<8"), example(":int<8")]
@@ -112,3 +104,4 @@ def _invert(self: Tensor) -> Tensor:
 
 
 method(_invert, "__invert__")
+show_operators()

@@ -25,7 +25,7 @@ from ...engine.tensor import Tensor, method, new_tensor
 from ...kernels.allocation import surely
 from ..core.arguments import public, titled
 from ..core.pointwise import PAIRS, holds_complex, unsupported
-from ..tensor.operators import attach_in_place, attach_operator
+from ..tensor.operators import attach_in_place, attach_operator, show_operators
 
 __all__ = ["float_power", "pow", "square"]
 
@@ -105,14 +105,10 @@ declare(
 )
 
 
-def _pow_number_input(xp: Any, g: Any, input: Any, exponent: Any) -> Any:
-    return _next_derivative(xp, g, input, exponent)
-
-
 _pow = declare(
     "pow(input, *, exponent)",
     _pow_number,
-    input=_pow_number_input,
+    input=lambda xp, g, input, exponent: _next_derivative(xp, g, input, exponent),
     elementwise=True,
     inplace=False,
     examples=[
@@ -124,17 +120,9 @@ _pow = declare(
 )
 
 
-def _pow_edge(input: Any, exponent: Any) -> Any:
-    return (exponent == 0) & ((input == 0) | np.isnan(input))
-
-
-def _zero_base(input: Any, exponent: Any) -> Any:
-    return (input == 0) & (exponent.real >= 0) & (exponent.imag == 0)
-
-
 declare(
     "pow_edge(input, exponent)",
-    _pow_edge,
+    lambda input, exponent: (exponent == 0) & ((input == 0) | np.isnan(input)),
     elementwise=True,
     examples=PAIRS,
     doc="""Where rule 1 of NOTE [Derivatives of x ** y ...] applies; for formulas.""",
@@ -142,7 +130,7 @@ declare(
 
 declare(
     "zero_base(input, exponent)",
-    _zero_base,
+    lambda input, exponent: (input == 0) & (exponent.real >= 0) & (exponent.imag == 0),
     elementwise=True,
     examples=PAIRS,
     doc="""Where rule 2 of NOTE [Derivatives of x ** y ...] has the limit 0; for formulas.""",
@@ -280,3 +268,4 @@ attach_operator(pow, "__pow__")
 attach_operator(_raised, "__rpow__")
 method(in_place(titled(_kept_power, "float_power", "See `float_power`.")))
 attach_in_place(pow, "__ipow__", "pow_")
+show_operators()

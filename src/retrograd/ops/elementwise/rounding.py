@@ -27,24 +27,18 @@ from ..core.pointwise import (
     unsupported,
     zero_derivative,
 )
-from ..tensor.operators import attach_in_place, attach_operator, attach_reflected
+from ..tensor.operators import (
+    attach_in_place,
+    attach_operator,
+    attach_reflected,
+    show_operators,
+)
 from .arithmetic import div
 
 __all__ = [
-    "ceil",
-    "copysign",
-    "fix",
-    "floor",
-    "floor_divide",
-    "fmod",
-    "frac",
-    "heaviside",
-    "remainder",
-    "round",
-    "sign",
-    "signbit",
-    "trunc",
-]
+    "ceil", "copysign", "fix", "floor", "floor_divide", "fmod", "frac", "heaviside", "remainder",
+    "round", "sign", "signbit", "trunc",
+]  # fmt: skip
 
 
 def _in_parts(function: Any) -> Any:
@@ -280,3 +274,4 @@ attach_in_place(floor_divide, "__ifloordiv__", "floor_divide_")
 method(operator(remainder), "__mod__")
 attach_reflected(remainder, "__rmod__")
 attach_in_place(remainder, "__imod__", "remainder_")
+show_operators()

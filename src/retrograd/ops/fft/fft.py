@@ -10,35 +10,17 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.tensor import Tensor, has_history
+from ...errors import wrong_type
 from ...quiet import Quiet
 from ..core.arguments import public, titled
 from ..creation.from_data import check_device, finish
 from .records import complex_transform, from_half, place_of, to_half
 
 __all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
+    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+    "rfftfreq", "rfftn",
+]  # fmt: skip
 
 
 # The kinds of transform, each along one dimension, over two, or over several.
@@ -240,15 +222,13 @@ def _spacing(d: Any, name: str) -> float:
     if isinstance(d, Tensor) and not d._array.ndim and not has_history(d):
         d = d.item()
     if not isinstance(d, (int, float)):
-        raise TypeError(f"fft_{name}(): argument 'd' must be float, not {type(d).__name__}")
+        raise wrong_type(f"fft_{name}", "d", "float", d)
     return float(d)
 
 
 def _points(n: Any, name: str) -> int:
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(
-            f"fft_{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}"
-        )
+        raise wrong_type(f"fft_{name}", "n", "int", n, 1)
     count: int = n.__index__()
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")

@@ -18,11 +18,10 @@ import numpy as np
 from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ...kernels import fourier
 from ...kernels.allocation import copied, zeros
 from ..core.structure import cast
-
-__all__ = ["complex_transform", "from_half", "place_of", "to_half"]
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
@@ -31,14 +30,6 @@ def _c2c(input: Any, *, dim: tuple[int, ...], norm: Any, forward: bool) -> Any:
     if not dim:
         return input.astype(dtypes.complex_of(input.dtype))
     return fourier.complex_transform(input, dim, norm, forward)
-
-
-def _r2c(input: Any, *, dim: tuple[int, ...], norm: Any) -> Any:
-    return fourier.to_half(input, dim, norm)
-
-
-def _c2r(input: Any, *, dim: tuple[int, ...], norm: Any, n: int) -> Any:
-    return fourier.from_half(input, dim, norm, n)
 
 
 def _scale_paired(input: Any, *, dim: int, n: int, factor: float) -> Any:
@@ -100,7 +91,7 @@ fft_c2c = declare(
 
 fft_r2c = declare(
     "fft_r2c(input, *, dim, norm)",
-    _r2c,
+    lambda input, *, dim, norm: fourier.to_half(input, dim, norm),
     input=lambda xp, g, dim, norm, input_shape: xp.fft_c2r(
         xp.scale_paired(g, dim=dim[-1], n=input_shape[dim[-1]], factor=0.5),
         dim=dim,
@@ -121,7 +112,7 @@ fft_r2c = declare(
 
 fft_c2r = declare(
     "fft_c2r(input, *, dim, norm, n)",
-    _c2r,
+    lambda input, *, dim, norm, n: fourier.from_half(input, dim, norm, n),
     input=lambda xp, g, dim, norm, n: xp.scale_paired(
         xp.fft_r2c(g, dim=dim, norm=DUAL[norm]), dim=dim[-1], n=n, factor=2.0
     ),
@@ -143,10 +134,7 @@ fft_c2r = declare(
 def _floating(input: Any, name: str, real: bool = False) -> Tensor:
     """The input as a floating tensor, real if the transform wants that."""
     if not isinstance(input, Tensor):
-        raise TypeError(
-            f"fft_{name}(): argument 'input' (position 1) must be Tensor, not "
-            f"{type(input).__name__}"
-        )
+        raise wrong_type(f"fft_{name}", "input", "Tensor", input, 1)
     dtype = input._array.dtype
     if dtype == np.float16:
         raise RuntimeError("Unsupported dtype Half. Transform x.float() instead.")

@@ -7,15 +7,14 @@ with one point more, without its last point; `span` is what both share.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
+from ...errors import wrong_type
 from ..creation.factories import factory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
@@ -52,10 +51,7 @@ def kaiser(count: int, beta: float, periodic: bool) -> Any:
 def check_length(name: str, count: int) -> int:
     """`count` if it is a length a window can have, else TypeError or RuntimeError."""
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
-        raise TypeError(
-            f"{name}(): argument 'window_length' (position 1) must be int, not "
-            f"{type(count).__name__}"
-        )
+        raise wrong_type(name, "window_length", "int", count, 1)
     if count < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={count}")
     return int(count)

@@ -34,6 +34,7 @@ from ...engine.tensor import (
     wrote,
 )
 from ...engine.views import live_views, memory_after, resized, room_of, sever
+from ...errors import wrong_type
 from ...kernels.allocation import marked
 from ...kernels.layout import channels_inside
 from ...kernels.memory import strided
@@ -103,9 +104,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     tensor([1., 2.])
     """
     if not isinstance(src, Tensor):
-        raise TypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
-        )
+        raise wrong_type("copy_", "other", "Tensor", src, 1)
     check_broadcast(self._array.shape, src._array.shape, "copy_")
     return _store(self, "copy_", _copy, src)
 
@@ -149,10 +148,7 @@ def _scalar(self: Tensor, value: Any, name: str) -> Tensor:
     elif isinstance(value, (*NUMBERS, np.generic)):
         found = new_tensor(fill_value(value, self._array.dtype))
     else:
-        raise TypeError(
-            f"{name}(): argument 'value' (position 1) must be Number or Tensor, not "
-            f"{type(value).__name__}"
-        )
+        raise wrong_type(name, "value", "Number or Tensor", value, 1)
     if found._array.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimension value tensor but got tensor with "
@@ -298,7 +294,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def _checked(input: Tensor, indices: Any, values: Any, name: str) -> Any:
     if not isinstance(values, Tensor):
-        raise TypeError(f"{name}(): argument 'values' must be Tensor, not {type(values).__name__}")
+        raise wrong_type(name, "values", "Tensor", values)
     region, found, dims = read_indices(input, indices, name)
     check_bounds(region._array.shape, found, dims)
     check_values(values, region_shape(region._array.shape, found, dims))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ...engine.inplace import in_place, write
 from ...engine.tensor import Tensor, has_history, method, new_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__: list[str] = []
 

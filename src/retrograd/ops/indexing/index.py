@@ -21,6 +21,7 @@ import numpy as np
 from ...engine.dispatch import MOST_DIMS, check_broadcast, own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, method, new_tensor
+from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import copied, numpys
 from ...kernels.native.places import taken
@@ -320,7 +321,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def check_mask(mask: Tensor, name: str) -> None:
     """Raise unless `mask` is a boolean tensor."""
     if not isinstance(mask, Tensor):
-        raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+        raise wrong_type(name, "mask", "Tensor", mask)
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
             f"{name}: expected BoolTensor for mask, got {mask.dtype}. Compare first: mask != 0"

@@ -17,8 +17,6 @@ from ...engine.trace import users_level
 from ..creation.from_data import kinds_in
 from ..shape.basic_views import out_of_bounds
 
-__all__: list[str] = []
-
 WHOLE = slice(None)
 BAD_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "

@@ -19,13 +19,9 @@ from .scatter import zero_dim
 __all__ = ["masked_fill", "masked_scatter"]
 
 
-def _masked_fill(input: Any, value: Any, mask: Any) -> Any:
-    return in_rows(np.where(mask, value.astype(input.dtype), input))
-
-
 _masked_fill_op = declare(
     "masked_fill(input, value, mask)",
-    _masked_fill,
+    lambda input, value, mask: in_rows(np.where(mask, value.astype(input.dtype), input)),
     input=lambda xp, g, mask: xp.zero_where(g, mask),
     value=lambda xp, g, mask: xp.zero_where(g, ~mask),
     linear="input, value",

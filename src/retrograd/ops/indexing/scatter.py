@@ -11,6 +11,7 @@ from ...engine.dispatch import own
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Interpreted, Tensor, concrete, has_history, new_tensor
+from ...errors import wrong_type
 from ...kernels.allocation import copied, numpys, surely, table
 from ..core import batching_index
 from ..core.arguments import public
@@ -23,15 +24,9 @@ from .keys import check_bounds
 from .take_along import mesh, store, take_along
 
 __all__ = [
-    "gather",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "put",
-    "scatter",
-    "scatter_add",
+    "gather", "index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add",
     "take_along_dim",
-]
+]  # fmt: skip
 
 
 # -- along one dimension -----------------------------------------------------------------------
@@ -41,10 +36,6 @@ def _scatter(input: Any, src: Any, index: Any, *, dim: int) -> Any:
     out = copied(input)
     store(out, index, src, dim)
     return out
-
-
-def _scatter_blank(input: Any, index: Any, *, dim: int) -> Any:
-    return _scatter(input, 0, index, dim=dim)
 
 
 def _scatter_add(xp: Any, input: Any, src: Any, index: Any, *, dim: int) -> Any:
@@ -79,7 +70,7 @@ _scatter_op = declare(
 
 scatter_blank = declare(
     "scatter_blank(input, index, *, dim)",
-    _scatter_blank,
+    lambda input, index, *, dim: _scatter(input, 0, index, dim=dim),
     input=lambda xp, g, index, dim: xp.scatter_blank(g, index, dim=dim),
     linear="input",
     examples=[example("3x4, 2x4:int<3", dim=0), example("3, 2:int<3", dim=0)],
@@ -113,7 +104,7 @@ _scatter_multiply_op = declare(
 def check_along(input: Tensor, index: Any, dim: int, name: str, src: Tensor | None = None) -> int:
     """Check the index of `gather` or `scatter`; return `dim` counted from the front."""
     if not isinstance(index, Tensor):
-        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+        raise wrong_type(name, "index", "Tensor", index)
     shape, found = input._array.shape or (1,), index._array.shape or (1,)
     place = normalize_dim(dim, input._array.ndim)
     if index._array.dtype not in (np.int32, np.int64) and index._array.size:
@@ -404,9 +395,7 @@ def zero_dim(input: Tensor, value: Any, name: str) -> Tensor:
     """`value` as a 0-d tensor that may be stored in `input`."""
     target = input._array.dtype
     if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
-        raise TypeError(
-            f"{name}(): argument 'value' must be Number or Tensor, not {type(value).__name__}"
-        )
+        raise wrong_type(name, "value", "Number or Tensor", value)
     found = value if isinstance(value, Tensor) else new_tensor(fill_value(value, target))
     if found._array.ndim:
         raise RuntimeError(

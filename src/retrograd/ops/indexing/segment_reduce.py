@@ -22,7 +22,7 @@ from ...kernels.allocation import full, table
 from ..core.arguments import public
 from ..core.pointwise import shared
 from ..elementwise.arithmetic import div
-from ..reduction.extrema import ordered
+from ..reduction.extrema import least, ordered
 from ..shape.join import cat
 from .scatter import as_vector, check_along, cut, entries, of_dims, scatter_add
 from .take_along import flat_places
@@ -39,7 +39,7 @@ def _reduced(ufunc: Any, name: str) -> Any:
         if not input.size:
             return input.copy()
         starts = np.flatnonzero(np.diff(group, prepend=-1))
-        line = input if name == "prod" else ordered(input, f"scatter_reduce {name}")
+        line = input if name == "prod" else ordered(input, "scatter_reduce")
         return ufunc.reduceat(line, starts, dtype=input.dtype)
 
     return forward
@@ -141,9 +141,9 @@ def scatter_reduce(
     """A copy where `src[i][j]` is reduced into `out[index[i][j]][j]` for `dim` 0, and likewise.
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
-    values there take no part. Integer means round down. Equal extrema share the cotangent evenly.
-    Raises RuntimeError for shapes, dtypes and indices that do not fit, and for extrema of complex
-    numbers. Source: PyTorch's `scatter_reduce`.
+    values there take no part. Integer means round down. Equal extrema share the cotangent evenly;
+    those of complex numbers are of the modulus, unless `by` says otherwise. Raises RuntimeError for
+    shapes, dtypes and indices that do not fit. Source: PyTorch's `scatter_reduce`.
 
     >>> x, i = rg.tensor([1.0, 2.0]), rg.tensor([0, 0])
     >>> rg.scatter_reduce(x, 0, i, rg.tensor([3.0, 5.0]), "prod")
@@ -203,7 +203,7 @@ def index_reduce(
     return _reduce(input, place, expanded, source, reduce, include_self)
 
 
-EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "min": np.inf}
 
 
 def segment_reduce(
@@ -222,15 +222,15 @@ def segment_reduce(
     `reduce` is "sum", "mean", "prod", "max" or "min". lengths: how many entries each segment has,
     of shape (*data.shape[:axis], segments); or offsets, where each begins and the last one ends.
     `initial` takes part in each segment; an empty one gives it, else 0, NaN, 1, -inf or inf. Equal
-    extrema share the cotangent evenly. Raises RuntimeError for segments that do not cover the axis,
-    unless `unsafe`, NotImplementedError for integers and extrema of complex numbers. Source:
-    PyTorch's `segment_reduce`.
+    extrema share the cotangent evenly; those of complex numbers are of the modulus, and 0 for the
+    maximum of an empty segment. Raises RuntimeError for segments that do not cover the axis, unless
+    `unsafe`, NotImplementedError for integers. Source: PyTorch's `segment_reduce`.
 
     >>> rg.segment_reduce(rg.tensor([1.0, 2.0, 4.0]), "max", lengths=rg.tensor([2, 0, 1]))
     tensor([2., -inf, 4.])
     """
     sizes, starts = _segments(data, lengths, indices, offsets, axis, unsafe)
-    if reduce not in EMPTY:
+    if reduce not in EMPTY and reduce != "max":
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, max or min, got {reduce}"
         )
@@ -246,7 +246,7 @@ def segment_reduce(
         ]
         flat = flat[new_tensor(np.concatenate(places))]
     number = new_tensor(np.repeat(np.arange(rows.size), rows.reshape(-1)))
-    start = EMPTY[reduce] if initial is None else initial
+    start = EMPTY.get(reduce, least(data._array)) if initial is None else initial
     shape = (rows.size, *flat._array.shape[1:])
     first = new_tensor(np.full(shape, start, data._array.dtype))
     if reduce in ("sum", "mean"):

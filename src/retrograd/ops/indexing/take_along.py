@@ -19,8 +19,6 @@ from ...kernels import sums
 from ...kernels.allocation import table, zeros
 from ...kernels.native import places as by_loops
 
-__all__: list[str] = []
-
 
 @lru_cache(maxsize=256)
 def mesh(shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -46,7 +44,8 @@ def in_rows(index: Any, dim: int, shape: tuple[int, ...]) -> bool:
     return dim == len(shape) - 1 and index.shape[:-1] == shape[:-1]
 
 
-def _take_along(input: Any, index: Any, *, dim: int) -> Any:
+def taken_along(input: Any, index: Any, *, dim: int) -> Any:
+    """The entries of `input` that `index` names along `dim`: the forward of `gather`."""
     if in_rows(index, dim, input.shape):
         found = by_loops.gather(input, index, math.prod(input.shape[:-1]), input.shape[-1])
         if found is not None:
@@ -83,7 +82,7 @@ def _place_along(input: Any, index: Any, *, dim: int, shape: tuple[int, ...]) ->
 
 take_along = declare(
     "take_along(input, index, *, dim)",
-    _take_along,
+    taken_along,
     input=lambda xp, g, index, dim, input_shape: xp.put_along(g, index, dim=dim, shape=input_shape),
     linear="input",
     examples=[

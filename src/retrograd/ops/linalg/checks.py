@@ -16,12 +16,10 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, placed
 from ...engine.transforms.batch import Batch
-from ...errors import LinAlgError
+from ...errors import LinAlgError, wrong_type
 from ...kernels.allocation import surely, zeros
 from ..core import batching
 from ..core.dims import broadcast_shapes
-
-__all__: list[str] = []
 
 # -- checks ----------------------------------------------------------------------------------------
 
@@ -29,7 +27,7 @@ __all__: list[str] = []
 def check_matrix(x: Any, name: str, argument: str = "A") -> None:
     """Raise unless a tensor holds matrices of a floating or complex dtype that LAPACK knows."""
     if not hasattr(x, "ndim"):
-        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(x).__name__}")
+        raise wrong_type(name, argument, "Tensor", x)
     check_floating(x, name)
     check_low_precision(x, name)
     if x.ndim < 2:

@@ -21,8 +21,6 @@ from ..core.arguments import public
 from .checks import check_gauge, check_square, column, diagonal_of, row
 from .cholesky import mirror
 
-__all__: list[str] = []
-
 # -- Hermitian -------------------------------------------------------------------------------------
 
 

@@ -7,15 +7,13 @@ them into one matrix product. So every derivative is that of `matmul`, `permute`
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..elementwise.arithmetic import mul
 from .matmul import matmul
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 __all__ = ["einsum", "tensordot"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, concrete, placed
-from ...engine.transforms.batch import raised, spread
+from ...engine.transforms.rules import raised, spread
 from ...kernels import lapack
 from ...kernels.allocation import surely
 from ..core import return_types

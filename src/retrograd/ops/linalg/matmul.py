@@ -11,21 +11,12 @@ from typing import Any
 
 from ...engine.dispatch import own
 from ...engine.tensor import Tensor, method
+from ...errors import wrong_type
 from ..core.arguments import public
 from ..elementwise.arithmetic import add, mul
 from . import bilinear
 
-__all__ = [
-    "bmm",
-    "dot",
-    "ger",
-    "inner",
-    "matmul",
-    "mm",
-    "mv",
-    "outer",
-    "vdot",
-]
+__all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
 
 @public(out=True, methods="matmul")
@@ -40,7 +31,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     tensor([21., 43.])
     """
     if not isinstance(other, Tensor):
-        raise not_a_tensor("matmul", "other", other)
+        raise wrong_type("matmul", "other", "Tensor", other, 2)
     m, n = input.ndim, other.ndim
     if n == 2:
         if m == 2:
@@ -58,13 +49,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if m == 1:
         return own(bilinear.matmul(input.unsqueeze(0), other).squeeze(-2))
     return bilinear.matmul(input, other)
-
-
-def not_a_tensor(name: str, argument: str, value: Any) -> TypeError:
-    """The error for a second argument that is no tensor."""
-    return TypeError(
-        f"{name}(): argument '{argument}' (position 2) must be Tensor, not {type(value).__name__}"
-    )
 
 
 def _matmul_operator(self: Tensor, other: Any) -> Any:

@@ -17,8 +17,6 @@ from .checks import check_floating, check_matrix, check_square
 from .solve import inv_ex
 from .svd import svdvals
 
-__all__: list[str] = []
-
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf)
 
 

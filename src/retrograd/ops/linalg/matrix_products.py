@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +18,10 @@ from .bilinear import CONVERT, bias_error
 from .matmul import bmm, linear, matmul, mm, mv, outer
 from .solve import inv
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 __all__ = [
-    "addmm",
-    "addmv",
-    "addr",
-    "baddbmm",
-    "bilinear",
-    "chain_matmul",
-    "cross",
-    "kron",
-    "matrix_power",
-    "trace",
-]
+    "addmm", "addmv", "addr", "baddbmm", "bilinear", "chain_matmul", "cross", "kron",
+    "matrix_power", "trace",
+]  # fmt: skip
 
 _cross = declare(
     "cross(input, other, *, dim)",

@@ -25,15 +25,6 @@ from ..core.structure import piecewise
 from .cross_entropy import Rows, fused_cross_entropy, highest
 from .elementwise import check_real, check_tensors, reduced, reduction_of
 
-__all__ = [
-    "cross_entropy",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
-]
-
-
 # -- targets ------------------------------------------------------------------------------------
 
 

@@ -17,8 +17,6 @@ from ..core.pointwise import check_floating
 from ..shape.join import cat, stack
 from .elementwise import check_real, reduced, reduction_of
 
-__all__ = ["ctc_loss"]
-
 NEVER = -1e30  # a log-probability that adds nothing, finite so that its derivative is 0, not NaN
 
 

@@ -13,8 +13,6 @@ from ...kernels.allocation import surely
 from ..creation.from_data import filler
 from .elementwise import check_tensors, reduced, reduction_of, squared_distance
 
-__all__ = ["gaussian_nll_loss", "kl_div", "poisson_nll_loss"]
-
 
 def kl_div(
     input: Tensor,

@@ -19,20 +19,11 @@ from ...engine.dispatch import check_broadcast, check_cast
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
+from ...errors import wrong_type
 from ...kernels import sums
 from ...kernels.allocation import surely
 from ..core import batching
 from ..core.pointwise import check_floating, holds_complex, unsupported
-
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "huber_loss",
-    "l1_loss",
-    "mse_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-]
 
 OTHER_SIZE = (
     "Using a target size ({target}) that is different to the input size ({input}). This will "
@@ -74,10 +65,7 @@ def check_tensors(name: str, **tensors: Any) -> None:
     """Raise TypeError unless all are tensors."""
     for position, (key, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{key}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
+            raise wrong_type(name, key, "Tensor", value, position)
 
 
 def check_real(name: str, *tensors: Tensor) -> None:
@@ -85,9 +73,7 @@ def check_real(name: str, *tensors: Tensor) -> None:
     for t in tensors:
         if t._array.dtype.kind == "c":
             raise unsupported(
-                name,
-                t._array.dtype,
-                "It is defined for real numbers: take x.real, or x.abs()",
+                name, t._array.dtype, "It is defined for real numbers: take x.real, or x.abs()"
             )
 
 

@@ -8,8 +8,6 @@ from ...engine.tensor import Tensor
 from ..linalg.matmul import linear
 from .classification import cross_entropy
 
-__all__ = ["linear_cross_entropy"]
-
 
 def linear_cross_entropy(
     input: Tensor,

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes
 from .elementwise import check_tensors, reduced, reduction_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "pairwise_distance",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
 
 
 @public()

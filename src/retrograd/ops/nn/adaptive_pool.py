@@ -9,6 +9,7 @@ from typing import Any
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ...kernels import pooling
 from ...kernels.layout import as_in
 from ..core.pointwise import check_floating
@@ -58,9 +59,7 @@ adaptive_avg_pool_input = declare(
 def adaptive_size(name: str, dims: int, input: Tensor, output_size: Any) -> Sizes:
     """The output size of adaptive pooling, None standing for the input's own size."""
     if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+        raise wrong_type(name, "input", "Tensor", input, 1)
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}"

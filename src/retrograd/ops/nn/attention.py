@@ -15,8 +15,6 @@ from ..core.arguments import number_in
 from .attention_records import attention
 from .dropout import dropout
 
-__all__ = ["scaled_dot_product_attention"]
-
 
 def scaled_dot_product_attention(
     query: Tensor,

@@ -20,8 +20,6 @@ from ...kernels.allocation import empty, table
 from ...kernels.native import attention as in_c
 from ..linalg.bilinear import check_dtypes
 
-__all__ = ["attention"]
-
 add_reduce: Any = np.add.reduce  # Any: NumPy's stubs know no positional keepdims
 maximum_reduce: Any = np.maximum.reduce
 

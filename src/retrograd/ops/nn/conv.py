@@ -16,16 +16,13 @@ from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ...kernels import convolution, sums
 from ...kernels.layout import as_in
 from ..core import batching
 from .sizes import Sizes, for_dims, per_dim
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-]
+__all__ = ["conv1d", "conv2d", "conv3d"]
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -171,9 +168,7 @@ def check_arguments(
     """Raise what does not depend on the direction of the convolution."""
     for argument, t in (("input", input), ("weight", weight)):
         if not isinstance(t, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{argument}' must be Tensor, not {type(t).__name__}"
-            )
+            raise wrong_type(name, argument, "Tensor", t)
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "

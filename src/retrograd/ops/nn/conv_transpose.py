@@ -6,13 +6,7 @@ from typing import Any
 
 from ...engine.dispatch import own
 from ...engine.tensor import Tensor
-from .conv import (
-    check_arguments,
-    check_bias,
-    check_channels,
-    conv_input,
-    times,
-)
+from .conv import check_arguments, check_bias, check_channels, conv_input, times
 from .sizes import for_dims, per_dim
 
 __all__ = ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]

@@ -17,15 +17,6 @@ from ...engine.tensor import Tensor, new_tensor, placed
 from ...kernels.layout import as_in
 from ..random.generator import default_generator, examples, in_order
 
-__all__ = [
-    "alpha_dropout",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "feature_alpha_dropout",
-]
-
 ALPHA = -1.7580993408473766  # the limit of SELU at -infinity, -scale * alpha of its paper
 
 

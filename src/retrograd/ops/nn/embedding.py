@@ -16,8 +16,6 @@ from ...kernels.native.places import taken_rows
 from ...kernels.search import first_largest
 from ..core import batching_index
 
-__all__ = ["embedding", "embedding_bag", "one_hot"]
-
 
 def _scaled(rows: Any, indices: Any, skip: int | None, by_frequency: bool) -> Any:
     """A row for each index: 0 at `skip`, and over how often the index occurs if `by_frequency`."""

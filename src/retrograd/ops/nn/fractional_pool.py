@@ -21,13 +21,6 @@ from ..random.factories import rand
 from .pool import check_input, pool_gather
 from .sizes import for_dims, per_dim
 
-__all__ = [
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices",
-]
-
 
 def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     """Where the `out` windows of each channel start, `(..., out)`; the last ends at the end."""

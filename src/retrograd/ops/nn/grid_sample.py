@@ -26,8 +26,6 @@ from ...engine.tensor import Tensor, new_tensor
 from ..elementwise.clamp_where import where
 from ..shape.join import stack
 
-__all__ = ["affine_grid", "grid_sample"]
-
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 CUBIC = -0.75  # the free parameter of Keys' kernel, PyTorch's choice

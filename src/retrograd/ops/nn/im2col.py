@@ -15,8 +15,6 @@ from ..core import batching
 from .conv import Pairs, geometry
 from .sizes import Sizes, per_dim
 
-__all__: list[str] = []  # PyTorch has these under nn.functional alone
-
 im2col = declare(
     "im2col(input, *, kernel, stride, padding, dilation)",
     lambda x, *, kernel, stride, padding, dilation: convolution.im2col(

@@ -19,16 +19,6 @@ from ...kernels.layout import channels_inside
 from ..core.pointwise import unsupported
 from .adaptive_pool import adaptive_avg_pool
 
-__all__ = [
-    "channel_shuffle",
-    "interpolate",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
-
 MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
          "bicubic": 2, "lanczos": 2, "trilinear": 3}  # fmt: skip
 NEAREST = {"nearest": 0.0, "nearest-exact": 0.5}  # where in an output entry it is read
@@ -409,9 +399,6 @@ resample = declare(
     _resample,
     input=lambda xp, g, dim, taps: xp.resample(g, dim=dim, taps=taps.T),
     linear="input",
-    examples=[
-        example("3x4", dim=1, taps=_EXAMPLE),
-        example("3x2", dim=0, taps=_EXAMPLE.T.T.T),
-    ],
+    examples=[example("3x4", dim=1, taps=_EXAMPLE), example("3x2", dim=0, taps=_EXAMPLE.T.T.T)],
     doc="""A sparse matrix, as few weights for each output entry, applied along a dimension.""",
 )

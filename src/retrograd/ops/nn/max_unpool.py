@@ -9,8 +9,6 @@ from ...engine.tensor import Tensor
 from .pool import check_input, pool_scatter
 from .sizes import for_dims, per_dim
 
-__all__: list[str] = []  # PyTorch has these under nn.functional alone
-
 
 def _max_unpool(name: str, dims: int) -> Any:
     def unpool(

@@ -20,8 +20,6 @@ from ..shape.pad import pad
 from .attention import scaled_dot_product_attention
 from .dropout import dropout
 
-__all__ = ["multi_head_attention_forward"]
-
 CAUSAL = (
     "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
     "`generate_square_subsequent_mask` to create this mask."

@@ -6,7 +6,8 @@ The records are in `normalization_records`; complex input is described there.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +19,6 @@ from ..core.pointwise import check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "normalize",
-    "rms_norm",
-]
-
 
 UNBATCHED = (
     "{name}: Batch norm got a batched tensor as input while the running_mean or running_var, which "

@@ -13,7 +13,8 @@ NOTE [One normalisation]
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +22,6 @@ from ...engine.registry import declare, example
 from ...kernels import sums
 from ..core import batching
 from ..core.structure import _sum_to as sum_to_arrays
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["native_batch_norm", "native_layer_norm"]
 
 
 def _dot_to(x: Any, y: Any, *, shape: tuple[int, ...]) -> Any:

@@ -12,17 +12,13 @@ from typing import Any
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import wrong_type
 from ...kernels import pooling
 from ...kernels.layout import as_in
 from ..core.structure import piecewise
 from .sizes import Sizes, for_dims, per_dim
 
-__all__ = [
-    "avg_pool1d",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-]
+__all__ = ["avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
 
 def window(dims: int, kernel: int, stride: int, padding: int, **more: Any) -> dict[str, Any]:
@@ -133,9 +129,7 @@ avg_pool_input = declare(
 def check_input(name: str, dims: int, input: Tensor) -> None:
     """Raise unless `input` is `(C, *spatial)` or `(N, C, *spatial)`, with only N possibly 0."""
     if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+        raise wrong_type(name, "input", "Tensor", input, 1)
     low, shape = dims + 1, tuple(input.shape)
     if len(shape) not in (low, low + 1) or 0 in shape[-low:]:
         raise RuntimeError(

@@ -7,7 +7,8 @@ are holomorphic, so complex cells need nothing of their own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from ...engine.tensor import Tensor
 from ..activation.piecewise import relu
 from ..elementwise.trigonometry import tanh
 from ..linalg.matmul import linear
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell"]
 

@@ -9,8 +9,9 @@ NOTE [How a layer runs]
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...engine.tensor import Tensor
 from ..activation.piecewise import relu
@@ -19,9 +20,6 @@ from ..linalg.matmul import linear
 from ..shape.join import cat, stack
 from . import rnn_cells
 from .dropout import dropout as dropped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 __all__ = ["gru", "lstm", "rnn_relu", "rnn_tanh"]
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..core.arguments import titled
 
-__all__: list[str] = []
-
 Sizes = tuple[int, ...]
 
 COUNT_NAMES = {1: "one int", 2: "two ints", 3: "three ints"}

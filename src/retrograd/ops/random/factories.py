@@ -15,6 +15,7 @@ from ... import dtypes
 from ...engine.dispatch import check_broadcast
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, as_array, concrete, new_tensor, placed
+from ...errors import wrong_type
 from ...kernels.allocation import copied, numpys, surely, table
 from ...kernels.search import searched
 from ..core.arguments import public, write_value
@@ -37,26 +38,10 @@ from .generator import (
 )
 
 __all__ = [
-    "Generator",
-    "bernoulli",
-    "default_generator",
-    "fork_rng",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "multinomial",
-    "normal",
-    "poisson",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "seed",
-    "set_rng_state",
-]
+    "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed",
+    "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+]  # fmt: skip
 
 
 def declare_drawn(name: str, node_name: str) -> Callable[..., Tensor]:
@@ -94,12 +79,7 @@ def refuse(kernel: str, target: np.dtype[Any], kinds: str) -> None:
 
 
 @factory(dtypes.default_numpy)
-def rand(
-    *given: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    target: Any,
-) -> Any:
+def rand(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
     """Numbers evenly from 0 to 1, exclusive; sizes and the other arguments as for `zeros`.
 
     For a complex dtype both parts are drawn so. Raises NotImplementedError for other dtypes.
@@ -109,17 +89,11 @@ def rand(
     """
     refuse("check_uniform_bounds", target, "fc")
     source = chosen(generator, "rand")
-    array = examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
-    return array
+    return examples(lambda shape: source.uniform(shape, target), sized(given, size, "rand"))
 
 
 @factory(dtypes.default_numpy)
-def randn(
-    *given: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    target: Any,
-) -> Any:
+def randn(*given: Any, size: Any = None, generator: Generator | None = None, target: Any) -> Any:
     """Numbers from the normal distribution of mean 0 and variance 1; arguments as for `rand`.
 
     For a complex dtype each part has variance 1/2.
@@ -129,14 +103,13 @@ def randn(
     """
     refuse("normal_kernel_cpu", target, "fc")
     source = chosen(generator, "randn")
-    array = examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
-    return array
+    return examples(lambda shape: source.normal(shape, target), sized(given, size, "randn"))
 
 
 def check_integer(value: Any, function: str, name: str) -> int:
     """`value` as an integer; TypeError if it is none."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+        raise wrong_type(function, name, "int", value)
     return int(value.__index__())
 
 
@@ -185,12 +158,10 @@ def randint(
         size = bounds.pop()
     first, last = bounds_of(bounds, low, high, "randint")
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not "
-                        f"{type(size).__name__}")  # fmt: skip
-    array = drawn_integers(
+        raise wrong_type("randint", "size", "tuple of ints", size)
+    return drawn_integers(
         chosen(generator, "randint"), first, last, shape_of(size, "randint"), target
     )
-    return array
 
 
 def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int, int]:
@@ -208,12 +179,7 @@ def bounds_of(given: Sequence[Any], low: Any, high: Any, name: str) -> tuple[int
 
 
 @factory(lambda: np.dtype(np.int64))
-def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    target: Any,
-) -> Any:
+def randperm(n: int, *, generator: Generator | None = None, target: Any) -> Any:
     """The integers below `n` in random order, int64 by default.
 
     Raises RuntimeError for a negative `n`, or one whose integers the dtype cannot hold.
@@ -232,8 +198,7 @@ def randperm(
             f"value cannot be converted to type {dtypes.of_numpy(target).name} without overflow: "
             f"{count - 1}"
         )
-    array = chosen(generator, "randperm").draw("permutation", count).astype(target)
-    return array
+    return chosen(generator, "randperm").draw("permutation", count).astype(target)
 
 
 def _like(draw: Callable[..., Any], input: Tensor, settings: tuple[Any, ...], name: str) -> Tensor:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,24 +19,11 @@ from ... import dtypes, modes
 from ...engine.placement import present
 from ...engine.tensor import Tensor, device, is_array, new_tensor
 from ...engine.transforms.batch import Batch
+from ...errors import wrong_type
 from ...kernels.allocation import numpys, table
 from ...locks import new_lock
 from ...quiet import quietly
 from .streams import STREAMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = [
-    "Generator",
-    "default_generator",
-    "fork_rng",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "seed",
-    "set_rng_state",
-]
 
 FIRST_SEED = 67280421310721  # what PyTorch's generators start with
 
@@ -239,10 +227,7 @@ def chosen(generator: Any, name: str) -> Generator:
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
-        raise TypeError(
-            f"{name}(): argument 'generator' must be retrograd.Generator, not "
-            f"{type(generator).__name__}"
-        )
+        raise wrong_type(name, "generator", "retrograd.Generator", generator)
     return generator
 
 

@@ -6,7 +6,8 @@ overwritten gets gradient 0. The numbers are drawn after those rules were checke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,6 @@ from ...kernels.allocation import numpys, surely
 from ..core.arguments import public
 from .factories import check_std, declare_drawn, drawn_bernoulli, drawn_integers, refuse
 from .generator import Generator, chosen, in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
 
 _ops = {
     name: declare_drawn(f"drawn_{name}_", f"{node}Backward0")

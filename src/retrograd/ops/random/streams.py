@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["STREAMS", "Pcg64", "Twister"]
-
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs
 WORDS = 624  # in the state of the Mersenne Twister

@@ -56,8 +56,8 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first largest element, in C order or along `dim`; int64.
 
-    Raises IndexError where there are no elements, RuntimeError for complex input. Source:
-    PyTorch's `argmax`.
+    Of complex numbers that of the largest modulus, unless `by` says otherwise. Raises IndexError
+    where there are no elements. Source: PyTorch's `argmax`.
 
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.argmax(x), rg.argmax(x, dim=0)

@@ -3,8 +3,8 @@
 Over everything or over several dimensions (`max()`, `amax`, `median()`), equal elements share the
 cotangent evenly; along one dimension (`max(dim)`, `median(dim)`, `mode`), the element whose index
 is returned gets it. NaN counts as larger than every number and smaller than every number: where
-there is one, it is the result. Complex numbers have no order: RuntimeError, unless `by=` says which
-is meant, as NOTE [Meanings] in `sorting/meanings.py` has it.
+there is one, it is the result. Complex numbers have no order: NOTE [Meanings] in
+`sorting/meanings.py` says what is chosen among them.
 """
 
 from __future__ import annotations
@@ -16,25 +16,17 @@ import numpy as np
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...errors import UnorderedError
 from ...kernels.allocation import full, surely, table, zeros
 from ...kernels.search import comparable, kth
 from ..core import batching, return_types
-from ..core.arguments import public
+from ..core.arguments import ORDERED, public
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.pointwise import shared
 from ..indexing.take_along import pick
 from .sum_prod import ALL, DIMS
 
-__all__ = [
-    "amax",
-    "amin",
-    "aminmax",
-    "max",
-    "median",
-    "min",
-    "mode",
-    "nanmedian",
-]
+__all__ = ["amax", "amin", "aminmax", "max", "median", "min", "mode", "nanmedian"]
 
 FULL = ALL[:2]
 SEVERAL = [e for e in DIMS if "3x0" not in e.specs]
@@ -47,13 +39,15 @@ ONE = [
 
 
 def ordered(x: Any, name: str) -> Any:
-    """`x`, or RuntimeError for complex numbers."""
+    """`x`, or UnorderedError for complex numbers, with the name of the function."""
     if x.dtype.kind == "c":
-        raise RuntimeError(
-            f"{name}(): does not support complex input: complex numbers have no order. Compare "
-            'x.abs() or x.real, or say which order is meant, as by="modulus"'
-        )
+        raise UnorderedError(name, name in ORDERED)
     return x
+
+
+def least(x: Any) -> complex:
+    """What no element is smaller than: of complex numbers, by modulus and then by angle."""
+    return complex(-0.0, -0.0) if x.dtype.kind == "c" else -np.inf
 
 
 def check_elements(input: Tensor, dims: tuple[int, ...], name: str) -> None:
@@ -273,16 +267,17 @@ def max(
     """The largest element; along `dim` a pair (values, indices); of two tensors `maximum`.
 
     Over everything, equal elements share the cotangent evenly; along `dim`, the first gets it, and
-    is the one named. Complex numbers are compared as `by` says: by "modulus" (those of equal one by
-    their angle), "lexicographic" (real, then imaginary parts), or in their "parts". Raises
-    RuntimeError or IndexError where there are no elements, RuntimeError for complex input without
-    `by`. Source: PyTorch's `max`.
+    is the one named. Complex numbers are compared as `by` says: by "modulus", the default (those of
+    equal one by their angle), "lexicographic" (real, then imaginary parts), or in their "parts".
+    Raises RuntimeError or IndexError where there are no elements. Source: PyTorch's `max`, which
+    takes real numbers only.
 
     >>> x = rg.tensor([[1.0, 5.0], [3.0, 2.0]])
     >>> rg.max(x), rg.max(x, 0).indices
     (tensor(5.), tensor([1, 0]))
-    >>> rg.max(rg.tensor([1 + 1j, -3j, 2.0]), by="modulus")
-    tensor(-0.-3.j)
+    >>> z = rg.tensor([1 + 1j, -3j, 2.0])
+    >>> rg.max(z), rg.max(z, by="lexicographic")
+    (tensor(-0.-3.j), tensor(2.+0.j))
     """
     return _max_or_min("max", recorded.maximum, input, dim, keepdim, other)
 

@@ -34,8 +34,8 @@ def searchsorted(
 
     The sequence is 1-D, or its leading dimensions are those of `input`, row by row. Of equal
     elements the place before is given, or with `right` the place after. `sorter` sorts the sequence
-    first. int64 or int32. Raises RuntimeError where the shapes do not match. Source: PyTorch's
-    `searchsorted`.
+    first. int64 or int32. Raises RuntimeError where the shapes do not match, and for complex
+    numbers. Source: PyTorch's `searchsorted`.
 
     >>> rg.searchsorted(rg.tensor([1, 3, 5]), rg.tensor([3, 6]))
     tensor([1, 3])
@@ -47,8 +47,8 @@ def searchsorted(
             "searchsorted(): side and right can't be set to opposites, got side of left while "
             "right was True"
         )
-    sequence = sorted_sequence._array
-    values = as_tensor(input, sequence.dtype)._array
+    sequence = ordered(sorted_sequence._array, "searchsorted")
+    values = ordered(as_tensor(input, sequence.dtype)._array, "searchsorted")
     if sorter is not None:
         check_sorter(sorter, sequence.shape)
         sequence = np.take_along_axis(sequence, sorter._array, -1)

@@ -23,26 +23,10 @@ from . import arg_extrema, extrema, scan, sum_prod
 from .vector_norm import vector_norm
 
 __all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "cumprod",
-    "cumsum",
-    "log_softmax",
-    "logaddexp",
-    "logsumexp",
-    "mean",
-    "median",
-    "norm",
-    "normalize",
-    "prod",
-    "softmax",
-    "softmin",
-    "std",
-    "sum",
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
+    "logsumexp", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum",
     "var",
-]
+]  # fmt: skip
 
 
 def whole_mask(input: Tensor, mask: Tensor) -> Tensor:
@@ -56,7 +40,7 @@ def whole_mask(input: Tensor, mask: Tensor) -> Tensor:
     return found if found._array.shape == input._array.shape else found.expand(input._array.shape)
 
 
-def fill_masked(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
+def fill_masked(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
     """`input` with `identity` where the mask drops; for integers, their limit in place of inf."""
     if mask is None:
         return input
@@ -131,7 +115,7 @@ def amax(
     tensor(4.)
     """
     return sum_prod.converted(
-        extrema.amax(fill_masked(input, mask, -math.inf), dim, keepdim), dtype
+        extrema.amax(fill_masked(input, mask, extrema.least(input._array)), dim, keepdim), dtype
     )
 
 
@@ -156,7 +140,7 @@ def argmax(
     >>> rg.masked.argmax(rg.tensor([3, 5, 4]), mask=rg.tensor([True, False, True]))
     tensor(2)
     """
-    found = arg_extrema.argmax(fill_masked(input, mask, -math.inf), dim, keepdim)
+    found = arg_extrema.argmax(fill_masked(input, mask, extrema.least(input._array)), dim, keepdim)
     return sum_prod.converted(found, dtype or input.dtype)
 
 
@@ -358,13 +342,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> 
 
 
 def normalize(
-    input: Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Any = None,
-    mask: Any = None,
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
 ) -> Tensor:
     """The elements kept, divided by their norm along `dim` or by `eps` if that is larger.
 

@@ -24,19 +24,13 @@ from ...kernels.memory import in_rows
 from ..core import batching, return_types
 from ..core.arguments import public
 from ..core.dims import rank, wrap_dim
+from .extrema import ordered
 from .sum_prod import converted
 
 __all__ = [
-    "cummax",
-    "cummin",
-    "cumprod",
-    "cumsum",
-    "cumulative_trapezoid",
-    "diff",
-    "logcumsumexp",
-    "trapezoid",
-    "trapz",
-]
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",
+    "trapezoid", "trapz",
+]  # fmt: skip
 
 
 def dim_first(x: Any, dim: int | None, reverse: bool = False) -> Any:
@@ -214,10 +208,7 @@ def _logcumsumexp_input(xp: Any, g: Any, input: Any, out: Any, dim: int | None) 
 
 
 _logcumsumexp_op = declare(
-    "logcumsumexp(input, *, dim)",
-    _logcumsumexp,
-    input=_logcumsumexp_input,
-    examples=DIMS,
+    "logcumsumexp(input, *, dim)", _logcumsumexp, input=_logcumsumexp_input, examples=DIMS
 )
 
 
@@ -268,11 +259,7 @@ def running(ufunc: Any, name: str) -> Any:
     """The forward of `cummax` or `cummin`: values, and the index of the latest that equals them."""
 
     def forward(input: Any, *, dim: int | None) -> Any:
-        if input.dtype.kind == "c":
-            raise RuntimeError(
-                f'{name}(): complex numbers have no order, but by="modulus" names one'
-            )
-        x = dim_first(input, dim)
+        x = dim_first(ordered(input, name), dim)
         values = ufunc.accumulate(x, 0)
         steps = table(x, np.arange(len(x)).reshape([-1] + [1] * (x.ndim - 1)))
         taken = (x == values) | np.isnan(x)
@@ -301,8 +288,9 @@ _running = {
 def cummax(input: Tensor, dim: Any = None) -> Any:
     """The largest element up to each one along `dim`, and where: a pair (values, indices).
 
-    Of equal elements the latest is named, and gets the cotangent; NaN counts as largest. Raises
-    RuntimeError for complex input. Source: PyTorch's `cummax`.
+    Of equal elements the latest is named, and gets the cotangent; NaN counts as largest, and so
+    does the largest modulus of complex numbers, unless `by` says otherwise. Source: PyTorch's
+    `cummax`.
 
     >>> rg.cummax(rg.tensor([1.0, 3.0, 2.0]), 0).values
     tensor([1., 3., 3.])

@@ -18,7 +18,7 @@ from ...engine.tensor import Tensor
 from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dims
-from .sum_prod import DIMS, add_up, count, mean
+from .sum_prod import DIMS, add_up, average, count
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -71,9 +71,28 @@ def scale(shape: tuple[int, ...], dim: Any, correction: float) -> float:
     return 2.0 / (n - correction) if n > correction else math.inf
 
 
-def centred(xp: Any, input: Any, dim: Any) -> Any:
-    """The input less its mean over `dim`."""
-    return input - xp.mean_dim(input, dim=dim, keepdim=True)
+def spread(xp: Any, g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    """The share of the input in the sum of squares around the mean, of which `g` is half."""
+    centred = input - xp.mean_dim(input, dim=dim, keepdim=True)
+    return xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None) * centred
+
+
+def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
+    """The share of the input in the mean."""
+    g = g / (count(input_shape, dim) or 1)
+    return xp.unreduce(g, dim=dim, keepdim=keepdim, shape=input_shape)
+
+
+def _std(input: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
+    return np.sqrt(_var(input, dim=dim, correction=correction, keepdim=keepdim))
+
+
+def with_mean(forward: Any) -> Any:
+    """A forward that gives the mean, too."""
+    return lambda input, *, dim, correction, keepdim: (
+        forward(input, dim=dim, correction=correction, keepdim=keepdim),
+        average(input, dim, keepdim),
+    )
 
 
 SPREADS = [example(e.specs[0], correction=1, **e.params) for e in DIMS[:3]]
@@ -82,9 +101,8 @@ SPREADS += [example("4", correction=0, dim=(0,), keepdim=False)]
 _var_op = declare(
     "var(input, *, dim, correction, keepdim)",
     _var,
-    input=lambda xp, g, input, dim, correction, keepdim, input_shape: (
-        xp.unreduce(g * scale(input_shape, dim, correction), dim=dim, keepdim=keepdim, shape=None)
-        * centred(xp, input, dim)
+    input=lambda xp, g, input, dim, correction, keepdim, input_shape: spread(
+        xp, g * scale(input_shape, dim, correction), input, dim, keepdim
     ),
     rows=True,
     examples=SPREADS,
@@ -92,17 +110,41 @@ _var_op = declare(
 
 _std_op = declare(
     "std(input, *, dim, correction, keepdim)",
-    lambda input, *, dim, correction, keepdim: np.sqrt(
-        _var(input, dim=dim, correction=correction, keepdim=keepdim)
+    _std,
+    input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: spread(
+        xp,
+        xp.div_or_zero(g, out) * (scale(input_shape, dim, correction) / 2),
+        input,
+        dim,
+        keepdim,
     ),
+    rows=True,
+    examples=SPREADS,
+)
+
+_var_mean_op: Any = declare(
+    "var_mean(input, *, dim, correction, keepdim) -> out, mean",
+    with_mean(_var),
+    input=lambda xp, g, input, dim, correction, keepdim, input_shape: (
+        spread(xp, g[0] * scale(input_shape, dim, correction), input, dim, keepdim)
+        + shift(xp, g[1], dim, keepdim, input_shape)
+    ),
+    rows=True,
+    examples=SPREADS,
+)
+
+_std_mean_op: Any = declare(
+    "std_mean(input, *, dim, correction, keepdim) -> out, mean",
+    with_mean(_std),
     input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: (
-        xp.unreduce(
-            xp.div_or_zero(g, out) * (scale(input_shape, dim, correction) / 2),
-            dim=dim,
-            keepdim=keepdim,
-            shape=None,
+        spread(
+            xp,
+            xp.div_or_zero(g[0], out) * (scale(input_shape, dim, correction) / 2),
+            input,
+            dim,
+            keepdim,
         )
-        * centred(xp, input, dim)
+        + shift(xp, g[1], dim, keepdim, input_shape)
     ),
     rows=True,
     examples=SPREADS,
@@ -194,8 +236,10 @@ def var_mean(
     dim, correction = _spread_args(dim, unbiased, correction)
     dims = wrap_dims(input, dim)
     _check_freedom("var_mean", input, dims, correction)
-    spread = _var_op(input, dim=dims, correction=correction, keepdim=keepdim)
-    return spread, mean(input, dim, keepdim)
+    pair: tuple[Tensor, Tensor] = _var_mean_op(
+        input, dim=dims, correction=correction, keepdim=keepdim
+    )
+    return pair
 
 
 @public()
@@ -215,5 +259,7 @@ def std_mean(
     dim, correction = _spread_args(dim, unbiased, correction)
     dims = wrap_dims(input, dim)
     _check_freedom("std_mean", input, dims, correction)
-    spread = _std_op(input, dim=dims, correction=correction, keepdim=keepdim)
-    return spread, mean(input, dim, keepdim)
+    pair: tuple[Tensor, Tensor] = _std_mean_op(
+        input, dim=dims, correction=correction, keepdim=keepdim
+    )
+    return pair

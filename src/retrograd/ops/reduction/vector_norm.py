@@ -17,6 +17,7 @@ from ...engine.dispatch import write_out
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, placed
+from ...errors import wrong_type
 from ...kernels.allocation import zeros
 from ..core.arguments import public
 from ..core.dims import wrap_dim, wrap_dims
@@ -122,10 +123,7 @@ def vector_norm(
     (tensor(5.), tensor(7.))
     """
     if not isinstance(ord, (int, float)):
-        raise TypeError(
-            "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
-            f"{type(ord).__name__}"
-        )
+        raise wrong_type("linalg_vector_norm", "ord", "Number", ord, 2)
     dims = wrap_dims(x, dim)
     check_norm(x, ord, dims, dtype)
     return _vector_norm_op(converted(x, dtype), ord=float(ord), dim=dims, keepdim=keepdim)
@@ -217,9 +215,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     tensor(5.)
     """
     if not isinstance(other, Tensor):
-        raise TypeError(
-            f"dist(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
-        )
+        raise wrong_type("dist", "other", "Tensor", other, 2)
     return vector_norm(recorded.sub(input, other), p)
 
 

@@ -19,15 +19,9 @@ from ..core.structure import expand as _expand
 from .reshape import reshape
 
 __all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "broadcast_to",
-    "squeeze",
-    "unsqueeze",
-]
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors",
+    "broadcast_to", "squeeze", "unsqueeze",
+]  # fmt: skip
 
 _squeeze = declare(
     "squeeze(input, *, dims)",

@@ -14,7 +14,8 @@ from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import normalize_dim
 from ..core.structure import splice
-from .basic_views import check_entry, own_strided
+from .basic_views import check_entry
+from .strided import own_strided
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
 

@@ -22,22 +22,9 @@ from .expand import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
 from .reshape import reshape
 
 __all__ = [
-    "block_diag",
-    "cartesian_prod",
-    "cat",
-    "column_stack",
-    "combinations",
-    "concat",
-    "concatenate",
-    "dstack",
-    "hstack",
-    "meshgrid",
-    "repeat_interleave",
-    "row_stack",
-    "stack",
-    "tile",
-    "vstack",
-]
+    "block_diag", "cartesian_prod", "cat", "column_stack", "combinations", "concat", "concatenate",
+    "dstack", "hstack", "meshgrid", "repeat_interleave", "row_stack", "stack", "tile", "vstack",
+]  # fmt: skip
 
 
 def is_legacy_empty(shape: tuple[int, ...]) -> bool:
@@ -358,11 +345,12 @@ def repeat_interleave(
 # -- grids and blocks --------------------------------------------------------------------------
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of the vectors `(N,)`, `(M,)`, ... along the axes of a grid `(N, M, ...)`.
 
-    `indexing` "xy" exchanges the first two axes. Raises RuntimeError without tensors, for one of
-    two or more dimensions, and for another `indexing`. Source: PyTorch's `meshgrid`.
+    `indexing` "xy" exchanges the first two axes, "ij" or None does not. Raises RuntimeError without
+    tensors, for one of two or more dimensions, and for another `indexing`. Source: PyTorch's
+    `meshgrid`.
 
     >>> rg.meshgrid(rg.tensor([1, 2]), rg.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -372,7 +360,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    if indexing not in ("ij", "xy"):
+    if indexing not in ("ij", "xy", None):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )

@@ -12,18 +12,9 @@ from ...engine.views import STEPS
 from ..core import batching
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
-from ..elementwise.complex import conj
+from ..elementwise.complex_parts import conj
 
-__all__ = [
-    "adjoint",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-]
+__all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
 
 _permute = declare(
     "permute(input, *, dims)",

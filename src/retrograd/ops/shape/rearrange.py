@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
 from ...engine.dispatch import own
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
@@ -15,22 +14,13 @@ from ...kernels.allocation import copied
 from ...kernels.memory import in_rows
 from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, normalize_dims
+from ..creation.from_data import check_device, check_dtype
 from .basic_views import diagonal, undiagonal
 
 __all__ = [
-    "diag",
-    "diag_embed",
-    "diagflat",
-    "flip",
-    "fliplr",
-    "flipud",
-    "roll",
-    "rot90",
-    "tril",
-    "tril_indices",
-    "triu",
-    "triu_indices",
-]
+    "diag", "diag_embed", "diagflat", "flip", "fliplr", "flipud", "roll", "rot90", "tril",
+    "tril_indices", "triu", "triu_indices",
+]  # fmt: skip
 
 _flip = declare(
     "flip(input, *, dims)",
@@ -135,7 +125,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @public(methods="roll")
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """A copy with the elements moved by `shifts` along `dims`, cyclically.
 
     Without `dims` the tensor is flattened for it. Raises RuntimeError where their numbers differ.
@@ -145,12 +135,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     tensor([4, 1, 2, 3])
     """
     steps = integers((shifts,), "roll", "shifts")
-    if dims is None or dims == ():
-        if len(steps) != 1:
-            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:0")
+    given = () if dims is None else integers((dims,), "roll", "dims")
+    if not given and len(steps) == 1:
         shape = input._array.shape
         return own(_roll(input.reshape(-1), shifts=steps, dims=(0,)).reshape(shape))
-    given = integers((dims,), "roll", "dims")
     if len(given) != len(steps):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
@@ -218,7 +206,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """The (row, column) places of the lower triangle, shape `(2, K)`, row by row.
 
@@ -228,12 +216,11 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    places = np.nonzero(np.tri(row, col, offset, dtype=bool))
-    return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
+    return _places(np.tri(row, col, offset, dtype=bool), dtype, device)
 
 
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """The (row, column) places of the upper triangle, shape `(2, K)`, row by row.
 
@@ -243,8 +230,14 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    places = np.nonzero(~np.tri(row, col, offset - 1, dtype=bool))
-    return new_tensor(np.stack(places).astype(dtypes.to_numpy(dtype)))
+    return _places(~np.tri(row, col, offset - 1, dtype=bool), dtype, device)
+
+
+def _places(chosen: Any, dtype: Any, device: Any) -> Tensor:
+    """Where a matrix of booleans is true, row by row."""
+    check_device(device)
+    target = np.dtype(np.int64) if dtype is None else check_dtype(dtype, "indices")
+    return new_tensor(np.stack(np.nonzero(chosen)).astype(target))
 
 
 @public(methods="diag_embed")

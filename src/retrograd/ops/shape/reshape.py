@@ -23,14 +23,7 @@ from ..core.arguments import public
 from ..core.dims import integers, normalize_dim, resolve_shape
 from ..creation import memory_format as formats
 
-__all__ = [
-    "clone",
-    "detach",
-    "flatten",
-    "ravel",
-    "reshape",
-    "unflatten",
-]
+__all__ = ["clone", "detach", "flatten", "ravel", "reshape", "unflatten"]
 
 _reshape = declare(
     "reshape(input, *, shape)",

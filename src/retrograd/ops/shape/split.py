@@ -20,18 +20,9 @@ from ..core.dims import normalize_dim
 from .basic_views import basic
 
 __all__ = [
-    "chunk",
-    "dsplit",
-    "hsplit",
-    "split",
-    "split_with_sizes",
-    "tensor_split",
-    "unbind",
-    "unsafe_chunk",
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-    "vsplit",
-]
+    "chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "unbind",
+    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "vsplit",
+]  # fmt: skip
 
 
 def _split(input: Any, *, sizes: tuple[int, ...], dim: int) -> Any:

@@ -1,34 +1,32 @@
 """What functions that need an order or a nearest number mean for complex numbers: `by=`.
 
 NOTE [Meanings]
-1. Complex numbers have no order that suits everybody, so `max(z)` and its like raise; with `by=`
-   the caller says which one is meant. "modulus": by |z|, those of equal modulus by their angle, as
-   in MATLAB. "lexicographic": by the real part, those of equal one by the imaginary part, as in
-   NumPy. The result is then one of the elements, whole, and has its derivative. NaN counts as
-   largest, as for real numbers.
+1. Complex numbers have no order that suits everybody, so the caller says by `by=` which one is
+   meant. "modulus": by |z|, those of equal modulus by their angle, as in MATLAB. "lexicographic":
+   by the real part, those of equal one by the imaginary part, as in NumPy. The result is then one
+   of the elements, whole, and has its derivative. NaN counts as largest, as for real numbers.
+   Functions that choose one element do so by "modulus" unless told, as max pooling does: that
+   choice turns with its input. What puts elements in order (`sort`, `topk`, ...) raises without it.
 2. "parts" applies a function to real and imaginary parts apart, wherever it tells no places.
 3. What rounds or bounds one number does so by "parts"; by "modulus" it changes the modulus and
    keeps the direction. The derivative at 0, which has no direction, is 0.
-4. `ORDERED` and `ROUNDED` in `core/arguments.py` are the table of functions that take `by=`. A call
-   without it pays nothing.
+4. `CHOOSING`, `ORDERED` and `ROUNDED` in `core/arguments.py` are the table of functions that take
+   `by=`. A call of real numbers without it pays nothing: ops find out when they cannot run.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from ...engine.dispatch import as_tensor
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ..core.arguments import ORDERED
 from ..elementwise.complex import each_part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
 
 KEYS = {  # by which arrays elements are ordered, the most important last
     "modulus": lambda z: (np.angle(z), np.abs(z)),
@@ -65,17 +63,24 @@ def in_order(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
     values = (*args, *named.values())
     if any(isinstance(value, str) and value not in ("amax", "amin") for value in values):
         return function(*args, **named)  # `scatter_reduce` by a sum, which needs no order
-    given = [t for t in values if is_floating(t)]
+    if function.__name__ in PAIRED:
+        like = next(t._array.dtype for t in values if isinstance(t, Tensor))
+        args = tuple([as_tensor(value, like) for value in args])
+        values = (*args, *named.values())
+    paired = function.__name__ in (*PAIRED, "max", "min")
+    given = [value for value in values if is_element(value, paired)]
     flat = recorded.cat(*[t.reshape(-1) for t in given], dim=0)
     ranks, places = _arrange(flat, by=by)
     pieces = iter(ranks.split([t.numel() for t in given]))
 
     def ranked(value: Any) -> Any:
-        return next(pieces).reshape(value.shape) if is_floating(value) else value
+        return next(pieces).reshape(value.shape) if is_element(value, paired) else value
 
     def element(found: Tensor) -> Tensor:
         if found._array.dtype != np.float64:  # the places of what was chosen
             return found
+        if found.numel() and not flat.numel():  # the median of nothing: NaN
+            return found.to(flat.dtype)
         rank = found.nan_to_num(float(flat.shape[0] - 1))  # NaN come last
         return flat.take(places.take(rank.long()))
 
@@ -104,9 +109,9 @@ def radially(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any
     return recorded.sgn(input) * function(recorded.abs(input), *rest, **named)
 
 
-def is_floating(value: Any) -> bool:
-    """Whether a value is a real or complex tensor, and none of indices."""
-    return isinstance(value, Tensor) and value._array.dtype.kind in "fc"
+def is_element(value: Any, paired: bool) -> bool:
+    """Whether a value is a tensor of elements: one of integers is of indices, unless `paired`."""
+    return isinstance(value, Tensor) and (paired or value._array.dtype.kind in "fc")
 
 
 def is_complex(value: Any) -> bool:
@@ -124,3 +129,4 @@ def meant(function: Any, by: str, args: tuple[Any, ...], named: dict[str, Any]) 
 
 
 ROUND = {"modulus": radially}
+PAIRED = ("maximum", "minimum", "fmax", "fmin")  # of two tensors of any dtype, or of a number

@@ -1,7 +1,7 @@
 """Sorting, the k largest, the k-th smallest, distinct values, and where elements are nonzero.
 
-Sorting is always stable, and NaN counts as the largest value. What gives integers has no
-derivative, nor has `unique`: such results never require grad.
+Sorting is always stable, and NaN counts as the largest value. What gives integers never requires
+grad; a derivative of `unique` is refused.
 """
 
 from __future__ import annotations
@@ -14,23 +14,18 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
+from ...kernels.native import order as by_loops
 from ...kernels.search import comparable, kth
-from ..core import return_types
+from ..core import batching, return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank, wrap_dim
+from ..indexing.take_along import taken_along
 from ..reduction.extrema import check_elements, chosen, chosen_input, ordered
 
 __all__ = [
-    "argsort",
-    "argwhere",
-    "kthvalue",
-    "msort",
-    "nonzero",
-    "sort",
-    "topk",
-    "unique",
+    "argsort", "argwhere", "kthvalue", "msort", "nonzero", "sort", "topk", "unique",
     "unique_consecutive",
-]
+]  # fmt: skip
 
 # -- sorting -------------------------------------------------------------------------------------
 
@@ -38,6 +33,9 @@ __all__ = [
 def ranked(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort `x`, equal elements in their order, NaN as the largest."""
     x = comparable(x)
+    found = by_loops.ranked(x, axis, descending)
+    if found is not None:
+        return found
     if not descending:
         return np.argsort(x, axis, kind="stable")
     backwards = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
@@ -53,7 +51,7 @@ def _sort(input: Any, *, dim: int, descending: bool) -> Any:
     order = _argsort(input, dim=dim, descending=descending)
     if input.ndim == 0:
         return input.copy(), order
-    return np.take_along_axis(input, order, dim), order
+    return taken_along(input, order, dim=dim), order
 
 
 def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
@@ -67,10 +65,10 @@ def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
         places = table(values, np.arange(k).reshape([-1] + [1] * (values.ndim - 1 - dim)))
         best = np.broadcast_to(places, (*values.shape[:dim], k, *values.shape[dim + 1 :]))
     if sorted:
-        order = ranked(np.take_along_axis(values, best, dim), dim, largest)
-        best = np.take_along_axis(best, order, dim)
+        order = ranked(taken_along(values, best, dim=dim), dim, largest)
+        best = taken_along(best, order, dim=dim)
     shape = best.shape if input.ndim or k == 0 else ()
-    return np.take_along_axis(values, best, dim).reshape(shape), best.reshape(shape)
+    return taken_along(values, best, dim=dim).reshape(shape), best.reshape(shape)
 
 
 def placed_input(xp: Any, g: Any, indices: Any, dim: int, input_shape: tuple[int, ...]) -> Any:
@@ -253,9 +251,54 @@ def _slices_of(input: Tensor, dim: int, name: str) -> int:
     return place
 
 
-def _results(values: Any, inverse: Any, counts: Any) -> Any:
-    found = [new_tensor(a) for a in (values, inverse, counts) if a is not None]
-    return found[0] if len(found) == 1 else tuple(found)
+def _unique(input: Any, *, dim: int | None) -> Any:
+    array = ordered(input, "unique")
+    values, inverse, counts = np.unique(
+        comparable(array), return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
+    inverse = inverse.reshape(array.shape if dim is None else -1)
+    return values.astype(array.dtype, copy=False), inverse, counts
+
+
+def _unique_consecutive(input: Any, *, dim: int | None) -> Any:
+    axis, values = (0, input.reshape(-1)) if dim is None else (dim, input)
+    rows = np.moveaxis(values, axis, 0)
+    rows = rows.reshape(len(rows), values.size // max(len(rows), 1))
+    new = full(rows, len(rows), True, np.bool_)
+    new[1:] = (rows[1:] != rows[:-1]).any(1)
+    starts = np.flatnonzero(new)
+    inverse = (np.cumsum(new) - 1).reshape(input.shape if dim is None else -1)
+    return values.take(starts, axis), inverse, np.diff(starts, append=len(rows))
+
+
+def _distinct(name: str, forward: Any, **more: Any) -> Any:
+    """The record of what chooses distinct elements, of equal ones any: there is no derivative."""
+
+    def refuse(xp: Any, g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented: of equal elements, none is the one "
+            f"that was chosen. Give it values alone, rg.{name}(x.detach()), or choose by an index"
+        )
+
+    return declare(
+        f"{name}(input, *, dim) -> out, inverse, counts",
+        forward,
+        input=refuse,
+        nondiff=["inverse", "counts"],
+        batch=batching.alone("the number of distinct elements"),
+        examples=[example("3x2:int<1", dim=None), example("3x2:int<1", dim=0)],
+        **more,
+    )
+
+
+_unique_op = _distinct("unique", _unique, node_name="Unique2Backward0")
+_unique_consecutive_op = _distinct("unique_consecutive", _unique_consecutive)
+
+
+def _asked(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    further = [t for t, asked in ((inverse, return_inverse), (counts, return_counts)) if asked]
+    return (values, *further) if further else values
 
 
 @public(methods="unique")
@@ -268,21 +311,16 @@ def unique(
 ) -> Any:
     """The distinct elements (or slices along `dim`), always sorted; every NaN is distinct.
 
-    Also, on demand, where each element of the input went and how often each occurred (int64). The
-    results do not require grad: a set has no derivative. Raises RuntimeError for slices without
-    elements, IndexError for a dim of a 0-d tensor. Source: PyTorch's `unique`.
+    Also, on demand, where each element of the input went and how often each occurred (int64). A
+    gradient that is asked for raises NotImplementedError: a set has no derivative. Raises
+    RuntimeError for slices without elements, IndexError for a dim of a 0-d tensor. Source:
+    PyTorch's `unique`.
 
     >>> rg.unique(rg.tensor([3, 1, 1]), return_counts=True)
     (tensor([1, 3]), tensor([2, 1]))
     """
-    array = ordered(input._array, "unique")
     axis = None if dim is None else _slices_of(input, dim, "unique")
-    values, inverse, counts = np.unique(
-        comparable(array), return_inverse=True, return_counts=True, axis=axis, equal_nan=False
-    )
-    inverse = inverse.reshape(array.shape if axis is None else -1)
-    values = values.astype(array.dtype, copy=False)
-    return _results(values, inverse if return_inverse else None, counts if return_counts else None)
+    return _asked(_unique_op(input, dim=axis), return_inverse, return_counts)
 
 
 @public(methods="unique_consecutive")
@@ -296,17 +334,5 @@ def unique_consecutive(
     >>> rg.unique_consecutive(rg.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    array = input._array
-    axis = 0 if dim is None else _slices_of(input, dim, "unique_consecutive")
-    values = array.reshape(-1) if dim is None else array
-    rows = np.moveaxis(values, axis, 0)
-    rows = rows.reshape(len(rows), values.size // max(len(rows), 1))
-    new = full(rows, len(rows), True, np.bool_)
-    new[1:] = (rows[1:] != rows[:-1]).any(1)
-    starts = np.flatnonzero(new)
-    inverse = np.cumsum(new) - 1
-    return _results(
-        values.take(starts, axis),
-        inverse.reshape(array.shape if dim is None else -1) if return_inverse else None,
-        np.diff(starts, append=len(rows)) if return_counts else None,
-    )
+    axis = None if dim is None else _slices_of(input, dim, "unique_consecutive")
+    return _asked(_unique_consecutive_op(input, dim=axis), return_inverse, return_counts)

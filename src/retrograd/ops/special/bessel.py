@@ -7,7 +7,8 @@ complex numbers. The kernels are SciPy's, but for real `i0` and `spherical_besse
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
@@ -15,62 +16,22 @@ from ...kernels import bessel as kernels
 from ..core.arguments import public, titled
 from ..core.pointwise import attach, floating, only, with_doc
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = ["i0"]
 
 ORDERS = [example("3x4", order=0), example("3", order=1), example("", order=2)]
 
 
-def _family(name: str, kernel: Any, formula: Any, **options: Any) -> Any:
+def _family(name: str, kernel: Any, derivative: Any, **options: Any) -> Any:
     """Declare the record of a family of functions, with their order as parameter."""
     options = {"domain": (0.5, 3.0), "examples": ORDERS, **options}
     return declare(
         f"{name}(input, *, order)",
         floating(lambda input, *, order: kernel(order, input)),
-        input=formula,
+        derivative=derivative,
         elementwise=True,
         inplace=False,
         **options,
     )
-
-
-def _derivative_of_j(xp: Any, g: Any, input: Any, order: int) -> Any:
-    return g * xp.conj(_difference(xp.bessel_j, input, order))
-
-
-def _derivative_of_y(xp: Any, g: Any, input: Any, order: int) -> Any:
-    return g * xp.conj(_difference(xp.bessel_y, input, order))
-
-
-def _derivative_of_i(xp: Any, g: Any, input: Any, order: int) -> Any:
-    return g * xp.conj(_mean(xp.bessel_i, input, order))
-
-
-def _derivative_of_ie(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
-    return g * (_mean(xp.bessel_ie, input, order) - xp.sgn(input) * out)
-
-
-def _derivative_of_k(xp: Any, g: Any, input: Any, order: int) -> Any:
-    return g * xp.conj(-_mean(xp.bessel_k, input, order))
-
-
-def _derivative_of_ke(xp: Any, g: Any, input: Any, order: int, out: Any) -> Any:
-    return g * xp.conj(out - _mean(xp.bessel_ke, input, order))
-
-
-def _derivative_of_spherical(xp: Any, g: Any, input: Any, order: int) -> Any:
-    """j_n' = (n j_(n-1) - (n+1) j_(n+1)) / (2n + 1), without a division by x."""
-    derivative = xp.spherical_j(input, order=order + 1) * (-(order + 1) / (2 * order + 1))
-    if order:
-        derivative = derivative + xp.spherical_j(input, order=order - 1) * (order / (2 * order + 1))
-    return g * xp.conj(derivative)
-
-
-def _derivative_of_airy(xp: Any, g: Any, input: Any, order: int) -> Any:
-    """Ai' for order 0; for order 1, Ai'' = x Ai."""
-    return g * xp.conj(xp.airy(input, order=1) if order == 0 else input * xp.airy(input, order=0))
 
 
 def _difference(function: Any, input: Any, order: int) -> Any:
@@ -81,11 +42,36 @@ def _mean(function: Any, input: Any, order: int) -> Any:
     return (function(input, order=order - 1) + function(input, order=order + 1)) * 0.5
 
 
-_j = _family("bessel_j", kernels.bessel_j, _derivative_of_j)
-_y = _family("bessel_y", kernels.bessel_y, _derivative_of_y)
-_i = _family("bessel_i", kernels.bessel_i, _derivative_of_i)
-_k = _family("bessel_k", kernels.bessel_k, _derivative_of_k)
-_ke = _family("bessel_ke", kernels.bessel_ke, _derivative_of_ke)
+def _derivative_of_spherical(xp: Any, input: Any, order: int) -> Any:
+    """j_n' = (n j_(n-1) - (n+1) j_(n+1)) / (2n + 1), without a division by x."""
+    derivative = xp.spherical_j(input, order=order + 1) * (-(order + 1) / (2 * order + 1))
+    if order:
+        derivative = derivative + xp.spherical_j(input, order=order - 1) * (order / (2 * order + 1))
+    return derivative
+
+
+def _derivative_of_airy(xp: Any, input: Any, order: int) -> Any:
+    """Ai' for order 0; for order 1, Ai'' = x Ai."""
+    return xp.airy(input, order=1) if order == 0 else input * xp.airy(input, order=0)
+
+
+_j = _family(
+    "bessel_j", kernels.bessel_j, lambda xp, input, order: _difference(xp.bessel_j, input, order)
+)
+_y = _family(
+    "bessel_y", kernels.bessel_y, lambda xp, input, order: _difference(xp.bessel_y, input, order)
+)
+_i = _family(
+    "bessel_i", kernels.bessel_i, lambda xp, input, order: _mean(xp.bessel_i, input, order)
+)
+_k = _family(
+    "bessel_k", kernels.bessel_k, lambda xp, input, order: -_mean(xp.bessel_k, input, order)
+)
+_ke = _family(
+    "bessel_ke",
+    kernels.bessel_ke,
+    lambda xp, input, order, out: out - _mean(xp.bessel_ke, input, order),
+)
 _spherical = _family("spherical_j", kernels.spherical_j, _derivative_of_spherical)
 _airy = _family("airy", kernels.airy, _derivative_of_airy, examples=ORDERS[:2])
 
@@ -93,7 +79,7 @@ NOT_ANALYTIC = "exp(-|x|) is not analytic: write i0(x) * exp(-x), which is."
 _ie = _family(
     "bessel_ie",
     lambda order, x: only("i0e", "f", lambda x: kernels.bessel_ie(order, x), NOT_ANALYTIC)(x),
-    _derivative_of_ie,
+    lambda xp, input, order, out: _mean(xp.bessel_ie, input, order) - xp.sgn(input) * out,
     complex=False,
 )
 

@@ -11,8 +11,9 @@ from ... import dtypes
 from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
+from ...kernels import complexes
 from ..core.arguments import public
-from ..core.pointwise import PAIRS, floating, unary
+from ..core.pointwise import PAIRS, floating, holds_complex, unary
 from ..elementwise.clamp_where import clamp
 from ..elementwise.exp_log import log1p_array
 from .erf_gamma import special
@@ -109,13 +110,17 @@ entr = special(
 
 def _logit_array(x: Any) -> Any:
     """log(x / (1 - x)), near 1/2 as an inverse hyperbolic tangent, which is exact there."""
+    if x.dtype.kind == "c":
+        return complexes.logit(x)
     near = np.abs(x - 0.5) < 0.25
     centre = 2.0 * np.arctanh(2.0 * np.where(near, x, 0.5) - 1.0)
     return np.where(near, centre, np.log(x / (1.0 - x))).astype(x.dtype)
 
 
 def _logit_derivative(xp: Any, input: Any, out: Any) -> Any:
-    """1 / (x (1 - x)) as a sum, with infinite derivatives at 0 and 1; NaN where the value is."""
+    """1 / (x (1 - x)), for real numbers as a sum: infinite at 0 and 1; NaN where the value is."""
+    if holds_complex(input):
+        return 1.0 / input / (1.0 - input)
     derivative = 1.0 / input + 1.0 / (1.0 - input)
     return xp.where(xp.isnan(out), xp.zeros_like(derivative) + math.nan, derivative)
 

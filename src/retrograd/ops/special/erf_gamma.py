@@ -110,7 +110,7 @@ ndtri = special(
 lgamma = unary(
     "lgamma",
     floating(kernels.lgamma),
-    "log |gamma(x)|, for complex input log gamma(x) (by SciPy); inf at 0, -1, -2, ...",
+    "log |gamma(x)|, for complex input log gamma(x); inf at 0, -1, -2, ...",
     ("[1.0, 5.0]", "[0.0000, 3.1781]"),
     derivative=lambda xp, input: xp.digamma(input),
     domain=(0.5, 4.0),

@@ -7,7 +7,8 @@ derivatives of every order in `input`, which PyTorch refuses; and they take comp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ...kernels.orthogonal import orthogonal
 from ..core.arguments import public, titled
 from ..core.pointwise import with_doc
 from .incomplete_gamma import numbers_as_tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__: list[str] = []
 

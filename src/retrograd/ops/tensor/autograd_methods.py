@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ...engine.backward.hooks import HookTable, RemovableHandle, hooks_of
 from ...engine.graph import LEAF, leaf_node
 from ...engine.tensor import Tensor, method, node_of, set_requires_grad
 from ..core.arguments import public
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__: list[str] = []
 
 NO_GRADIENT = (
     "cannot register a hook on a tensor that doesn't require gradient. Ask for one first: "

@@ -7,34 +7,24 @@ asks an object (`len`, `bool`, `float`, iteration). Changes of dtype are in `con
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes, modes, version
 from ...engine.placement import present
 from ...engine.tensor import Size, Tensor, has_tangent, method
+from ...errors import wrong_type
 from ...kernels.memory import address, memory
 from ...kernels.memory import strided as view_of
 from ..core.arguments import public
 from ..creation import memory_format as formats
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = [
-    "get_device",
-    "is_complex",
-    "is_floating_point",
-    "is_inference",
-    "is_nonzero",
-    "is_same_size",
-    "is_signed",
-    "is_tensor",
-    "layout",
-    "numel",
-    "strided",
-]
+    "get_device", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_same_size",
+    "is_signed", "is_tensor", "layout", "numel", "strided",
+]  # fmt: skip
 
 NO_NUMPY = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. What "
@@ -182,9 +172,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def check_tensor(value: Any, name: str) -> Tensor:
     """`value`, unless it is no tensor: then TypeError, as from the function called `name`."""
     if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
+        raise wrong_type(name, "input", "Tensor", value, 1)
     return value
 
 

@@ -6,7 +6,8 @@ operand next; a function raises. A binary op's own operator is `engine.registry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,6 @@ from ...engine.dispatch import NUMBERS, operand
 from ...engine.inplace import write
 from ...engine.overriding import operators, shown_as
 from ...engine.tensor import Tensor, method, new_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
 
 OPERANDS = (Tensor, *NUMBERS)  # an array's operator, which Python asks next, makes a tensor of it
 
@@ -78,14 +74,15 @@ SHOWN = {  # what overrides of operators are told, where it is not the operator
 
 
 def show_operators() -> None:
-    """Enter the operators, once all are attached, with the methods that PyTorch tells instead."""
-    owned = vars(Tensor)
+    """Enter the operators that are attached by now, with the methods that PyTorch tells instead."""
+    owned = {name: value for name, value in vars(Tensor).items() if callable(value)}
     known = [f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")]
     for name in (*known, *[f"__{name}__" for name in COMPARISONS]):
         if name in owned:  # `x @= y` makes another tensor
             operators.add(owned[name])
     for name, shown in SHOWN.items():
-        shown_as[owned[name]] = owned[shown]
+        if name in owned:
+            shown_as[owned[name]] = owned[shown]
 
 
 def _attach(call: Callable[..., Any], *names: str) -> None:

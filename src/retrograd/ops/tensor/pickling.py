@@ -17,8 +17,6 @@ from ...engine.tensor import Tensor, cell_of, has_tangent, method, new_tensor, s
 from ...kernels.memory import memory, moved, root
 from ..core.arguments import public
 
-__all__: list[str] = []
-
 NO_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
     "the moment. This one was made by {node}. Copy its value: x.detach().clone()"

@@ -10,7 +10,8 @@ import contextlib
 import html
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ... import dtypes, modes
 from ...engine.backward.search import reachable
 from ...engine.tensor import Tensor, alias, method
 from ...engine.transforms.batch import is_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 

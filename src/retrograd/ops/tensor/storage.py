@@ -14,10 +14,10 @@ This module knows nothing of graphs.
 
 from __future__ import annotations
 
-import os
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,14 +26,12 @@ from ...engine.tensor import Tensor, device, wrote
 from ...kernels.memory import Span, address, memory, root
 from ...locks import structure
 from ..core.arguments import public, titled
-from ..creation.from_data import check_device, check_dtype, copy_of, finish
+from ..creation.files import mapped
+from ..creation.from_data import check_device, check_dtype, copy_of
 from .conversion import SHORT
 from .pickling import _copied
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["Storage", "TypedStorage", "UntypedStorage", "from_file", "is_storage"]
+__all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
 NOT_RESIZABLE = (
     "Trying to resize storage that is not resizable: it has room for {room} bytes, {size} were "
@@ -322,7 +320,7 @@ class UntypedStorage(_Elements):
     @staticmethod
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The first bytes of a file: see `from_file`."""
-        return storage_of(mapped(filename, shared, nbytes))
+        return storage_of(mapped(filename, shared, nbytes, BYTE))
 
 
 def storage_of(array: Any) -> UntypedStorage:
@@ -448,59 +446,6 @@ def elements_of(data: Any, kind: np.dtype[Any]) -> Any:
     return copy_of(list(data), kind)
 
 
-class StorageType:
-    """Storages of one dtype: makes them, and answers `isinstance`.
-
-    Source: PyTorch's `FloatStorage` and its like.
-
-    >>> rg.FloatStorage([1, 2]).tolist(), rg.LongStorage(3).nbytes()
-    ([1.0, 2.0], 24)
-    >>> isinstance(rg.ones(1).storage(), rg.FloatStorage), rg.ones(1).storage_type()
-    (True, <class 'retrograd.FloatStorage'>)
-    """
-
-    def __init__(self, dtype: dtypes.dtype) -> None:
-        self.dtype = dtype
-        self.__name__ = f"{dtypes.legacy_name(dtype)}Storage"
-
-    def __call__(self, *data: Any, wrap_storage: Any = None) -> TypedStorage:
-        return TypedStorage(*data, wrap_storage=wrap_storage, dtype=self.dtype)
-
-    def from_buffer(
-        self,
-        buffer: Any,
-        byte_order: Literal["big", "little", "native"] = "native",
-        **part: int,
-    ) -> TypedStorage:
-        """`UntypedStorage.from_buffer` by elements."""
-        made = UntypedStorage.from_buffer(buffer, byte_order, dtype=self.dtype, **part)
-        return self(wrap_storage=made)
-
-    def from_file(self, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
-        """The first elements of a file: see `from_file`."""
-        nbytes = size * self.dtype.itemsize
-        return self(wrap_storage=UntypedStorage.from_file(filename, shared, nbytes))
-
-    def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, TypedStorage) and instance.dtype is self.dtype
-
-    def __repr__(self) -> str:
-        return f"<class '{version.called}.{self.__name__}'>"
-
-    def __reduce__(self) -> str:
-        return self.__name__
-
-
-DTYPES = (
-    *("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"),
-    *("complex64", "complex128"),
-)
-TYPES = {made.__name__: made for made in map(StorageType, map(dtypes.by_name, DTYPES))}
-globals().update(TYPES)
-Storage = TYPES["FloatStorage"]
-__all__ += list(TYPES)
-
-
 def _cast(target: str) -> Any:
     """The method that converts the elements to the dtype called `target`."""
 
@@ -535,60 +480,3 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor is a view of, by its elements. Source: `Tensor.storage`."""
     return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype)
-
-
-@public(methods="storage_type")
-def storage_type(self: Tensor) -> StorageType:
-    """The type of the tensor's storage, such as `FloatStorage`. Source: `Tensor.storage_type`."""
-    return TYPES.get(f"{dtypes.legacy_name(self.dtype)}Storage") or StorageType(self.dtype)
-
-
-def mapped(filename: Any, shared: bool, nbytes: int, kind: Any = BYTE) -> Any:
-    """The first bytes of a file as an array: written to it if `shared`, kept in memory if not."""
-    path = os.fspath(filename)
-    if not shared:
-        size = os.path.getsize(path) if os.path.exists(path) else -1
-        if size < 0:
-            raise RuntimeError(
-                f"unable to open file <{path}> in read-only mode: No such file or directory. To "
-                "make it: shared=True"
-            )
-        if size < nbytes:
-            raise RuntimeError(
-                f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>"
-            )
-    else:
-        with open(path, "ab") as file:
-            if file.tell() < nbytes:
-                file.truncate(nbytes)
-    if not nbytes:
-        return np.zeros(0, kind)
-    shape = (nbytes // kind.itemsize,)
-    return np.asarray(np.memmap(path, kind, "r+" if shared else "c", shape=shape))
-
-
-def from_file(
-    filename: Any,
-    shared: bool = False,
-    size: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A 1-D tensor of `size` elements on a file, which is read as they are.
-
-    If `shared`, writes go to the file, which is made, or made longer, where it must be; if not,
-    they stay in memory. Raises RuntimeError for a file that is not there or too short. Source:
-    PyTorch's `from_file`.
-
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "numbers")
-    ...     _ = rg.from_file(path, shared=True, size=2).fill_(7.0)
-    ...     rg.from_file(path, size=2)
-    tensor([7., 7.])
-    """
-    check_device(device)
-    kind = dtypes.default_numpy() if dtype is None else check_dtype(dtype, "from_file")
-    return finish(mapped(filename, shared, size * kind.itemsize, kind), requires_grad)

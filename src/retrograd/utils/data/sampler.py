@@ -26,6 +26,18 @@ __all__ = [
 T_co = TypeVar("T_co", covariant=True)
 
 
+def check_count(name: str, value: Any) -> None:
+    """Raise ValueError unless an argument is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
+def check_flag(name: str, value: Any, error: type[Exception] = ValueError) -> None:
+    """Raise `error` unless an argument is a bool."""
+    if not isinstance(value, bool):
+        raise error(f"{name} should be a boolean value, but got {name}={value}")
+
+
 class Sampler(Generic[T_co]):
     """Indices, or lists of them, in the order in which a loader is to fetch them."""
 
@@ -52,7 +64,8 @@ PORTION = 32  # of independent draws
 class RandomSampler(Sampler[int]):
     """A new random order each time; with `replacement`, independent draws.
 
-    Raises ValueError unless `num_samples` is positive.
+    Raises ValueError unless `num_samples` is a positive integer, TypeError unless `replacement` is
+    a bool.
     """
 
     def __init__(
@@ -62,10 +75,9 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         generator: Any = None,
     ) -> None:
-        if num_samples is not None and num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
-            )
+        check_flag("replacement", replacement, TypeError)
+        if num_samples is not None:
+            check_count("num_samples", num_samples)
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
 
@@ -127,14 +139,8 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: bool = True,
         generator: Any = None,
     ) -> None:
-        if isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples <= 0:
-            raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
-            )
-        if not isinstance(replacement, bool):
-            raise ValueError(
-                f"replacement should be a boolean value, but got replacement={replacement}"
-            )
+        check_count("num_samples", num_samples)
+        check_flag("replacement", replacement)
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights._array.ndim != 1:
             raise ValueError(
@@ -165,12 +171,8 @@ class BatchSampler(Sampler[list[int]]):
     """
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
-            raise ValueError(
-                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
-            )
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        check_count("batch_size", batch_size)
+        check_flag("drop_last", drop_last)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:

@@ -1,96 +1,33 @@
-"""Activations as layers: each holds the settings of one function of `functional`.
-
-What a function does with complex input, and its derivative at kinks, is said there. With `inplace`
-a layer writes its result into its input, and returns that.
-"""
+"""Activations of several pieces, with kinks between them."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from ...engine.tensor import Tensor
-from .. import functional as F
-from .. import init
-from .module import Module
-from .utils import empty_parameter
+from ....engine.tensor import Tensor
+from ... import functional as F
+from ... import init
+from ..module import Module
+from ..utils import empty_parameter
+from .base import _Activation, _InPlace
 
 __all__ = [
     "CELU",
     "ELU",
-    "GELU",
-    "GLU",
     "SELU",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
     "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
     "PReLU",
     "RReLU",
     "ReLU",
     "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
     "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
     "Threshold",
 ]
-
-
-class _Activation(Module):
-    """A function with `settings`: the names of attributes that it takes by the same keyword."""
-
-    settings: tuple[str, ...] = ()
-
-    @staticmethod
-    def function(*args: Any, **kwargs: Any) -> Tensor:
-        """The function of `functional`."""
-        raise NotImplementedError
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of `input`, elementwise unless the class says otherwise."""
-        return self.function(input, **{name: getattr(self, name) for name in self.settings})
-
-    def extra_repr(self) -> str:
-        """The settings; `inplace` only if set."""
-        shown = [
-            f"{name}={getattr(self, name)}"
-            for name in self.settings
-            if name != "inplace" or getattr(self, name)
-        ]
-        return ", ".join(shown)
-
-
-class _Plain(_Activation):
-    """An activation without settings."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of `input`, elementwise."""
-        return self.function(input)
-
-
-class _InPlace(_Activation):
-    """An activation whose only setting is whether it writes its input in place."""
-
-    settings: tuple[str, ...] = ("inplace",)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of `input`, elementwise."""
-        return self.function(input, inplace=True) if self.inplace else self.function(input)
 
 
 class ReLU(_InPlace):
@@ -129,30 +66,6 @@ class SELU(_InPlace):
     function = staticmethod(F.selu)
 
 
-class SiLU(_InPlace):
-    """x * sigmoid(x), also called swish. Source: PyTorch's `nn.SiLU`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
-
-    >>> rg.nn.SiLU()(rg.tensor([-1.0, 2.0]))
-    tensor([-0.2689,  1.7616])
-    """
-
-    function = staticmethod(F.silu)
-
-
-class Mish(_InPlace):
-    """x * tanh(softplus(x)). Source: Misra, BMVC 2020.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
-
-    >>> rg.nn.Mish()(rg.tensor([-1.0, 2.0]))
-    tensor([-0.3034,  1.9440])
-    """
-
-    function = staticmethod(F.mish)
-
-
 class Hardsigmoid(_InPlace):
     """x / 6 + 1/2, cut to [0, 1]. Source: PyTorch's `nn.Hardsigmoid`.
 
@@ -177,66 +90,6 @@ class Hardswish(_InPlace):
 
     settings = ()  # PyTorch does not show `inplace` here
     function = staticmethod(F.hardswish)
-
-
-class Sigmoid(_Plain):
-    """1 / (1 + exp(-x)). Source: PyTorch's `nn.Sigmoid`.
-
-    From any shape (*) to the same; real or complex, integers to the default floating dtype.
-
-    >>> rg.nn.Sigmoid()(rg.tensor([0.0, 2.0]))
-    tensor([0.5000, 0.8808])
-    """
-
-    function = staticmethod(F.sigmoid)
-
-
-class LogSigmoid(_Plain):
-    """log(sigmoid(x)), without overflow. Source: PyTorch's `nn.LogSigmoid`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
-
-    >>> rg.nn.LogSigmoid()(rg.tensor([-100.0, 0.0]))
-    tensor([-100.0000,   -0.6931])
-    """
-
-    function = staticmethod(F.logsigmoid)
-
-
-class Tanh(_Plain):
-    """The hyperbolic tangent. Source: PyTorch's `nn.Tanh`.
-
-    From any shape (*) to the same; real or complex, integers to the default floating dtype.
-
-    >>> rg.nn.Tanh()(rg.tensor([-1.0, 2.0]))
-    tensor([-0.7616,  0.9640])
-    """
-
-    function = staticmethod(F.tanh)
-
-
-class Tanhshrink(_Plain):
-    """x - tanh(x). Source: PyTorch's `nn.Tanhshrink`.
-
-    From any shape (*) to the same; real or complex, integers to the default floating dtype.
-
-    >>> rg.nn.Tanhshrink()(rg.tensor([-1.0, 2.0]))
-    tensor([-0.2384,  1.0360])
-    """
-
-    function = staticmethod(F.tanhshrink)
-
-
-class Softsign(_Plain):
-    """x / (1 + |x|). Source: PyTorch's `nn.Softsign`.
-
-    From any shape (*) to the same; real or complex, integers to the default floating dtype.
-
-    >>> rg.nn.Softsign()(rg.tensor([-1.0, 3.0]))
-    tensor([-0.5000,  0.7500])
-    """
-
-    function = staticmethod(F.softsign)
 
 
 class LeakyReLU(_Activation):
@@ -341,45 +194,6 @@ class CELU(ELU):
     function = staticmethod(F.celu)
 
 
-class GELU(_Activation):
-    """x * Phi(x), Phi the normal distribution function; approximate="tanh" for the faster form.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError. Raises
-    RuntimeError for another form. Source: Hendrycks and Gimpel, 2016.
-
-    >>> rg.nn.GELU()(rg.tensor([-1.0, 2.0]))
-    tensor([-0.1587,  1.9545])
-    """
-
-    settings = ("approximate",)
-    function = staticmethod(F.gelu)
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def extra_repr(self) -> str:
-        """The form."""
-        return f"approximate={self.approximate!r}"
-
-
-class Softplus(_Activation):
-    """log(1 + exp(beta * x)) / beta, and x itself where beta * x exceeds `threshold`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
-
-    >>> rg.nn.Softplus()(rg.tensor([0.0, 30.0]))
-    tensor([ 0.6931, 30.0000])
-    """
-
-    settings = ("beta", "threshold")
-    function = staticmethod(F.softplus)
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta, self.threshold = beta, threshold
-
-
 class Softshrink(_Activation):
     """x moved towards zero by `lambd`, zero within. Source: PyTorch's `nn.Softshrink`.
 
@@ -462,80 +276,3 @@ class Threshold(_Activation):
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold, self.value, self.inplace = threshold, value, inplace
-
-
-class GLU(_Activation):
-    """a * sigmoid(b), where a and b are the halves of the input along `dim`.
-
-    From (*1, 2n, *2) to (*1, n, *2); floating or complex, else NotImplementedError. Raises
-    RuntimeError for an odd size. Source: Dauphin et al., ICML 2017.
-
-    >>> rg.nn.GLU()(rg.tensor([1.0, 2.0, 0.0, 0.0]))
-    tensor([0.5000, 1.0000])
-    """
-
-    settings = ("dim",)
-    function = staticmethod(F.glu)
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-
-class Softmax(_Activation):
-    """exp(x) / sum(exp(x)) along `dim`. Source: PyTorch's `nn.Softmax`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError. Without `dim`, it
-    warns and takes 0 for 0, 1 or 3 dimensions, else 1.
-
-    >>> rg.nn.Softmax(dim=-1)(rg.zeros(4))
-    tensor([0.2500, 0.2500, 0.2500, 0.2500])
-    """
-
-    settings = ("dim",)
-    function = staticmethod(F.softmax)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-
-class LogSoftmax(Softmax):
-    """log(softmax(x)) along `dim`, without overflow. Source: PyTorch's `nn.LogSoftmax`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
-
-    >>> rg.nn.LogSoftmax(dim=0)(rg.tensor([1000.0, 1000.0]))
-    tensor([-0.6931, -0.6931])
-    """
-
-    function = staticmethod(F.log_softmax)
-
-
-class Softmin(Softmax):
-    """softmax(-x) along `dim`. Source: PyTorch's `nn.Softmin`.
-
-    From any shape (*) to the same; floating or complex, else NotImplementedError.
-
-    >>> rg.nn.Softmin(dim=0)(rg.tensor([0.0, 1.0]))
-    tensor([0.7311, 0.2689])
-    """
-
-    function = staticmethod(F.softmin)
-
-
-class Softmax2d(Module):
-    """Softmax over the channels: (N, C, H, W) to the same shape, N optional.
-
-    Floating or complex, else NotImplementedError. Raises ValueError for another number of
-    dimensions.
-
-    >>> rg.nn.Softmax2d()(rg.zeros(1, 4, 1, 2))[0, 0]
-    tensor([[0.2500, 0.2500]])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The softmax along dimension -3."""
-        if input._array.ndim not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
-        return F.softmax(input, -3)

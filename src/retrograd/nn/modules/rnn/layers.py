@@ -1,7 +1,4 @@
-"""Recurrent layers over whole sequences, and their cells, which are one step in time.
-
-How both run is in the ops.
-"""
+"""Recurrent layers over whole sequences. How they run is in the ops."""
 
 from __future__ import annotations
 
@@ -9,15 +6,13 @@ import math
 import warnings
 from typing import Any
 
-from ...engine.tensor import Tensor
-from ...ops.nn import rnn_cells
-from ...ops.nn.rnn_layers import Layers, run_layers
-from .. import init
-from ..utils.rnn import PackedSequence
-from .module import Module
-from .utils import empty_parameter
+from ....ops.nn.rnn_layers import Layers, run_layers
+from ... import init
+from ...utils.rnn import PackedSequence
+from ..module import Module
+from ..utils import empty_parameter
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -351,165 +346,3 @@ class GRU(RNNBase):
             "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
             0, device, dtype,
         )  # fmt: skip
-
-
-class RNNCellBase(Module):
-    """What the cells share: parameters for `num_chunks` gates, and checks.
-
-    weight_ih: (num_chunks * hidden_size, input_size); weight_hh: (num_chunks * hidden_size,
-    hidden_size); bias_ih and bias_hh; all start uniform on +-1/sqrt(hidden_size). The call of a
-    cell raises ValueError for input or state neither 1-D nor 2-D, RuntimeError for other sizes.
-
-    >>> [tuple(p.shape) for p in rg.nn.GRUCell(3, 2).parameters()]
-    [(6, 3), (6, 2), (6,), (6,)]
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool,
-        num_chunks: int,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = num_chunks * hidden_size
-        self.weight_ih = empty_parameter((rows, input_size), device, dtype)
-        self.weight_hh = empty_parameter((rows, hidden_size), device, dtype)
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, empty_parameter((rows,), device, dtype) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        for param in self.parameters():
-            init.symmetric_(param, 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0)
-
-    def _weights(self) -> tuple[Any, ...]:
-        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-
-    def _state(self, input: Tensor, hx: Tensor | None) -> Tensor:
-        """The hidden state before the step, checked; zeros if there is none."""
-        name, ndim = type(self).__name__, input._array.ndim
-        if ndim not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {ndim}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {input.shape[-1]} expected "
-                f"{self.input_size}"
-            )
-        if hx is None:
-            return input.new_zeros((*input.shape[:-1], self.hidden_size))
-        if hx._array.ndim not in (1, 2):
-            raise ValueError(
-                f"{name}: Expected hidden to be 1D or 2D, got {hx._array.ndim}D instead"
-            )
-        wanted = (*input.shape[:-1], self.hidden_size)
-        if tuple(hx.shape) != wanted:
-            raise RuntimeError(
-                f"hidden has inconsistent shape: got {tuple(hx.shape)}, expected {wanted} for "
-                f"input {tuple(input.shape)}"
-            )
-        return hx
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        return text if self.bias else f"{text}, bias={self.bias}"
-
-
-class RNNCell(RNNCellBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu for tanh.
-
-    input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
-    returns h' of the shape of hx. Real or complex. A call raises RuntimeError for another
-    `nonlinearity`; other errors are as for `RNNCellBase`. Source: PyTorch's `nn.RNNCell`; Elman,
-    1990.
-
-    >>> rg.nn.RNNCell(10, 20)(rg.ones(3, 10)).shape
-    retrograd.Size([3, 20])
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
-        self.nonlinearity = nonlinearity
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next hidden state."""
-        h = self._state(input, hx)
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        relu = self.nonlinearity == "relu"
-        step = rnn_cells.rnn_relu_cell if relu else rnn_cells.rnn_tanh_cell
-        return step(input, h, *self._weights())
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        text = super().extra_repr()
-        return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
-
-
-class LSTMCell(RNNCellBase):
-    """One step of long short-term memory: (h, c) to (h', c').
-
-    input: (N, input_size) or (input_size); hx: the two states, (N, hidden_size) or (hidden_size)
-    each, zeros if absent; returns both of these shapes. Rows of the weights: input, forget, cell,
-    output gate. Real or complex. Errors are as for `RNNCellBase`. Source: PyTorch's `nn.LSTMCell`;
-    Hochreiter and Schmidhuber, 1997.
-
-    >>> h, c = rg.nn.LSTMCell(10, 20)(rg.ones(3, 10))
-    >>> h.shape
-    retrograd.Size([3, 20])
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
-
-    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
-        """The next hidden and cell state."""
-        states = (None, None) if hx is None else hx
-        h, c = (self._state(input, state) for state in states)
-        return rnn_cells.lstm_cell(input, (h, c), *self._weights())
-
-
-class GRUCell(RNNCellBase):
-    """One step of a gated recurrent unit.
-
-    input: (N, input_size) or (input_size); hx: (N, hidden_size) or (hidden_size), zeros if absent;
-    returns h' of the shape of hx. Rows of the weights: reset, update, new gate. Real or complex.
-    Errors are as for `RNNCellBase`. Source: PyTorch's `nn.GRUCell`; Cho et al., 2014.
-
-    >>> rg.nn.GRUCell(10, 20)(rg.ones(3, 10)).shape
-    retrograd.Size([3, 20])
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next hidden state."""
-        return rnn_cells.gru_cell(input, self._state(input, hx), *self._weights())

@@ -1,0 +1,74 @@
+"""What `Module.to` and its like make of the tensors of a module, and the arguments of `to`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..engine.placement import present
+from ..engine.subclasses import retyped
+from ..engine.tensor import Tensor, new_tensor
+from ..ops.creation.memory_format import arranged, check_format, lies_in, memory_format
+from .parameter import Buffer
+
+__all__ = ["cast", "is_real", "laid", "of_kind", "parse_to"]
+
+
+def is_real(t: Tensor) -> bool:
+    """Whether a tensor is floating-point."""
+    return t.dtype.is_floating_point
+
+
+def cast(t: Tensor, target: dtypes.dtype) -> Tensor:
+    """`t` itself if it has the dtype, else a converted tensor without history."""
+    if t.dtype is target:
+        return t
+    array = t._array
+    if array.dtype.kind == "c" and not target.is_complex:
+        array = array.real
+    return of_kind(t, array.astype(target.numpy))
+
+
+def of_kind(t: Tensor, array: Any) -> Tensor:
+    """`array` as what `t` is to a module, and of its class."""
+    made = new_tensor(array)
+    if isinstance(t, Buffer):
+        return Buffer(made, persistent=t.persistent)
+    return made if type(t) is Tensor else retyped(made, type(t))
+
+
+def laid(t: Tensor, format: memory_format) -> Tensor:
+    """`t`, its elements in the order of `format` in memory where that is one of its dimensions."""
+    if format.ndim not in (0, t._array.ndim) or lies_in(t._array, format):
+        return t
+    return of_kind(t, arranged(t._array, format))
+
+
+def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The dtype and the memory format that `Module.to` is asked for; the device is checked."""
+    if "copy" in kwargs:
+        raise RuntimeError(".to() does not accept copy argument. Copy first: deepcopy(module)")
+    names: tuple[str, ...] = ("device", "dtype", "non_blocking")
+    if args and isinstance(args[0], Tensor):
+        names = ("tensor", "non_blocking")
+    elif args and isinstance(args[0], dtypes.dtype):
+        names = ("dtype", "non_blocking")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    extra = given.keys() - {"tensor", "device", "dtype", "non_blocking", "memory_format"}
+    target = given["tensor"].dtype if "tensor" in given else given.get("dtype")
+    if (
+        extra
+        or len(given) < len(args) + len(kwargs)
+        or not (target is None or isinstance(target, dtypes.dtype))
+    ):
+        raise TypeError(
+            "to() received an invalid combination of arguments: expected to(device, dtype, "
+            "non_blocking), to(dtype, non_blocking) or to(tensor, non_blocking), each with an "
+            f"optional memory_format=, but got {[*map(repr, args), *kwargs]}"
+        )
+    if given.get("device") is not None:
+        present(given["device"])
+    format = given.get("memory_format")
+    if format is not None:
+        check_format(format, format.ndim if isinstance(format, memory_format) else 0, "to")
+    return target, format

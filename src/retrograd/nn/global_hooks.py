@@ -1,0 +1,96 @@
+"""Hooks that run at every module. `nn.modules.module` is where PyTorch's programs find them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .hooks import ModuleHooks, add_hook, of_all_modules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..engine.backward.hooks import RemovableHandle
+
+__all__ = [
+    "register_module_backward_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
+
+
+def _hooks_of_all() -> ModuleHooks:
+    of_all_modules.holder._hooks = of_all_modules
+    return of_all_modules
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, args)` before every module; what it returns replaces the arguments.
+
+    Source: PyTorch's `nn.modules.module.register_module_forward_pre_hook`, as the others here.
+
+    >>> from retrograd.nn.modules.module import register_module_forward_pre_hook
+    >>> with register_module_forward_pre_hook(lambda module, args: (args[0] + 1,)):
+    ...     rg.nn.ReLU()(rg.tensor([1.0]))
+    tensor([2.])
+    """
+    return add_hook(_hooks_of_all().forward_pre, hook)  # type: ignore[no-any-return]
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, output)` after every module; what it returns replaces the output.
+
+    The settings are those of `Module.register_forward_hook`.
+
+    >>> from retrograd.nn.modules.module import register_module_forward_hook
+    >>> with register_module_forward_hook(lambda module, args, output: output * 2):
+    ...     rg.nn.ReLU()(rg.tensor([1.0]))
+    tensor([2.])
+    """
+    hooks = _hooks_of_all()
+    handle = add_hook(hooks.forward, hook)
+    if with_kwargs:
+        hooks.with_kwargs.add(handle.id)
+    if always_call:
+        hooks.always.add(handle.id)
+    return handle  # type: ignore[no-any-return]
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_output)` in the backward pass of every module.
+
+    >>> from retrograd.nn.modules.module import register_module_full_backward_pre_hook
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> with register_module_full_backward_pre_hook(lambda module, grads: (grads[0] * 3,)):
+    ...     rg.nn.ReLU()(x).backward(); x.grad
+    tensor([3.])
+    """
+    return add_hook(_hooks_of_all().backward_pre, hook)  # type: ignore[no-any-return]
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` in the backward pass of every module.
+
+    Raises RuntimeError beside hooks of `register_module_backward_hook`.
+
+    >>> from retrograd.nn.modules.module import register_module_full_backward_hook
+    >>> x = rg.tensor([1.0], requires_grad=True)
+    >>> with register_module_full_backward_hook(lambda module, of_input, _: (of_input[0] * 3,)):
+    ...     rg.nn.ReLU()(x).backward(); x.grad
+    tensor([3.])
+    """
+    return _hooks_of_all().add_backward(hook, True)  # type: ignore[no-any-return]
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` with what the last op of a module takes, gives.
+
+    Raises RuntimeError beside hooks of `register_module_full_backward_hook`, which see the module.
+
+    >>> from retrograd.nn.modules.module import register_module_backward_hook
+    >>> register_module_backward_hook(lambda module, of_input, of_output: None).remove()
+    """
+    return _hooks_of_all().add_backward(hook, False)  # type: ignore[no-any-return]

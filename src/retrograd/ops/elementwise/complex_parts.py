@@ -1,0 +1,164 @@
+"""The conjugate, the real and the imaginary part of complex numbers.
+
+NOTE [Conjugates are physical] A conjugate is a new array, not a flag on the old one: `is_conj` and
+`is_neg` are always False, and `resolve_conj` and `resolve_neg` return their input.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ...engine.dispatch import as_tensor
+from ...engine.namespaces import recorded
+from ...engine.registry import declare, example
+from ...engine.tensor import Tensor, method
+from ..core.arguments import public
+from ..core.pointwise import SINGLE, holds_complex
+
+__all__ = [
+    "conj", "conj_physical", "imag", "is_conj", "is_neg", "real", "resolve_conj", "resolve_neg",
+]  # fmt: skip
+
+_conj = declare(
+    "conj(input)",
+    operator.methodcaller("conj"),  # a real array returns itself, uncopied
+    on_reals=lambda input: input,
+    input=lambda xp, g: xp.conj(g),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4"), example("")],
+)
+
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate as a new tensor; a real tensor is returned as it is.
+
+    Source: PyTorch's `conj`, which gives a lazy view instead.
+
+    >>> rg.conj(rg.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    array = getattr(input, "_array", None)
+    if array is not None and array.dtype.kind != "c":
+        return input
+    return _conj(input)
+
+
+recorded.conj = conj  # a formula's conjugate of a real tensor records nothing
+
+
+@public(out=True, methods="conj_physical conj_physical_")
+def conj_physical(input: Tensor) -> Tensor:
+    """The same as `conj`.
+
+    >>> rg.conj_physical(rg.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return conj(input)
+
+
+@public(methods="resolve_conj")
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: NOTE [Conjugates are physical].
+
+    >>> rg.resolve_conj(rg.tensor([1 + 2j]).conj())
+    tensor([1.-2.j])
+    """
+    return input
+
+
+@public(methods="resolve_neg")
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: NOTE [Conjugates are physical].
+
+    >>> rg.resolve_neg(rg.tensor([1 + 2j]).conj().imag)
+    tensor([-2.])
+    """
+    return input
+
+
+@public(methods="is_conj")
+def is_conj(input: Tensor) -> bool:
+    """False: NOTE [Conjugates are physical].
+
+    >>> rg.is_conj(rg.tensor([1 + 2j]).conj())
+    False
+    """
+    return False
+
+
+@public(methods="is_neg")
+def is_neg(input: Tensor) -> bool:
+    """False: NOTE [Conjugates are physical].
+
+    >>> rg.is_neg(rg.tensor([1 + 2j]).conj().imag)
+    False
+    """
+    return False
+
+
+_real = declare(
+    "real(input)",
+    operator.attrgetter("real"),
+    input=lambda xp, g: g,
+    linear="input",
+    view=True,
+    batch="leading",
+    examples=SINGLE,
+)
+
+_imag = declare(
+    "imag(input)",
+    operator.attrgetter("imag"),
+    input=lambda xp, g: g * 1j,
+    linear="input",
+    view=True,
+    batch="leading",
+    examples=[example("3x4:complex"), example(":complex")],
+)
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view into the same memory; a real tensor is returned as it is.
+
+    Source: PyTorch's `real`.
+
+    >>> rg.real(rg.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    array = getattr(input, "_array", None)
+    if array is not None and array.dtype.kind != "c":
+        return input
+    return _real(input)
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view into the same memory.
+
+    Raises RuntimeError for a real tensor. Source: PyTorch's `imag`.
+
+    >>> rg.imag(rg.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    if not holds_complex(input):
+        raise RuntimeError(
+            "imag is not implemented for tensors with non-complex dtypes. This one is "
+            f"{input.dtype}: its imaginary part is zeros_like(x)"
+        )
+    return _imag(input)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    part = real(self)
+    part.copy_(as_tensor(value, part._array.dtype))
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    part = imag(self)
+    part.copy_(as_tensor(value, part._array.dtype))
+
+
+method(conj)
+method(property(real, _set_real, doc="The real part, a view; assignable."), "real")
+method(property(imag, _set_imag, doc="The imaginary part, a view; assignable."), "imag")

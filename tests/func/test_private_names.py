@@ -1,0 +1,130 @@
+"""PyTorch's private modules of function transforms: `torch._functorch`, `torch._vmap_internals`."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import _functorch, nn
+from retrograd._functorch.autograd_function import CtxWithSavedTensors, reductify_leaf
+from retrograd._functorch.make_functional import functional_init, functional_init_with_buffers
+
+_vmap = rg._vmap_internals._vmap
+X = rg.arange(24.0).reshape(2, 3, 4)
+
+
+def test_the_transforms_are_found_where_pytorch_keeps_them():
+    assert _functorch.apis.vmap is _functorch.vmap.vmap is rg.func.vmap
+    assert _functorch.eager_transforms.jacrev is rg.func.jacrev
+    assert _functorch.make_functional.make_functional is rg.func.make_functional
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _functorch.nothing
+
+
+def test_arguments_are_chosen_as_argnums_says():
+    args = ("a", "b", "c")
+    chosen = _functorch.eager_transforms._slice_argnums
+    assert chosen(args, -1) == ("c",)
+    assert chosen(args, -1, as_tuple=False) == "c"
+    assert chosen(args, (2, 0), as_tuple=False) == ("c", "a")
+
+
+def test_the_older_vmap_maps():
+    assert _vmap(rg.sum, 1, 0)(X).tolist() == X.sum((0, 2)).tolist()
+
+
+def test_the_older_vmap_passes_none_through_where_it_is_told_to():
+    twice, none, (rows,) = _vmap(lambda x: (2 * x, None, [x]), 1, 1, True)(X)
+    assert none is None
+    assert twice.tolist() == (2 * X).tolist()
+    assert rows.tolist() == X.tolist()
+    with pytest.raises(ValueError, match="must only return Tensors"):
+        _vmap(lambda x: (x, None))(X)
+
+
+def test_cotangents_of_an_older_program_run_at_once():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = rg.ones(1, requires_grad=True)
+    squares = x * x
+
+    def pulled(v):
+        return rg.autograd.grad(squares, (x, y), v, retain_graph=True, allow_unused=True)
+
+    rows, unused = _vmap(pulled, 0, 0, allow_none_pass_through=True)(rg.eye(2))
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    assert unused is None
+
+
+def test_models_are_made_as_functions():
+    rg.manual_seed(0)
+    params, function, names = functional_init(nn.Linear)(2, 1)
+    assert names == ("weight", "bias")
+    inputs = rg.ones(1, 2)
+    assert function(params, (inputs,)).tolist() == nn.functional.linear(inputs, *params).tolist()
+
+
+def test_models_are_made_as_an_ensemble():
+    rg.manual_seed(0)
+    params, buffers, function, names, buffer_names = functional_init_with_buffers(
+        nn.BatchNorm1d, (3,)
+    )(2)
+    assert [t.shape[0] for t in (*params, *buffers)] == [3] * 5
+    assert (names, buffer_names[0]) == (("weight", "bias"), "running_mean")
+    x = rg.randn(3, 4, 2)
+    found = rg.vmap(function)(params, buffers, (x,))
+    centred = x - x.mean(1, keepdim=True)
+    expected = centred / (x.var(1, correction=0, keepdim=True) + 1e-5).sqrt()
+    rg.testing.assert_close(found, expected)
+
+
+def test_models_that_cannot_be_made_as_functions_are_refused():
+    with pytest.raises(RuntimeError, match="functional_init_with_buffers"):
+        functional_init(nn.BatchNorm1d)(2)
+    with pytest.raises(ValueError, match="ensemble_shape with more than 1 element"):
+        functional_init(nn.Linear, (2, 3))
+    with pytest.raises(RuntimeError, match="Expected at least one model"):
+        functional_init(nn.Linear, (0,))(2, 1)
+
+
+def test_a_context_may_be_given_other_saved_tensors():
+    given = rg.tensor(5.0)
+
+    class Scaled(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            other = CtxWithSavedTensors(CtxWithSavedTensors(ctx, ()), (given,))
+            other.note = other.needs_input_grad
+            assert ctx.note == ctx.needs_input_grad == (True,)
+            return g * other.saved_tensors[0]
+
+    x = rg.tensor(2.0, requires_grad=True)
+    Scaled.apply(x).backward()
+    assert x.grad.item() == 5.0
+
+
+@pytest.mark.parametrize(
+    ("own", "of_input", "expected"),
+    [
+        (None, None, X),
+        (1, None, X.sum(1)),
+        (1, 1, X),
+        (0, 2, X.permute(1, 2, 0)),
+        (None, 1, X.unsqueeze(1).expand(2, 5, 3, 4)),
+    ],
+)
+def test_the_gradients_of_examples_come_as_their_input_lies(own, of_input, expected):
+    size = 5 if own is None else X.shape[own]
+    assert reductify_leaf(X, own, of_input, size).tolist() == expected.tolist()
+    assert reductify_leaf(None, own, of_input, size) is None
+
+
+def test_the_gradients_of_examples_are_summed_to_the_shape_of_the_input():
+    assert reductify_leaf(X, 0, 1, 2, (4,)).tolist() == X.sum(1).t().tolist()
+    assert reductify_leaf(X, None, 0, 3, (1, 4)).tolist() == (
+        X.sum((0, 1)).expand(3, 1, 4).tolist()
+    )
