@@ -191,7 +191,7 @@ accumulate(PyObject *node, PyObject *g, bool borrowed)
     return failed;
 }
 
-/* Let Python raise at the former node of a leaf, which has an edge, as `traversal.check_leaves`. */
+/* Let Python raise at the former node of a leaf, which has an edge, as `accumulation.check_leaves`. */
 static int
 check_leaves(PyObject *leaves)
 {

@@ -119,8 +119,9 @@ def __call__(self: EngineNode, *grad_outputs: Tensor | None) -> Any:  # noqa: N8
     if self.op is LEAF:
         if parts[0] is not None:
             accumulate(self, parts[0], True, record)
-            if self.hooks is not None:
-                task.accumulated(self)
+            leaf = self.saved.tensor()
+            if leaf is not None and self.hooks is not None:
+                self.hooks.after_accumulation(leaf, task)
         return ()
     xp = recorded if record else arrays
     made: list[Tensor | None] = []

@@ -128,6 +128,13 @@ def check_current(node: Any) -> None:
         raise RuntimeError(LEAF_CHANGED.format(list(node.shape), list(leaf.shape)))
 
 
+def check_leaves(leaves: Any) -> None:
+    """`check_current`, before any sum is made, of the nodes that have an edge."""
+    for node in leaves:
+        if node.edges:
+            check_current(node)
+
+
 def accumulate(node: Any, g: Any, borrowed: bool, create_graph: bool) -> None:
     """Add a complete cotangent to the leaf's `.grad`."""
     if not create_graph:

@@ -100,13 +100,6 @@ def run_plain(node: Node, g: Any, retain_graph: bool | None) -> None:
             task.call_back()
 
 
-def check_leaves(leaves: Iterable[Node]) -> None:
-    """Raise, before any sum is made, if one is the former node of a leaf: it alone has an edge."""
-    for leaf in leaves:
-        if leaf.edges:
-            accumulation.check_current(leaf)
-
-
 def new_pass(state: Any, retain_graph: bool | None, root: Node, value: Any) -> Pass:
     """The pass of `run_plain`, which has got so far."""
     grads, borrowed, heap, leaves = state
@@ -138,7 +131,7 @@ def start(node: Node, g: Any, retain_graph: bool | None, call: Any) -> Any:
     stop = advance(grads, borrowed, heap, leaves, not retain_graph)
     if stop is not None:
         return None, (grads, borrowed, heap, leaves), stop
-    check_leaves(leaves)
+    accumulation.check_leaves(leaves)
     for leaf in leaves:
         try:
             g = grads.pop(leaf)
@@ -289,7 +282,7 @@ class Pass:
                 noted(error, node)
                 raise
             node = None
-        check_leaves(leaves)
+        accumulation.check_leaves(leaves)
         for leaf in leaves:
             g = grads.get(leaf)
             if g is None and (leaf.hooks is None or leaf not in grads):  # undefined, or ran early
@@ -441,14 +434,10 @@ class Pass:
         elif g is not None:
             accumulate(node, g, node in self.borrowed, self.create_graph)
         if hooks is not None:
-            self.accumulated(node)
+            leaf = node.saved.tensor()
+            if leaf is not None:
+                hooks.after_accumulation(leaf, self)
             hooks.after_node((), g, self)
-
-    def accumulated(self, node: Any) -> None:
-        """Run the hooks of a leaf that wait for its `.grad`."""
-        leaf = node.saved.tensor()
-        if leaf is not None:
-            node.hooks.after_accumulation(leaf, self)
 
     def watch_leaves(self, node: Node) -> None:
         """A leaf with hooks got a contribution from `node`: find out when each such is complete."""
