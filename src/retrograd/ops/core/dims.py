@@ -15,7 +15,7 @@ def normalize_dim(dim: Any, ndim: int) -> int:
 
     Raises IndexError out of range, TypeError for what is no integer, as True.
     """
-    found = integer(dim, "dim")
+    found = dim if dim.__class__ is int else integer(dim, "dim")
     size = ndim or 1
     if not -size <= found < size:
         raise IndexError(
