@@ -160,7 +160,7 @@ def test_a_cotangent_that_arrives_beside_those_of_outputs_is_an_error():
     first, second = (leaf() * 1).unbind()
     direct = first.exp()
     direct._node.edges = first._node.edges  # the node behind both outputs
-    with pytest.raises(TypeError):
+    with pytest.raises((TypeError, AttributeError)):  # of C and of Python
         (direct + second).backward()
 
 
