@@ -125,7 +125,7 @@ windows(PyObject *module, PyObject *args)
             axis->size = PyArray_DIM(x, place);
             axis->places = PyArray_DIM(y, place);
         }
-        numbers *= (double)axis->kernel;
+        numbers *= (double)axis->size;
         if (axis->kernel < 1 || axis->stride < 1 || axis->before < 0 || axis->dilation < 1 ||
             (which != MAXIMA && axis->dilation != 1) ||
             !is_near(axis->kernel, axis->dilation, axis->before)) {
@@ -141,14 +141,13 @@ windows(PyObject *module, PyObject *args)
         axis->high = taps.high;
         work *= (double)axis->places * (double)(taps.high - taps.low) + 1;
     }
-    if (which == MAXIMA && images > 0 && numbers > INT32_MAX) { /* of taps, kept in 32 bits */
+    if (which == MAXIMA && images > 0 && numbers > INT32_MAX) { /* places are kept in 32 bits */
         return refuse("windows");
     }
     if (which == MAXIMA) {
         PyArrayObject *i = (PyArrayObject *)indices;
         if (!PyArray_Check(indices) || PyArray_TYPE(i) != NPY_INT64 || !PyArray_ISCARRAY(i) ||
-            PyArray_SIZE(i) != PyArray_SIZE(y) ||
-            all.axes[0].size * all.axes[1].size * all.axes[2].size > INT32_MAX) {
+            PyArray_SIZE(i) != PyArray_SIZE(y)) {
             return refuse("windows");
         }
     }

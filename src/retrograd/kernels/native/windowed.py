@@ -29,7 +29,7 @@ def taken(x: Any, dims: int) -> bool:
         and x.__class__ is np.ndarray
         and x.dtype.char in "fd"
         and dims <= 3
-        and math.prod(x.shape[-dims:]) < MOST
+        and (math.prod(x.shape[-dims:]) < MOST or not x.size)
     )
 
 
