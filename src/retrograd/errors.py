@@ -32,7 +32,7 @@ class SecondBackwardError(RuntimeError):
     node: Any = None
 
 
-class UnorderedError(RuntimeError):
+class UnorderedError(NotImplementedError):
     """Complex numbers came to a function that needs an order, which they have not.
 
     `function` is its name, `takes_by` whether it can be told an order.

@@ -120,7 +120,8 @@ def test_gradients_have_the_dtype_and_shape_of_their_inputs(op, example, places,
                 np.testing.assert_allclose(first._array, second._array, scale, scale)
                 np.testing.assert_array_equal(first._array, leaf.grad._array)
         check_hooks(op, tensors, wanted, example.params)
-        check_tangents(op, tensors, wanted, example.params)
+        if outputs[0].grad_fn.name() == op.node_name:  # not other ops, as for complex maxima
+            check_tangents(op, tensors, wanted, example.params)
 
 
 def check_hooks(op, tensors, places, params):

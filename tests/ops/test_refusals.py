@@ -337,8 +337,8 @@ def test_the_old_constructor_keeps_the_memory_and_the_dtype_of_a_tensor(kind):
     assert made.data_ptr() == given.data_ptr()
 
 
-@pytest.mark.parametrize("name", ["max", "amin", "median", "kthvalue", "mode", "cummax", "unique"])
+@pytest.mark.parametrize("name", ["kthvalue", "mode", "unique"])
 def test_what_has_no_order_is_not_implemented(name):
-    given = {"kthvalue": (1,), "cummax": (0,)}.get(name, ())
+    given = (1,) if name == "kthvalue" else ()
     with pytest.raises(NotImplementedError, match="complex numbers have no order"):
         getattr(V + 0j, name)(*given)
