@@ -35,7 +35,7 @@ LAYERS = [
         "wirtinger",
     ],
     ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
-    ["interop", "viz"],
+    ["interop", "vision", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],
 ]
@@ -155,6 +155,7 @@ OVER_MEMORY = {
         "frombuffer",
         "utils/data/_utils/transport.py",
     ): "NumPy checks bounds; the array keeps the map",
+    ("frombuffer", "vision/datasets/mnist.py"): "copied",
     ("from_dlpack", "ops/tensor/dlpack.py"): "the capsule states shape and owner",
     ("__array_interface__", "kernels/memory.py"): "`Span`: from an array's first byte to its last",
     ("ctypes", "compiler/kernels.py"): "kernels write what they were given, as far as it goes",

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         signal,
         special,
     )
-    from . import utils, viz, wirtinger
+    from . import utils, vision, viz, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -96,7 +96,7 @@ LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cuda"),
     *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
     *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
-    *("tape", "testing", "types", "utils", "viz", "wirtinger"),
+    *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",

@@ -56,6 +56,7 @@ from . import tape as tape
 from . import testing as testing
 from . import types as types
 from . import utils as utils
+from . import vision as vision
 from . import viz as viz
 from . import wirtinger as wirtinger
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
