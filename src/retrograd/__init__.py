@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         amp,
         backends,
         compiler,
+        cpu,
         cuda,
         distributions,
         fft,
@@ -93,7 +94,17 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cuda"),
+    *(
+        "_C",
+        "__config__",
+        "_functorch",
+        "accelerator",
+        "amp",
+        "backends",
+        "compiler",
+        "cpu",
+        "cuda",
+    ),
     *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
     *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
     *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),

@@ -35,6 +35,7 @@ from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends
 from . import compiler as compiler
+from . import cpu as cpu
 from . import cuda as cuda
 from . import distributions as distributions
 from . import fft as fft
