@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent / "src" / "retrograd"
 ORDERED, BY_FILE = [(), ("ops",), ("engine",)], ("engine",)  # folders drawn in rows; of files
-WIDTH, LEAST, MOST = 1160, 130, 3  # of the picture and of a box, in pixels; boxes side by side
+WIDTH, LEAST, MOST = 1160, 100, 3  # of the picture and of a box, in pixels; boxes side by side
 GAP, PAD, LINE, LETTER = 8, 8, 14, 6.7  # between boxes and within them; a line's, a letter's size
 HEAD = """<style>text { font: 11px monospace; fill: #1f2933 } .title { font-weight: bold }
 .about { fill: #5b6b7b } rect { stroke: #8796a5; rx: 4 } path { stroke: #5b6b7b; fill: none }

@@ -40,7 +40,19 @@ PLACES = (
     "serialization",
     *("autograd", "autograd.functional", "autograd.graph", "autograd.forward_ad", "func"),
     *("nn", "nn.complex", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "utils.data"),
-    *("distributions", "viz", "tape", "wirtinger", "amp", "testing", "compiler", "__config__"),
+    *(
+        "distributions",
+        "vision.models",
+        "vision.transforms",
+        "vision.datasets",
+        "viz",
+        "tape",
+        "wirtinger",
+        "amp",
+        "testing",
+        "compiler",
+        "__config__",
+    ),
 )
 INNER = {"function", "extra_repr"}  # of layers: what they call, and how they print
 ARITHMETIC = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.S)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         amp,
         backends,
         compiler,
+        cpu,
         cuda,
         distributions,
         fft,
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
         signal,
         special,
     )
-    from . import utils, viz, wirtinger
+    from . import utils, vision, viz, wirtinger
     from .alias.compiler import compile
     from .ops.later import *
     from .func import vmap
@@ -93,10 +94,20 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cuda"),
+    *(
+        "_C",
+        "__config__",
+        "_functorch",
+        "accelerator",
+        "amp",
+        "backends",
+        "compiler",
+        "cpu",
+        "cuda",
+    ),
     *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
     *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
-    *("tape", "testing", "types", "utils", "viz", "wirtinger"),
+    *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",

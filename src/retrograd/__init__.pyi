@@ -35,6 +35,7 @@ from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends
 from . import compiler as compiler
+from . import cpu as cpu
 from . import cuda as cuda
 from . import distributions as distributions
 from . import fft as fft
@@ -56,6 +57,7 @@ from . import tape as tape
 from . import testing as testing
 from . import types as types
 from . import utils as utils
+from . import vision as vision
 from . import viz as viz
 from . import wirtinger as wirtinger
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled

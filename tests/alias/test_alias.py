@@ -267,3 +267,29 @@ def test_pytest_says_what_an_import_of_a_test_file_lacks(tmp_path):
     options = ("-p", "retrograd.alias.plugin", "--retrograd", "-p", "no:cacheprovider")
     done = run("-m", "pytest", *options, "test_it.py", folder=tmp_path)
     assert "torch.nn.Liner is not in Retrograd. The nearest name is torch.nn.Linear" in done.stdout
+
+
+def test_torchvision_is_the_package_s_where_none_is_installed(tmp_path):
+    code = """
+import retrograd, torch, torchvision, torchvision.transforms as T
+from torchvision.models import resnet18
+print(torchvision is retrograd.vision, T is retrograd.vision.transforms)
+print(resnet18 is retrograd.vision.models.resnet18)
+try:
+    import torchvision.ops
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert printed(code).splitlines() == ["True True", "True", "No module named 'torchvision.ops'"]
+
+
+def test_a_torchvision_that_is_installed_is_itself(tmp_path):
+    write(tmp_path, "torchvision.py", "installed = True")
+    code = "import retrograd.as_torch, torchvision; print(torchvision.installed)"
+    assert run("-c", code, folder=tmp_path).stdout == "True\n"
+
+
+def test_a_name_that_torchvision_lacks_is_told_by_its_own_name(tmp_path):
+    path = write(tmp_path, "program.py", "from torchvision.transforms import CenterCop")
+    done = run("-m", "retrograd", "run", path)
+    assert "torchvision.transforms.CenterCop is not in Retrograd. The nearest" in done.stderr

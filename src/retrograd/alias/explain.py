@@ -21,7 +21,7 @@ __all__ = ["explain", "lack"]
 
 PACKAGE = str(Path(__file__).parents[1])
 FROM = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
-OWN = ("torch", "retrograd")
+OWN = ("torch", "torchvision", "retrograd")
 
 
 def lack(space: Any, place: str, name: str) -> str:
@@ -66,7 +66,10 @@ def asked(error: BaseException) -> tuple[Any, str, str] | None:
 
 def torchs(module: str) -> str:
     """The name of a module of this package in PyTorch."""
-    return ".".join(["torch", *module.split(".")[1:]])
+    if module.startswith("torchvision"):
+        return module
+    name = ".".join(["torch", *module.split(".")[1:]])
+    return name.replace("torch.vision", "torchvision", 1)
 
 
 def place_of(error: BaseException) -> str:

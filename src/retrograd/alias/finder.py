@@ -9,6 +9,7 @@ NOTE [The alias]
 3. Tensors are of the module "torch", by which programs choose their backend, and dtypes, sizes and
    types of tensors print that name (`version.called`).
 4. What an uncaught error lacks is told by a note: `explain`.
+5. `torchvision` is `retrograd.vision` where no torchvision is installed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ HOMES = {
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",
 }
+
+VISION = "torchvision"
 
 LOADED = (
     "retrograd.as_torch: PyTorch itself has been imported before, so torch cannot mean Retrograd. "
@@ -108,11 +111,14 @@ class Loader:
 
 
 class Finder:
-    """Finds `torch` and its submodules in this package: NOTE [The alias]."""
+    """Finds `torch`, other `packages` and their submodules in this one: NOTE [The alias]."""
+
+    def __init__(self, *packages: str) -> None:
+        self.packages = packages
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The spec of a module of PyTorch that is here, or None."""
-        if name.partition(".")[0] != "torch":
+        if name.partition(".")[0] not in self.packages:
             return None
         home = home_of(name)
         return home and importlib.machinery.ModuleSpec(name, Loader(home))  # type: ignore[arg-type]
@@ -131,7 +137,9 @@ def home_of(name: str) -> str | None:
     >>> home_of("torch.nn.functional"), home_of("torch.version"), home_of("torch.nothing")
     ('retrograd.nn.functional', 'retrograd.alias.version', None)
     """
-    home = HOMES.get(name, "retrograd" + name.removeprefix("torch"))
+    package, dot, inner = name.partition(".")
+    own = "retrograd.vision" if package == VISION else "retrograd"
+    home = HOMES.get(name, f"{own}{dot}{inner}")
     try:
         found = importlib.util.find_spec(home)  # loads what is around it, which may have made it
     except ModuleNotFoundError:
@@ -159,7 +167,8 @@ def install() -> None:
         raise RuntimeError(LOADED)
     version.called = "torch"
     retrograd.Tensor.__module__ = "torch"
-    sys.meta_path.insert(0, Finder())
+    vision = () if importlib.util.find_spec(VISION) else (VISION,)
+    sys.meta_path.insert(0, Finder("torch", *vision))
     before = sys.excepthook
 
     def explained(kind: Any, error: BaseException, trace: Any) -> None:

@@ -11,8 +11,10 @@ from typing import Any, NoReturn
 
 from ..engine.placement import device as Device
 from ..engine.placement import present
+from . import amp
 
 __all__ = [
+    "amp",
     "current_device",
     "device",
     "device_count",

@@ -1,0 +1,17 @@
+"""The warning of the older names of mixed precision, `cuda.amp` and `cpu.amp`."""
+
+from __future__ import annotations
+
+import warnings
+
+__all__ = ["warn_older"]
+
+
+def warn_older(device: str, name: str) -> None:
+    """Say that a caller's caller uses the older name of `amp.<name>`."""
+    warnings.warn(
+        f"`retrograd.{device}.amp.{name}(args...)` is deprecated. Please use "
+        f"`retrograd.amp.{name}` with the device {device!r} instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
