@@ -34,7 +34,7 @@ LAYERS = [
         "testing",
         "wirtinger",
     ],
-    ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
+    ["fx", "jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
     ["interop", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],
