@@ -6,6 +6,7 @@ import copy
 import operator
 import pickle
 from collections import namedtuple
+from typing import Optional
 
 import pytest
 
@@ -171,7 +172,18 @@ def test_annotations_are_in_the_code():
     graph.output((x, y), tuple[rg.Tensor, int])
     head = fx.GraphModule({}, graph).code.strip().splitlines()[0]
     assert head.startswith("def forward(self, x : retrograd.Tensor, y : typing_List[int] = None)")
-    assert head.endswith("-> typing_Tuple[retrograd.Tensor, int]:")
+    assert head.endswith("-> typing_Tuple[retrograd.Tensor,int]:")
+
+
+def test_a_type_or_none_is_in_the_code():
+    def function(x: rg.Tensor | None, y: Optional[int] = None):  # noqa: UP045
+        return x, y
+
+    head = fx.symbolic_trace(function).code.strip().splitlines()[0]
+    assert head == (
+        "def forward(self, x : typing_Union[retrograd.Tensor,NoneType], "
+        "y : typing_Union[int,NoneType] = None):"
+    )
 
 
 def test_in_place_operators_change_their_own_result():

@@ -6,6 +6,7 @@ import builtins
 import enum
 import keyword
 import re
+import types
 import typing
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -126,11 +127,14 @@ class Writer:
         if origin is None:
             name = type_name(value)
             return name if name in ("None", "...") else self.named(name, value)
-        base: Any = getattr(typing, getattr(value, "_name", None) or "", None) or origin
-        base = getattr(typing, origin.__name__.title(), base) if base in BUILT else base
-        short = getattr(base, "_name", None) or getattr(base, "__name__", "Union")
-        head = self.named(f"typing.{short}" if base is not origin else type_name(origin), base)
-        return f"{head}[{', '.join(self.kind(inner) for inner in typing.get_args(value))}]"
+        if origin in (typing.Union, types.UnionType):
+            head = self.named("typing.Union", typing.Union)
+        elif origin in BUILT:
+            short = origin.__name__.title()
+            head = self.named(f"typing.{short}", getattr(typing, short))
+        else:
+            head = self.named(type_name(origin), origin)
+        return f"{head}[{','.join(map(self.kind, typing.get_args(value)))}]"
 
     def value(self, value: Any) -> str:
         """How an argument reads."""
@@ -223,7 +227,7 @@ class Writer:
         return PythonCode(f"\n{wraps}\n\n{head}\n{body}", self.globals)
 
 
-BUILT = (list, dict, tuple, set, frozenset)
+BUILT = (list, dict, tuple, set)
 
 
 def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
