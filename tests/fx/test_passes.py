@@ -6,6 +6,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import fx, nn
+from retrograd.fx.passes.shape_prop import ShapeProp
 from retrograd.fx.subgraph_rewriter import replace_pattern_with_filters
 
 
@@ -151,3 +152,11 @@ def test_a_function_can_be_inlined_by_proxies():
     module.graph.erase_node(node)
     module.recompile()
     assert module(rg.tensor([-1.0, 1.0])).tolist() == [1.0, 2.0]
+
+
+def test_shapes_are_noted_in_nodes():
+    module = fx.symbolic_trace(Net())
+    assert rg.equal(ShapeProp(module).propagate(rg.ones(4, 2)), module(rg.ones(4, 2)))
+    linear = module.graph.find_nodes(op="call_module")[0]
+    assert linear.meta["tensor_meta"] == ((4, 2), rg.float32, True, (2, 1))
+    assert "# linear: TensorMetadata(" in module.print_readable(print_output=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import pytest
 
@@ -189,6 +190,19 @@ def test_a_tracer_sees_paths_of_modules():
 
     Paths().trace(Net())
     assert seen == ["layers", "layers.0", "layers.1"]
+
+
+def test_another_thread_calls_its_modules_while_a_function_is_traced():
+    net, results = Net(), []
+
+    def function(x):
+        other = threading.Thread(target=lambda: results.append(net(rg.ones(1, 3))))
+        other.start()
+        other.join()
+        return x
+
+    fx.symbolic_trace(function)
+    assert rg.equal(results[0], net(rg.ones(1, 3)))
 
 
 def test_what_code_cannot_hold_is_refused():

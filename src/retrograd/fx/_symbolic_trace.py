@@ -2,8 +2,8 @@
 
 NOTE [While a function is traced]
 1. Calls of modules, and what modules give as their parameters, are seen by methods of `Module` that
-   stand in for its own until tracing ends. Buffers and other tensors become attributes of the graph
-   where they meet a proxy.
+   stand in for its own until tracing ends; other threads do not notice. Buffers and other tensors
+   become attributes of the graph where they meet a proxy.
 2. Functions under `wrap`, and those of `autowrap_modules`, are replaced in their modules' globals
    likewise: a call with a proxy among its arguments is a node.
 """
@@ -17,7 +17,7 @@ import math
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import RLock
+from threading import RLock, get_ident
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -248,6 +248,7 @@ class Tracer(TracerBase):
     @contextmanager
     def _patched(self, function: Any) -> Iterator[None]:
         """Let modules, and functions under `wrap`, tell this tracer of calls."""
+        own = get_ident()
         cache: dict[str, Any] = {}
         call, missing, lookup = Module.__call__, Module.__getattr__, Module.__getattribute__
 
@@ -255,13 +256,17 @@ class Tracer(TracerBase):
             def forward(*args: Any, **kwargs: Any) -> Any:
                 return call(module, *args, **kwargs)
 
+            if get_ident() != own:
+                return forward(*args, **kwargs)
             return self.call_module(module, forward, args, kwargs)
 
         def found(module: Module, name: str) -> Any:
-            return self.getattr(name, lookup(module, name), cache)
+            value = lookup(module, name)
+            return self.getattr(name, value, cache) if get_ident() == own else value
 
         def asked(module: Module, name: str) -> Any:
-            return self.getattr(name, missing(module, name), cache)
+            value = missing(module, name)
+            return self.getattr(name, value, cache) if get_ident() == own else value
 
         patches: list[tuple[dict[str, Any], str, Any]] = []
 
