@@ -35,4 +35,4 @@ def test_an_absent_name_raises_with_its_reason():
         rg.quantize_per_tensor
     with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
         rg.nothing
-    assert not hasattr(rg, "fx")
+    assert not hasattr(rg, "export")

@@ -33,7 +33,7 @@ LAYERS = [
         "testing",
         "wirtinger",
     ],
-    ["jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
+    ["fx", "jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
     ["cpu", "cuda"],
     ["interop", "vision", "viz"],
     ["alias"],

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         distributions,
         fft,
         func,
+        fx,
         jit,
     )
     from . import (
@@ -94,18 +95,9 @@ newaxis = None
 
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
-    *(
-        "_C",
-        "__config__",
-        "_functorch",
-        "accelerator",
-        "amp",
-        "backends",
-        "compiler",
-        "cpu",
-        "cuda",
-    ),
-    *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
+    *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
+    *("cuda", "distributions", "fft", "func", "fx", "jit", "linalg", "masked", "mps", "nn"),
+    "optim",
     *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
     *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
@@ -143,6 +135,7 @@ FROM = {
     "custom_gradient": "tape",
     **dict.fromkeys(("_check", "_check_index", "_check_is_size"), "ops.compat.checks"),
     **dict.fromkeys(("_check_type", "_check_value", "_check_with"), "ops.compat.checks"),
+    "_assert": "fx._symbolic_trace",
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "_amp_update_scale_": "amp.grad_scaler",
     "_assert_async": "ops.compat.checks",

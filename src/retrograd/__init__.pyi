@@ -40,6 +40,7 @@ from . import cuda as cuda
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
+from . import fx as fx
 from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
@@ -108,6 +109,7 @@ from .ops.compat.checks import _check_is_size as _check_is_size
 from .ops.compat.checks import _check_type as _check_type
 from .ops.compat.checks import _check_value as _check_value
 from .ops.compat.checks import _check_with as _check_with
+from .fx._symbolic_trace import _assert as _assert
 from .amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
 from .amp.grad_scaler import _amp_update_scale_ as _amp_update_scale_
 from .ops.compat.checks import _assert_async as _assert_async

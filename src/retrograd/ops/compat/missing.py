@@ -33,7 +33,7 @@ REASONS = [
         "nn.functional, and leave devices out",
     ),
     (
-        r"fx|export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop"
+        r"export|fork|wait|parse_\w*|import_ir\w*|sym_\w*|Sym\w*|cond|while_loop"
         r"|Script\w*|\w+Type|Graph|library|dynamo|package",
         "Python itself is the program, recorded as it runs. Write if, while, int() and max(); call "
         "the function without compiling it",

@@ -1,0 +1,273 @@
+"""Python code for a graph: one assignment a node, each value dropped after its last use."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import keyword
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import inf, nan
+from typing import Any
+
+from .. import version
+from ..engine.tensor import device
+from ..locks import load
+from .node import PACKAGE, Node, map_arg, qualified_name, type_name
+
+__all__ = ["Namespace", "PythonCode", "generate"]
+
+INFIX = {
+    **{"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "add": "+"},
+    **{"sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**"},
+    **{"lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"},
+}
+PREFIX = {"pos": "+", "neg": "-", "invert": "~"}
+IN_PLACE = {
+    f"i{name.rstrip('_')}": f"{sign}="
+    for name, sign in INFIX.items()
+    if name not in ("eq", "ne", "lt", "gt", "le", "ge")
+}
+WRAP = ".fx._symbolic_trace.wrap"
+
+
+@dataclass
+class PythonCode:
+    """Source of a function, and the globals that it needs."""
+
+    src: str
+    globals: dict[str, Any] = field(repr=False)
+
+
+def standing() -> dict[str, Any]:
+    """The globals of all generated code."""
+    package = load(PACKAGE)
+    return {
+        "inf": inf,
+        "nan": nan,
+        "NoneType": type(None),
+        version.called: package,
+        "device": device,
+    }
+
+
+class Namespace:
+    """Names that are given once each.
+
+    >>> names = rg.fx.code.Namespace()
+    >>> [names.create_name(name, None) for name in ("x", "x", "a.b", "float", "1")]
+    ['x', 'x_1', 'a_b', 'float_1', '_1']
+    """
+
+    def __init__(self) -> None:
+        self._used: dict[str, Any] = {}  # with the object, so that its id stays its own
+        self._owners: dict[int, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def create_name(self, candidate: str, obj: Any) -> str:
+        """A name like `candidate` that is no other object's; the same again for the same object."""
+        if obj is not None and id(obj) in self._owners:
+            return self._owners[id(obj)]
+        candidate = re.sub(r"\W", "_", candidate) or "_unnamed"
+        if candidate[0].isdigit():
+            candidate = f"_{candidate}"
+        match = re.fullmatch(r"(.*)_(\d+)", candidate)
+        base = match[1] if match else candidate
+        number = int(match[2]) if match else self._counts.get(base, 0)
+        while candidate in self._used or is_taken(candidate, obj):
+            number += 1
+            candidate = f"{base}_{number}"
+        self._used[candidate] = obj
+        self._counts[base] = number
+        self._owners[id(obj)] = candidate
+        return candidate
+
+
+def is_taken(name: str, obj: Any) -> bool:
+    """Whether a name means something else in Python, or in all generated code."""
+    if keyword.iskeyword(name):
+        return True
+    known = vars(builtins)
+    own = standing()
+    return (name in known and known[name] is not obj) or (name in own and own[name] is not obj)
+
+
+class Writer:
+    """The code of one function: its globals, and how values read in it."""
+
+    def __init__(self, nodes: Iterable[Node], root: str) -> None:
+        self.nodes = list(nodes)
+        self.root = root
+        self.globals = standing()
+        self.names = Namespace()
+        for node in self.nodes:
+            self.names.create_name(node.name, node)
+        self.wrapped: dict[str, None] = {}
+
+    def named(self, name: str, value: Any) -> str:
+        """The name by which code reaches a value."""
+        if name.startswith(f"{version.called}.") and reached(name) is value:
+            return name
+        known: dict[str, Any] = vars(builtins)
+        if known.get(name) is value and name not in self.globals:
+            return name
+        name = name.replace("operator.", "_operator.") if name.startswith("operator.") else name
+        name = self.names.create_name(name.replace(".", "_"), value)
+        self.globals[name] = value
+        return name
+
+    def kind(self, value: Any) -> str:
+        """How a type reads."""
+        origin = typing.get_origin(value)
+        if isinstance(value, str):
+            return repr(value)
+        if origin is None:
+            name = type_name(value)
+            return name if name in ("None", "...") else self.named(name, value)
+        if origin in (typing.Union, types.UnionType):
+            head = self.named("typing.Union", typing.Union)
+        elif origin in BUILT:
+            short = origin.__name__.title()
+            head = self.named(f"typing.{short}", getattr(typing, short))
+        else:
+            head = self.named(type_name(origin), origin)
+        return f"{head}[{','.join(map(self.kind, typing.get_args(value)))}]"
+
+    def value(self, value: Any) -> str:
+        """How an argument reads."""
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            name = self.named(qualified_name(type(value)), type(value))
+            return f"{name}({', '.join(map(self.value, value))})"
+        if type(value) is tuple:
+            return f"({', '.join(map(self.value, value))}{',' if len(value) == 1 else ''})"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self.value, value))}]"
+        if isinstance(value, dict):
+            items = [f"{key!r}: {self.value(item)}" for key, item in value.items()]
+            return "{" + ", ".join(items) + "}"
+        if isinstance(value, slice):
+            inner = (value.start, value.stop, value.step)
+            return f"slice({', '.join(map(self.value, inner))})"
+        if isinstance(value, enum.Enum):
+            return f"{self.named(qualified_name(type(value)), type(value))}.{value.name}"
+        if callable(value) and hasattr(value, "__qualname__"):
+            return self.named(
+                type_name(value) if isinstance(value, type) else qualified_name(value), value
+            )
+        return repr(value)
+
+    def arguments(self, args: Iterable[Any], kwargs: dict[str, Any]) -> str:
+        """Arguments of a call."""
+        named = [f"{key} = {self.value(item)}" for key, item in kwargs.items()]
+        return ", ".join([*map(self.value, args), *named])
+
+    def call(self, node: Node) -> str:
+        """The expression that a node computes, or its whole statement."""
+        args = [self.value(arg) for arg in node.args]
+        target: Any = node.target
+        if node.op == "get_attr":
+            return path(self.root, target)
+        if node.op == "call_module":
+            return f"{path(self.root, target)}({self.arguments(node.args, node.kwargs)})"
+        if node.op == "call_method":
+            return f"{dotted(args[0], target)}({self.arguments(node.args[1:], node.kwargs)})"
+        name = getattr(target, "__name__", "")
+        if getattr(target, "__module__", None) == "_operator" and not node.kwargs:
+            if name in INFIX:
+                return f"{args[0]} {INFIX[name]} {args[1]}"
+            if name in PREFIX:
+                return f"{PREFIX[name]}{args[0]}"
+            if name == "getitem":
+                return f"{args[0]}[{args[1]}]"
+        if target is getattr and len(args) == 2 and str(node.args[1]).isidentifier():
+            return dotted(args[0], str(node.args[1]))
+        head = self.named(qualified_name(target), target)
+        if node.meta.get("is_wrapped"):
+            self.wrapped[head] = None
+        return f"{head}({self.arguments(node.args, node.kwargs)})"
+
+    def statement(self, node: Node) -> str:
+        """A node's line."""
+        name = getattr(node.target, "__name__", "")
+        kind = "" if node.type is None else f" : {self.kind(node.type)}"
+        if node.op == "output":
+            return f"return {self.value(node.args[0])}"
+        if getattr(node.target, "__module__", None) == "_operator" and name in IN_PLACE:
+            first, second = map(self.value, node.args)
+            return f"{node}{kind} = {first};  {node} {IN_PLACE[name]} {second}"
+        return f"{node}{kind} = {self.call(node)}"
+
+    def write(self, show: Callable[[Node], str]) -> PythonCode:
+        """The whole function; `show` says what goes above a node's line."""
+        last = last_uses(self.nodes)
+        params, lines = [self.root] if self.root else [], []
+        result = ""
+        for node in self.nodes:
+            lines += show(node).splitlines()
+            if node.op == "placeholder":
+                kind = "" if node.type is None else f" : {self.kind(node.type)}"
+                default = f" = {self.value(node.args[0])}" if node.args else ""
+                params.append(f"{node.target}{kind}{default}")
+                raw = str(node.target).replace("*", "")
+                lines += [f"{node} = {raw}"] if raw != node.name else []
+                continue
+            if node.op == "output":
+                result = "" if node.type is None else f" -> {self.kind(node.type)}"
+                lines.append(self.statement(node))
+                continue
+            unused = [*last.get(node, ()), *([] if node.users else [node])]
+            drop = f";  {' = '.join(map(repr, unused))} = None" if unused else ""
+            lines.append(self.statement(node) + drop)
+        wraps = "\n".join(f'{version.called}{WRAP}("{name}")' for name in self.wrapped)
+        body = "\n".join(f"    {line}" for line in [*(lines or ["pass"]), ""])
+        head = f"def forward({', '.join(params)}){result}:"
+        return PythonCode(f"\n{wraps}\n\n{head}\n{body}", self.globals)
+
+
+BUILT = (list, dict, tuple, set)
+
+
+def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
+    """The values that each node is the last to use."""
+    seen: set[Node] = set()
+    last: dict[Node, list[Node]] = {}
+    for node in reversed(nodes):
+
+        def used(value: Node, user: Node = node) -> None:
+            if value not in seen:
+                seen.add(value)
+                last.setdefault(user, []).append(value)
+
+        map_arg((node.args, node.kwargs), used)
+    return last
+
+
+def reached(name: str) -> Any:
+    """What a name with dots means that starts at the package, or None."""
+    value: Any = load(PACKAGE)
+    for part in name.split(".")[1:]:
+        value = getattr(value, part, None)
+    return value
+
+
+def dotted(value: str, name: str) -> str:
+    """An attribute of an expression, in brackets where it is a number."""
+    return f"({value}).{name}" if value.isdigit() else f"{value}.{name}"
+
+
+def path(root: str, target: str) -> str:
+    """A module's attribute by its path, of which parts may be numbers."""
+    found = root
+    for part in target.split("."):
+        found = f"{found}.{part}" if part.isidentifier() else f'getattr({found}, "{part}")'
+    return found
+
+
+def generate(
+    nodes: Iterable[Node], root: str, show: Callable[[Node], str] = lambda node: ""
+) -> PythonCode:
+    """The code of a graph's nodes, as a function `forward` of a module called `root`."""
+    return Writer(nodes, root).write(show)

@@ -1,0 +1,1 @@
+"""What runs over graphs and leaves notes in their nodes."""

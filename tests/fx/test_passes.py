@@ -1,0 +1,162 @@
+"""What runs over graphs: interpreters, transformers, and the rewriter."""
+
+from __future__ import annotations
+
+import pytest
+
+import retrograd as rg
+from retrograd import fx, nn
+from retrograd.fx.passes.shape_prop import ShapeProp
+from retrograd.fx.subgraph_rewriter import replace_pattern_with_filters
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.bias = nn.Parameter(rg.ones(2))
+
+    def forward(self, x, y=3):
+        return rg.sigmoid(self.linear(x)).add(self.bias) * y
+
+
+def test_an_interpreter_computes_what_the_code_does():
+    module, x = fx.symbolic_trace(Net()), rg.randn(4, 2)
+    assert rg.equal(fx.Interpreter(module).run(x), module(x))
+    assert rg.equal(fx.Interpreter(module).run(x, 5), module(x, 5))
+
+
+def test_an_interpreter_starts_from_values_that_are_known():
+    module = fx.symbolic_trace(lambda x: rg.neg(x) + 1)
+    neg = module.graph.find_nodes(op="call_function", target=rg.neg)[0]
+    assert fx.Interpreter(module).run(0, initial_env={neg: 5}) == 6
+
+
+def test_an_interpreter_says_at_which_node_it_failed():
+    module = fx.symbolic_trace(lambda x: x.nothing())
+    with pytest.raises(AttributeError) as error:
+        fx.Interpreter(module).run(rg.ones(1))
+    assert "While executing %nothing : " in error.value.__notes__[0]
+
+
+def test_an_argument_that_is_missing_is_named():
+    with pytest.raises(RuntimeError, match="Expected positional argument for parameter x"):
+        fx.Interpreter(fx.symbolic_trace(Net())).run()
+
+
+def test_values_are_dropped_after_their_last_use():
+    interpreter = fx.Interpreter(fx.symbolic_trace(lambda x: rg.neg(rg.exp(x))))
+    interpreter.run(rg.ones(1))
+    assert [node.name for node in interpreter.env] == ["neg", "output"]
+
+
+def test_a_transformer_makes_a_module_of_what_its_methods_return():
+    class Swapped(fx.Transformer):
+        def call_function(self, target, args, kwargs):
+            if target is rg.sigmoid:
+                return rg.relu(args[0]) - 1
+            return super().call_function(target, args, kwargs)
+
+    net, x = Net(), rg.randn(4, 2)
+    module = Swapped(fx.symbolic_trace(net)).transform()
+    assert rg.equal(module(x), (rg.relu(net.linear(x)) - 1).add(net.bias) * 3)
+    assert module.bias is net.bias
+
+
+def test_every_match_is_replaced():
+    def function(x, w1, w2):
+        m1 = rg.cat([rg.neg(w1), w2]).sum()
+        m2 = rg.cat([rg.neg(w1), w2]).sum()
+        return x + rg.max(m1) + rg.max(m2)
+
+    module = fx.symbolic_trace(function)
+    matches = fx.replace_pattern(
+        module, lambda a, b: rg.cat([rg.neg(a), b]).sum(), lambda a, b: rg.stack([a, b])
+    )
+    assert [match.anchor.name for match in matches] == ["sum_1", "sum_2"]
+    assert [line.strip() for line in module.code.strip().splitlines()][1:] == [
+        "stack = retrograd.stack([w1, w2])",
+        "max_1 = retrograd.max(stack);  stack = None",
+        "add = x + max_1;  x = max_1 = None",
+        "stack_1 = retrograd.stack([w1, w2]);  w1 = w2 = None",
+        "max_2 = retrograd.max(stack_1);  stack_1 = None",
+        "add_1 = add + max_2;  add = max_2 = None",
+        "return add_1",
+    ]
+
+
+def test_matches_that_overlap_count_once():
+    module = fx.symbolic_trace(lambda x: rg.neg(rg.neg(rg.neg(rg.neg(x)))))
+    matches = fx.replace_pattern(module, lambda x: rg.neg(rg.neg(x)), lambda x: rg.neg(x))
+    assert len(matches) == 2
+    assert module(rg.ones(1)).tolist() == [1.0]
+
+
+def test_what_the_rest_of_the_graph_needs_is_no_match():
+    def function(x):
+        y = rg.exp(x)
+        return rg.neg(y) + y
+
+    assert not fx.replace_pattern(
+        fx.symbolic_trace(function), lambda x: rg.neg(rg.exp(x)), lambda x: x
+    )
+
+
+def test_a_pattern_may_have_several_results():
+    module = fx.symbolic_trace(lambda x: rg.neg(rg.exp(x)) * rg.exp(x))
+    fx.replace_pattern(module, lambda x: (rg.neg(x), rg.exp(x)), lambda x: (rg.relu(x), rg.abs(x)))
+    module.graph.lint()
+
+
+def test_the_replacements_modules_are_copied_in():
+    module = fx.symbolic_trace(lambda x: rg.neg(x))
+    replacement = nn.Sequential(nn.Linear(1, 1))
+    fx.replace_pattern(module, lambda x: rg.neg(x), fx.symbolic_trace(replacement))
+    x = rg.ones(1, 1)
+    assert rg.equal(module(x), replacement(x))
+
+
+def test_literals_match_their_equals_unless_ignored():
+    def function(x):
+        return x + 1
+
+    three = fx.symbolic_trace(lambda x: x + 3)
+    assert not fx.replace_pattern(three, function, lambda x: x)
+    assert replace_pattern_with_filters(three, function, lambda x: x, ignore_literals=True)
+    assert three(5) == 5
+
+
+def test_filters_choose_among_matches():
+    def late(match, graph, pattern):
+        return match.anchor.name == "neg_1"
+
+    module = fx.symbolic_trace(lambda x: rg.neg(x) + rg.neg(x))
+    done = replace_pattern_with_filters(module, lambda x: rg.neg(x), lambda x: rg.exp(x), [late])
+    assert [node.name for node in done[0].replacements] == ["exp"]
+    assert module(rg.zeros(1)).tolist() == [1.0]
+
+
+def test_pattern_and_replacement_have_as_many_parameters():
+    module = fx.symbolic_trace(lambda x: rg.neg(x))
+    with pytest.raises(AssertionError, match="the pattern has 1 inputs, its replacement 2"):
+        fx.replace_pattern(module, lambda x: rg.neg(x), lambda x, y: x + y)
+
+
+def test_a_function_can_be_inlined_by_proxies():
+    module = fx.symbolic_trace(nn.Sequential(nn.ReLU()))
+    tracer = fx.proxy.GraphAppendingTracer(module.graph)
+    node = module.graph.find_nodes(op="call_module")[0]
+    with module.graph.inserting_before(node):
+        made = rg.relu(fx.Proxy(node.args[0], tracer)) + 1
+    node.replace_all_uses_with(made.node)
+    module.graph.erase_node(node)
+    module.recompile()
+    assert module(rg.tensor([-1.0, 1.0])).tolist() == [1.0, 2.0]
+
+
+def test_shapes_are_noted_in_nodes():
+    module = fx.symbolic_trace(Net())
+    assert rg.equal(ShapeProp(module).propagate(rg.ones(4, 2)), module(rg.ones(4, 2)))
+    linear = module.graph.find_nodes(op="call_module")[0]
+    assert linear.meta["tensor_meta"] == ((4, 2), rg.float32, True, (2, 1))
+    assert "# linear: TensorMetadata(" in module.print_readable(print_output=False)

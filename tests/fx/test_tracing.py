@@ -1,0 +1,215 @@
+"""Tracing: what proxies write down, as code and as values."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import pytest
+
+import retrograd as rg
+from retrograd import fx, nn
+from retrograd.fx.proxy import TraceError
+
+
+def doubled(x):
+    return x * 2
+
+
+fx.wrap("doubled")
+
+
+def body(module):
+    """The generated lines."""
+    return [line.strip() for line in module.code.strip().splitlines()]
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+        self.scale = nn.Parameter(rg.full((4,), 2.0))
+        self.register_buffer("shift", rg.ones(4))
+        self.plain = rg.zeros(4)
+
+    def forward(self, x, power: float = 2.0):
+        y = self.layers(x) * self.scale.abs() + self.shift - self.plain
+        return y**power
+
+
+def test_a_module_computes_the_same_from_its_graph():
+    net, x = Net(), rg.randn(5, 3)
+    assert rg.equal(fx.symbolic_trace(net)(x), net(x))
+    assert rg.equal(fx.symbolic_trace(net)(x, 3.0), net(x, 3.0))
+
+
+def test_code_names_modules_parameters_and_buffers_and_drops_values():
+    assert body(fx.symbolic_trace(Net())) == [
+        "def forward(self, x, power : float = 2.0):",
+        'layers_0 = getattr(self.layers, "0")(x);  x = None',
+        'layers_1 = getattr(self.layers, "1")(layers_0);  layers_0 = None',
+        "scale = self.scale",
+        "abs_1 = scale.abs();  scale = None",
+        "mul = layers_1 * abs_1;  layers_1 = abs_1 = None",
+        "shift = self.shift",
+        "add = mul + shift;  mul = shift = None",
+        "plain = self.plain",
+        "sub = add - plain;  add = plain = None",
+        "pow_1 = sub ** power;  sub = power = None",
+        "return pow_1",
+    ]
+
+
+def test_parameters_are_shared_and_get_gradients():
+    net = Net()
+    traced = fx.symbolic_trace(net)
+    traced(rg.ones(1, 3)).sum().backward()
+    assert traced.scale is net.scale
+    assert net.scale.grad is not None
+
+
+def test_modules_call_and_look_up_as_before_after_tracing_and_after_an_error():
+    before = (nn.Module.__call__, nn.Module.__getattr__, nn.Module.__getattribute__)
+    fx.symbolic_trace(Net())
+    with pytest.raises(ZeroDivisionError):
+        fx.symbolic_trace(lambda x: x + 1 / 0)
+    assert before == (nn.Module.__call__, nn.Module.__getattr__, nn.Module.__getattribute__)
+    assert "__getattribute__" not in vars(nn.Module)
+
+
+def test_functions_of_the_package_are_named_as_they_are_called():
+    module = fx.symbolic_trace(lambda x: rg.cat([rg.relu(x), x], dim=-1).to(rg.float64))
+    assert body(module)[1:4] == [
+        "relu = retrograd.relu(x)",
+        "cat = retrograd.cat([relu, x], dim = -1);  relu = x = None",
+        "to = cat.to(retrograd.float64);  cat = None",
+    ]
+    assert module(rg.tensor([-1.0])).tolist() == [0.0, -1.0]
+
+
+def test_a_number_may_stand_on_the_left_of_every_operator():
+    module = fx.symbolic_trace(lambda x: (1 - x) * (2**x) + 3 / x)
+    assert module(rg.tensor([2.0])).tolist() == [-2.5]
+
+
+def test_subscripts_and_attributes_are_written_down():
+    module = fx.symbolic_trace(lambda x: x[..., None, 1:].T.view(x.shape[0], -1))
+    assert body(module)[1] == "getitem = x[(Ellipsis, None, slice(1, None, None))]"
+    assert "getattr_1 = x.shape;  x = None" in body(module)
+
+
+def test_a_tensor_that_is_made_becomes_a_constant_of_the_module():
+    module = fx.symbolic_trace(lambda x: x + rg.ones(2))
+    assert module._tensor_constant0.tolist() == [1.0, 1.0]
+    assert module(rg.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_tensor_may_be_the_first_operand():
+    assert fx.symbolic_trace(lambda x: rg.ones(2) - x)(rg.ones(2)).tolist() == [0.0, 0.0]
+
+
+def test_starred_and_keyword_only_parameters_are_inputs():
+    def function(x, *rest, scale=2, **named):
+        return x * scale + rest[0] + named["a"]
+
+    assert (
+        body(fx.symbolic_trace(function))[0] == "def forward(self, x, scale = 2, *rest, **named):"
+    )
+
+
+def test_unpacking_takes_as_many_items_as_there_are_names():
+    def function(x):
+        a, b = x
+        return a - b
+
+    assert fx.symbolic_trace(function)((3, 1)) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "phrase"),
+    [
+        (lambda x: 1 if x else 2, "symbolically traced variables cannot be used as inputs to"),
+        (lambda x: list(x), "Proxy object cannot be iterated"),
+        (lambda x: 3 in x, "Proxy object cannot be iterated"),
+    ],
+)
+def test_what_needs_a_value_raises_a_trace_error(function, phrase):
+    with pytest.raises(TraceError, match=phrase):
+        fx.symbolic_trace(function)
+
+
+def test_len_says_to_wrap_it():
+    with pytest.raises(RuntimeError, match="'len' is not supported in symbolic tracing"):
+        fx.symbolic_trace(lambda x: len(x))
+
+
+def test_a_concrete_argument_chooses_the_branch_and_is_checked():
+    def function(x, flag):
+        return x + 1 if flag else x - 1
+
+    module = fx.symbolic_trace(function, concrete_args={"flag": False})
+    assert module(3, False) == 2
+    with pytest.raises(AssertionError, match="flag has been specialized to have value False"):
+        module(3, True)
+
+
+def test_a_wrapped_function_is_one_node():
+    module = fx.symbolic_trace(lambda x: doubled(x) + 1)
+    assert [node.op for node in module.graph.nodes] == [
+        *("placeholder", "call_function", "call_function", "output"),
+    ]
+    assert module(4) == 9
+    assert fx.symbolic_trace(module).graph.find_nodes(op="call_function", target=doubled)
+
+
+def test_functions_of_math_are_nodes():
+    module = fx.symbolic_trace(lambda x: math.sqrt(x))
+    assert module(9.0) == 3.0
+    assert math.sqrt(4) == 2.0
+
+
+def test_a_tracer_decides_what_is_a_leaf():
+    class Through(fx.Tracer):
+        def is_leaf_module(self, m, module_qualified_name):
+            return False
+
+    graph = Through().trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+    assert [n.target for n in graph.nodes if n.op == "call_function"] == [
+        *(nn.functional.linear, nn.functional.relu),
+    ]
+    assert [n.target for n in graph.find_nodes(op="get_attr")] == ["0.weight", "0.bias"]
+
+
+def test_a_tracer_sees_paths_of_modules():
+    seen = []
+
+    class Paths(fx.Tracer):
+        def call_module(self, m, forward, args, kwargs):
+            seen.append(self.path_of_module(m))
+            return super().call_module(m, forward, args, kwargs)
+
+    Paths().trace(Net())
+    assert seen == ["layers", "layers.0", "layers.1"]
+
+
+def test_another_thread_calls_its_modules_while_a_function_is_traced():
+    net, results = Net(), []
+
+    def function(x):
+        other = threading.Thread(target=lambda: results.append(net(rg.ones(1, 3))))
+        other.start()
+        other.join()
+        return x
+
+    fx.symbolic_trace(function)
+    assert rg.equal(results[0], net(rg.ones(1, 3)))
+
+
+def test_what_code_cannot_hold_is_refused():
+    with pytest.raises(NotImplementedError, match="argument of type"):
+        fx.symbolic_trace(lambda x: x + object())
+
+
+def test_a_traced_module_is_traced_again_to_the_same_code():
+    module = fx.symbolic_trace(Net())
+    assert fx.symbolic_trace(module).code == module.code
