@@ -220,6 +220,16 @@ def test_a_box_cannot_be_written_into():
         grad(program)(X)
 
 
+def test_adding_in_place_gives_a_new_box():
+    def program(x):
+        total = x
+        total += x
+        total *= x
+        return np.sum(total) + np.sum(x)
+
+    onp.testing.assert_allclose(grad(program)(X), 4 * X + 1)
+
+
 def test_a_box_is_an_array_to_isinstance():
     def program(x):
         assert isbox(x)
@@ -245,6 +255,15 @@ def test_a_box_is_an_array_to_isinstance():
 )
 def test_functions_of_the_namespace_pass_the_check(program):
     check_grads(program)(X)
+
+
+@pytest.mark.parametrize("UPLO", ["L", "U"])
+@pytest.mark.parametrize(
+    "matrix", [MATRIX, MATRIX + 1j * MATRIX.T @ MATRIX], ids=["real", "complex"]
+)
+def test_eigenvalues_have_the_gradient_of_the_triangle_that_is_read(matrix, UPLO):
+    check_grads(lambda a: np.linalg.eigvalsh(a, UPLO))(matrix)
+    check_grads(lambda a: np.linalg.eigh(a, UPLO)[0])(matrix)
 
 
 # -- rules of the user's own --------------------------------------------------------

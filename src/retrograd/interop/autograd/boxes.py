@@ -139,6 +139,11 @@ for _name in (
     *("take", "trace", "var"),
 ):
     setattr(ArrayBox, _name, method_of(getattr(np, _name)))
+for _name in (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"),
+    *("and", "or", "xor", "lshift", "rshift"),
+):  # x += y gives a new box: rule 3
+    setattr(ArrayBox, f"__i{_name}__", getattr(ArrayBox, f"__{_name}__"))
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
