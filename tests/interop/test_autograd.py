@@ -206,6 +206,16 @@ def test_methods_and_attributes_are_numpys():
     assert seen[4] is onp.ndarray
 
 
+def test_integers_beside_arrays_are_indices_as_numpys_are():
+    cube = onp.arange(24.0).reshape(2, 3, 4)
+
+    def program(x):
+        return x[1, :, onp.array([0, 3, 3])]
+
+    onp.testing.assert_array_equal(make_vjp(program)(cube)[1], program(cube))
+    check_grads(program)(cube)
+
+
 def test_numpy_cannot_read_a_box():
     with pytest.raises(TypeError, match="gradient would be lost"):
         grad(lambda x: onp.asarray(x).sum())(X)

@@ -75,8 +75,13 @@ class ArrayBox(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> Any:
         index = getval(index)
         parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(part, slice) and (part.step or 1) < 0 for part in parts):
-            # A tensor takes no such step; the places of what is asked for say the same.
+        backward = any(isinstance(part, slice) and (part.step or 1) < 0 for part in parts)
+        mixed = any(isinstance(part, (list, np.ndarray)) for part in parts) and any(
+            isinstance(part, (int, np.integer)) for part in parts
+        )
+        if backward or mixed:
+            # A tensor takes no such step, and puts the axes of arrays beside integers elsewhere;
+            # the places of what is asked for say the same.
             places = np.arange(self.size).reshape(self.shape)[index]
             return boxed(self._tensor.reshape(-1)[places])
         return boxed(self._tensor[index])
