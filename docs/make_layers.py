@@ -126,7 +126,8 @@ def stack(folder: Name, width: float) -> tuple[float, str]:
     for row in rows(folder):
         files = [name for name in row if name not in FOLDERS]
         boxes = [*([name] for name in row if name in FOLDERS), *([files] if files else [])]
-        most = MOST if folder else len(boxes)
+        fit = max(1, int((width + GAP) / (LEAST + GAP)))  # no box is narrower than LEAST
+        most = min(MOST, fit) if folder else len(boxes)
         for start in range(0, len(boxes), most):
             height, drawn, ends = line(boxes[start : start + most], width)
             arrows = [

@@ -113,14 +113,44 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tensor]:
     return api.meshgrid(*tensors(xi), indexing=indexing)
 
 
-def split(ary: Tensor, indices_or_sections: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+def split(ary: Tensor, indices_or_sections: Any, /, *, axis: int = 0) -> list[Tensor]:
     """Parts along an axis, of one size if their number is given; ValueError where it cannot be."""
     if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
             f"array split does not result in an equal division: {ary.shape[axis]} elements along "
             f"axis {axis} into {indices_or_sections}. Use np.array_split."
         )
-    return ops.tensor_split(ary, indices_or_sections, axis)
+    return array_split(ary, indices_or_sections, axis=axis)
+
+
+def array_split(ary: Tensor, indices_or_sections: Any, /, *, axis: int = 0) -> list[Tensor]:
+    """Parts along an axis, of sizes as equal as possible if their number is given."""
+    return list(ops.tensor_split(ary, indices_or_sections, axis))
+
+
+def hsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
+    """Parts along the second axis, of a vector along its only one."""
+    return split(ary, indices_or_sections, axis=1 if ary.ndim > 1 else 0)
+
+
+def vsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
+    """Parts along the first axis; ValueError for a vector."""
+    if ary.ndim < 2:
+        raise ValueError(f"vsplit only works on arrays of 2 or more dimensions, not {ary.ndim}")
+    return split(ary, indices_or_sections, axis=0)
+
+
+def dsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
+    """Parts along the third axis; ValueError where there is none."""
+    if ary.ndim < 3:
+        raise ValueError(f"dsplit only works on arrays of 3 or more dimensions, not {ary.ndim}")
+    return split(ary, indices_or_sections, axis=2)
+
+
+def rollaxis(a: Tensor, axis: int, /, *, start: int = 0) -> Tensor:
+    """An axis moved to stand before another one."""
+    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    return ops.movedim(a, axis, start - (axis < start))
 
 
 # -- choosing, sorting, searching ----------------------------------------------------------------
@@ -132,6 +162,14 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return api.nonzero(condition)
     condition = condition if isinstance(condition, Tensor) else ops.as_tensor(condition)
     return api.where(condition, x, y)
+
+
+def partition(a: Tensor, kth: Any, /, *, axis: Any = -1) -> Tensor:
+    """The elements in the order in which NumPy's `argpartition` puts them."""
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    places = np.argpartition(a._array, kth, axis)
+    return ops.take_along_dim(a, new_tensor(places), axis)
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:

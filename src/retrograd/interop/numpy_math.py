@@ -57,6 +57,19 @@ def clip(
     return api.clip(a, a_min if min is None else min, a_max if max is None else max)
 
 
+def imag(val: Tensor) -> Tensor:
+    """The imaginary part, zero for real numbers."""
+    return ops.imag(val) if ops.is_complex(val) else ops.zeros_like(val)
+
+
+def real_if_close(a: Tensor, tol: float = 100, /) -> Tensor:
+    """The real part where all imaginary parts are below `tol` times the dtype's precision."""
+    if not ops.is_complex(a):
+        return a
+    limit = tol * np.finfo(a._array.dtype).eps if tol > 1 else tol
+    return ops.real(a) if bool((ops.abs(ops.imag(a)) < limit).all()) else a
+
+
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
@@ -272,9 +285,27 @@ def kron(a: Tensor, b: Tensor) -> Tensor:
     return ops.kron(*pair(a, b))
 
 
-def cross(a: Tensor, b: Tensor, *, axis: int | None = None) -> Tensor:
-    """Cross products of vectors of 3."""
-    return api.linalg.cross(a, b, axis=-1 if axis is None else axis)
+def cross(
+    a: Tensor,
+    b: Tensor,
+    *,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Tensor:
+    """Cross products of vectors of 3, which lie along an axis of each."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = ops.movedim(a, axisa, -1), ops.movedim(b, axisb, -1)
+    return ops.movedim(api.linalg.cross(a, b, axis=-1), -1, axisc)
+
+
+def svd(
+    a: Tensor, *, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Singular values and vectors U, S, Vh, or the values alone; NumPy may be told of symmetry."""
+    return linalg.svd(a, full_matrices) if compute_uv else linalg.svdvals(a)
 
 
 def convolve(a: Tensor, v: Tensor, mode: str = "full") -> Tensor:

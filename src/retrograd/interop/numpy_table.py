@@ -107,7 +107,7 @@ FUNCTIONS: Table = {
         np,
         ops,
         """nansum nanmean cov corrcoef bincount einsum ravel atleast_1d atleast_2d atleast_3d fliplr
-        flipud rot90 hsplit vsplit dsplit diag diagflat argwhere isin round sinc i0 real imag angle
+        flipud rot90 diag diagflat argwhere isin round sinc i0 real angle
         nan_to_num""",
     ),
     **same(
@@ -115,28 +115,28 @@ FUNCTIONS: Table = {
         math,
         """mean var std ptp average median quantile percentile nanmedian nanquantile nanpercentile
         cumsum cumprod diff gradient trapezoid histogram dot vdot inner outer kron cross convolve
-        trace polyval diagonal clip isclose allclose copy""",
+        trace polyval diagonal clip imag real_if_close isclose allclose copy""",
     ),
     **same(
         np,
         layout,
         """transpose swapaxes squeeze pad concatenate hstack vstack dstack column_stack append block
         meshgrid split where select take take_along_axis compress extract sort argsort flatnonzero
-        unique shape ndim size isrealobj""",
+        unique shape ndim size isrealobj
+        rollaxis array_split hsplit vsplit dsplit partition""",
     ),
     np.amax: api.max,
     np.amin: api.min,
     np.around: ops.round,
-    np.array_split: ops.tensor_split,
     np.broadcast_arrays: ops.broadcast_tensors,
     np.fix: ops.trunc,
     np.iscomplexobj: ops.is_complex,
     np.array_repr: layout.text,
     np.array_str: layout.text,
     np.array2string: layout.text,
-    **same(np.linalg, api.linalg, "cholesky det inv matrix_rank pinv qr slogdet solve svd"),
+    **same(np.linalg, api.linalg, "cholesky det inv matrix_rank pinv qr slogdet solve"),
     **same(np.linalg, linalg, "cond eig eigh eigvals eigvalsh multi_dot norm tensorinv"),
-    **same(np.linalg, math, "lstsq matrix_power tensorsolve"),
+    **same(np.linalg, math, "lstsq matrix_power svd tensorsolve"),
     **same(
         np.linalg,
         api.linalg,

@@ -1,0 +1,62 @@
+"""HIPS autograd's names for what derivatives are made of; functions here take one argument."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .extend import (
+    Box,
+    VSpace,
+    def_linear,
+    defjvp,
+    defjvp_argnum,
+    defjvp_argnums,
+    defvjp,
+    defvjp_argnum,
+    defvjp_argnums,
+    notrace_primitive,
+    primitive,
+    vspace,
+)
+from .tracing import Recording, finished, forward
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Box",
+    "VSpace",
+    "def_linear",
+    "defjvp",
+    "defjvp_argnum",
+    "defjvp_argnums",
+    "defvjp",
+    "defvjp_argnum",
+    "defvjp_argnums",
+    "make_jvp",
+    "make_vjp",
+    "notrace_primitive",
+    "primitive",
+    "vspace",
+]
+
+
+def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
+    """The pair (vjp, value) of a function of one argument at `x`.
+
+    >>> from retrograd.interop.autograd.core import make_vjp
+    >>> float(make_vjp(np.square, 3.0)[0](1.0))
+    6.0
+    """
+    record = Recording(fun, x)
+    return record.vjp, finished(record.answer)
+
+
+def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """The function jvp of a function of one argument at `x`; jvp(v) is (value, derivative).
+
+    >>> from retrograd.interop.autograd.core import make_jvp
+    >>> float(make_jvp(np.square, 3.0)(1.0)[1])
+    6.0
+    """
+    return lambda v: forward(fun, x, v)
