@@ -27,6 +27,7 @@ LAYERS = [
         "accelerator",
         "backends",
         "cuda",
+        "distributed",
         "func",
         "mps",
         "serialization",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         backends,
         compiler,
         cuda,
+        distributed,
         distributions,
         fft,
         func,
@@ -94,9 +95,9 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cuda"),
-    *("distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn", "optim"),
-    *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
-    *("tape", "testing", "types", "utils", "viz", "wirtinger"),
+    *("distributed", "distributions", "fft", "func", "jit", "linalg", "masked", "mps", "nn"),
+    *("optim", "overrides", "quasirandom", "random", "return_types", "serialization", "signal"),
+    *("special", "tape", "testing", "types", "utils", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",
