@@ -26,6 +26,7 @@ LAYERS = [
         "__config__",
         "accelerator",
         "backends",
+        "distributed",
         "func",
         "mps",
         "serialization",

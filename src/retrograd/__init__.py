@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         compiler,
         cpu,
         cuda,
+        distributed,
         distributions,
         fft,
         func,
@@ -96,10 +97,10 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
-    *("cuda", "distributions", "fft", "func", "fx", "jit", "linalg", "masked", "mps", "nn"),
-    "optim",
-    *("overrides", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
-    *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
+    *("cuda", "distributed", "distributions", "fft", "func", "fx", "jit", "linalg", "masked"),
+    *("mps", "nn", "optim", "overrides", "quasirandom", "random", "return_types", "signal"),
+    *("serialization", "special", "tape", "testing", "types", "utils", "vision", "viz"),
+    "wirtinger",
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",

@@ -37,6 +37,7 @@ from . import backends as backends
 from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
+from . import distributed as distributed
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
@@ -51,8 +52,8 @@ from . import overrides as overrides
 from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
-from . import serialization as serialization
 from . import signal as signal
+from . import serialization as serialization
 from . import special as special
 from . import tape as tape
 from . import testing as testing

@@ -161,7 +161,10 @@ print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.ex
         ("torch.nn.functional.rellu", "torch.nn.functional.rellu is not in Retrograd. The nea"),
         ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
         ("torch.sparse_coo_tensor", "torch.sparse_coo_tensor is not in Retrograd: there are no s"),
-        ("import torch.distributed", "torch.distributed is not in Retrograd: there are no process"),
+        (
+            "import torch.multiprocessing",
+            "torch.multiprocessing is not in Retrograd: there are no",
+        ),
     ],
 )
 def test_an_uncaught_error_says_place_name_reason_and_nearest_name(tmp_path, line, said):
@@ -201,9 +204,9 @@ def test_check_lists_what_is_missing_without_running(tmp_path):
     text = """
 import torch as t, torch.nn.functional as F
 from torch import nn, nothing
-import torch.distributed as dist
+import torch.multiprocessing as mp
 
-print(t.ones(1), nn.Linear, F.relu, t.Tensor.sum, F.rellu, nn.Liner, dist.init)
+print(t.ones(1), nn.Linear, F.relu, t.Tensor.sum, F.rellu, nn.Liner, mp.Pool)
 t.autograd.graph.sav, nn.Liner
 """
     script = write(tmp_path, "script.py", text)
@@ -213,7 +216,7 @@ t.autograd.graph.sav, nn.Liner
     ]
     assert found == [
         "3: torch.nothing",
-        "4: torch.distributed",
+        "4: torch.multiprocessing",
         "6: torch.nn.Liner",
         "6: torch.nn.functional.rellu",
         "7: torch.autograd.graph.sav",

@@ -43,8 +43,17 @@ REASONS = [
         "there is no such device. Ask about the cpu: get_autocast_dtype('cpu')",
     ),
     (
-        r"distributed|multiprocessing|futures|\w*init_num_threads|hub",
-        "there are no processes that work together. Use threads: the engine runs in several",
+        r"multiprocessing|futures|\w*init_num_threads|hub",
+        "there are no tensors that processes share. Use threads: the engine runs in several; or "
+        "send tensors between processes with retrograd.distributed",
+    ),
+    (
+        r"\w+_object|\w+_object_list",
+        "objects would be pickled, and who unpickles runs the sender's code. Send tensors",
+    ),
+    (
+        r"new_group|new_subgroups\w*|isend|irecv|batch_isend_irecv|P2POp|all_to_all\w*|rpc",
+        "there is one group, of all processes, and every call waits. Use all_gather, send and recv",
     ),
     (
         r"Q\w+Storage|StorageBase|set_storage",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
+from ...locks import load
 from ...ops.random.factories import randperm
 from ...ops.random.generator import Generator
 from .sampler import Sampler
@@ -20,8 +21,8 @@ class DistributedSampler(Sampler[int]):
 
     All parts are of one length: the first indices come again at the end, or with `drop_last` the
     last ones are left out. With `shuffle` the order follows from `seed` and the epoch told by
-    `set_epoch`. Raises RuntimeError without `num_replicas` and `rank`, for no group of processes
-    is there to ask; ValueError for a rank that is not below `num_replicas`.
+    `set_epoch`. `num_replicas` and `rank` are by default those of the group of processes. Raises
+    ValueError where there is none, and for a rank that is not below `num_replicas`.
     Source: PyTorch's `DistributedSampler`.
 
     >>> from retrograd.utils.data import DistributedSampler
@@ -39,9 +40,9 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "Requires distributed package to be available, or num_replicas= and rank= given"
-            )
+            group: Any = load("retrograd.distributed")
+            num_replicas = group.get_world_size() if num_replicas is None else num_replicas
+            rank = group.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

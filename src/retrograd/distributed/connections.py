@@ -1,0 +1,256 @@
+"""Connections between processes that work together: how they meet, and arrays sent as bytes.
+
+NOTE [Connections]
+1. Every two processes share one TCP connection. All meet at rank 0, whose address is known; the
+   others tell it where they listen, and connect to each other by the table that it sends.
+2. What is sent is JSON (which call, dtype, shape) and the bytes of an array. Nothing is unpickled,
+   so no peer can run code here. Both sides prove that they know the key in the environment
+   variable RETROGRAD_DISTRIBUTED_KEY, empty by default; bytes are not encrypted.
+3. A receiver knows what must come. Anything else, a peer that ended or one that is too late breaks
+   the group: all peers are told why, all connections closed, and later calls raise the same.
+
+This module knows arrays, not tensors.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import select
+import socket
+import struct
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["DistNetworkError", "World", "meet"]
+
+KEY = "RETROGRAD_DISTRIBUTED_KEY"
+LENGTH = struct.Struct("!I")
+MOST = 1 << 20  # bytes of JSON
+GREETING = 5.0  # seconds that a stranger may take to prove that it belongs here
+PAUSE = 0.02  # seconds until the next try to reach a process that has not started yet
+
+
+class DistNetworkError(RuntimeError):
+    """A process of the group ended, was too late, or sent what was not expected."""
+
+
+class World:
+    """All processes of a group, as one of them sees them."""
+
+    def __init__(self, rank: int, peers: dict[int, socket.socket], timeout: float) -> None:
+        self.rank, self.size, self.timeout = rank, len(peers) + 1, timeout
+        self.peers, self.broken = peers, ""
+        for sock in peers.values():
+            sock.settimeout(timeout)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, rank: int, call: str, array: Any) -> None:
+        """Send an array to a rank that expects it from `call`."""
+        head = [call, array.dtype.name, list(array.shape)]
+        with self._reaching(rank, call, silent=rank) as sock:
+            try:
+                _write(sock, head)
+                sock.sendall(_bytes(np.ascontiguousarray(array)))
+            except ConnectionError:  # closed by the peer, that may have said why
+                self._head(sock)
+                raise
+
+    def receive(self, rank: int, call: str, like: Any) -> Any:
+        """The array, of the shape and dtype of `like`, that a rank sends in the same call."""
+        found = np.empty(like.shape, like.dtype)
+        with self._reaching(rank, call) as sock:
+            theirs, dtype, shape = self._head(sock)
+            if theirs != call:
+                self.fail(f"rank {rank} calls {theirs} where rank {self.rank} calls {call}")
+            if (dtype, shape) != (like.dtype.name, list(like.shape)):
+                self.fail(
+                    f"{call}: rank {rank} has a tensor of shape {tuple(shape)} and dtype {dtype}, "
+                    f"rank {self.rank} one of shape {like.shape} and dtype {like.dtype.name}; give "
+                    "all ranks tensors of one shape and dtype"
+                )
+            _fill(sock, _bytes(found))
+        return found
+
+    def first_to_send(self, call: str) -> int:
+        """The lowest rank of which something has come, once there is one."""
+        if self.broken:
+            raise DistNetworkError(self.broken)
+        ready = select.select([*self.peers.values()], [], [], self.timeout)[0]
+        if not ready:
+            self.fail(f"Timed out after {self.timeout} s: no rank has sent anything for {call}")
+        return min(rank for rank, sock in self.peers.items() if sock in ready)
+
+    def fail(self, why: str, silent: int | None = None) -> NoReturn:
+        """Break the group: tell all ranks but `silent`, close the connections, and raise."""
+        self.broken = why
+        for rank, sock in self.peers.items():
+            with suppress(OSError):
+                sock.settimeout(0)
+                if rank != silent:
+                    _write(sock, why)
+        self.close()
+        raise DistNetworkError(why)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for sock in self.peers.values():
+            sock.close()
+
+    def _head(self, sock: socket.socket) -> Any:
+        head = _read(sock)
+        if isinstance(head, str):
+            self.fail(head)
+        return head
+
+    @contextmanager
+    def _reaching(self, rank: int, call: str, silent: int | None = None) -> Iterator[socket.socket]:
+        """The connection to a rank; what goes wrong with it breaks the group.
+
+        A `silent` rank is not told: it may wait for the rest of an array.
+        """
+        if self.broken:
+            raise DistNetworkError(self.broken)
+        try:
+            yield self.peers[rank]
+        except TimeoutError:
+            self.fail(
+                f"Timed out after {self.timeout} s: rank {rank} did not take part in {call}", silent
+            )
+        except OSError:
+            self.fail(
+                f"Connection closed by peer: rank {rank} ended before {call} on rank {self.rank} "
+                "was complete",
+                silent,
+            )
+
+
+def meet(host: str, port: int, rank: int, size: int, timeout: float) -> World:
+    """Connect this process with all others; `host` and `port` are where rank 0 listens."""
+    peers: dict[int, socket.socket] = {}
+    end = time.monotonic() + timeout
+    try:
+        if rank == 0:
+            with socket.create_server((host, port), backlog=size) as server:
+                places = _accept(server, peers, {*range(1, size)}, size, end)
+            for sock in peers.values():
+                _write(sock, places)
+        else:
+            peers[0] = _connect(host, port, end)
+            with socket.create_server((peers[0].getsockname()[0], 0), backlog=size) as server:
+                _write(peers[0], [rank, size, server.getsockname()[1]])
+                places = {int(key): place for key, place in _read(peers[0]).items()}
+                for other in range(1, rank):
+                    peers[other] = _connect(*places[other], end)
+                    _write(peers[other], [rank, size, 0])
+                _accept(server, peers, {*range(rank + 1, size)}, size, end)
+    except OSError as error:
+        for sock in peers.values():
+            sock.close()
+        late = isinstance(error, TimeoutError)
+        raise DistNetworkError(
+            f"rank {rank} of {size} could not meet the others at {host}:{port}"
+            f"{f' within {timeout} s' if late else ''}: {error}. Start all ranks with one address, "
+            f"one world_size and one {KEY}"
+        ) from error
+    return World(rank, peers, timeout)
+
+
+def _accept(
+    server: socket.socket, peers: dict[int, socket.socket], missing: set[int], size: int, end: float
+) -> dict[int, tuple[str, int]]:
+    """Let the missing ranks in, and say where each listens. Strangers are turned away."""
+    places = {}
+    while missing:
+        try:
+            server.settimeout(_left(end))
+            sock, (host, *_) = server.accept()
+        except TimeoutError:
+            raise TimeoutError(f"missing are the ranks {sorted(missing)}") from None
+        try:
+            sock.settimeout(min(GREETING, _left(end)))
+            _greet(sock, b"server", b"client")
+            rank, theirs, port = _read(sock)
+        except (OSError, ValueError):
+            sock.close()
+            continue
+        if theirs != size or rank not in missing:
+            sock.close()
+            raise ConnectionError(f"a process came as rank {rank} of {theirs}")
+        sock.settimeout(_left(end))
+        missing.remove(rank)
+        peers[rank], places[rank] = sock, (host, port)
+    return places
+
+
+def _connect(host: str, port: int, end: float) -> socket.socket:
+    while True:
+        try:
+            sock = socket.create_connection((host, port), _left(end))
+            break
+        except ConnectionRefusedError:
+            time.sleep(min(PAUSE, _left(end)))
+    try:
+        _greet(sock, b"client", b"server")
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _left(end: float) -> float:
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("nobody listens there")
+    return left
+
+
+def _greet(sock: socket.socket, own: bytes, other: bytes) -> None:
+    """Prove the key to each other, without sending it; ConnectionError where it is not one."""
+    key, challenge, theirs = (
+        os.environ.get(KEY, "").encode(),
+        secrets.token_bytes(32),
+        bytearray(32),
+    )
+    sock.sendall(challenge)
+    _fill(sock, memoryview(theirs))
+    sock.sendall(hmac.digest(key, own + theirs, "sha256"))
+    _fill(sock, memoryview(theirs))
+    if not hmac.compare_digest(theirs, hmac.digest(key, other + challenge, "sha256")):
+        raise ConnectionError("the peer has another key")
+
+
+def _bytes(array: Any) -> memoryview:
+    return memoryview(array.reshape(-1).view(np.uint8))
+
+
+def _write(sock: socket.socket, value: Any) -> None:
+    text = json.dumps(value).encode()
+    sock.sendall(LENGTH.pack(len(text)) + text)
+
+
+def _read(sock: socket.socket) -> Any:
+    size = bytearray(LENGTH.size)
+    _fill(sock, memoryview(size))
+    (length,) = LENGTH.unpack(size)
+    if length > MOST:
+        raise ConnectionError("the peer speaks another protocol")
+    text = bytearray(length)
+    _fill(sock, memoryview(text))
+    return json.loads(text)
+
+
+def _fill(sock: socket.socket, memory: memoryview) -> None:
+    while memory:
+        count = sock.recv_into(memory)
+        if not count:
+            raise ConnectionResetError("the peer has closed the connection")
+        memory = memory[count:]
