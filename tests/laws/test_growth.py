@@ -10,6 +10,7 @@ over rows or elements executes some for each, what NumPy loops over none. Neithe
 
 from __future__ import annotations
 
+import contextvars
 import gc
 import math
 import re
@@ -156,7 +157,7 @@ def bytecodes(run, most=math.inf):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        run()
+        contextvars.copy_context().run(run)  # what it ends in the middle of may not be undone
     except TooManyError:
         pass
     finally:
