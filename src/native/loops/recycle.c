@@ -10,6 +10,8 @@
    3. NumPy calls it with the interpreter's lock held, which guards the list.
    4. Zeros are written to a kept block: the system's own come with new pages.
    5. A block is kept only if it is known to have the size that NumPy says it has.
+   6. What is in use and what is kept are together not much more than what was once in use: a step
+      that finds no block of its size takes the place of the oldest ones. So peaks do not grow.
 */
 
 #if defined(__GLIBC__)
@@ -26,7 +28,8 @@ static struct {
         size_t size;
     } blocks[SLOTS]; /* the oldest first */
     int count;
-    size_t total;
+    size_t total;        /* of the blocks */
+    size_t in_use, most; /* by large arrays, now and at most so far */
     PyDataMemAllocator otherwise;
 } kept;
 
@@ -53,38 +56,77 @@ find_block(size_t size)
     return NULL;
 }
 
+static void
+free_oldest(void)
+{
+    size_t oldest = kept.blocks[0].size;
+    kept.otherwise.free(kept.otherwise.ctx, take_out(0), oldest);
+}
+
+/* An array of that size is there. */
+static void
+taken(size_t size)
+{
+    if (size < LARGE) {
+        return;
+    }
+    kept.in_use += size;
+    kept.most = kept.most > kept.in_use ? kept.most : kept.in_use;
+    while (kept.count > 0 && kept.in_use + kept.total > kept.most + kept.most / 16) {
+        free_oldest();
+    }
+}
+
+/* An array of that size is there no longer. */
+static void
+given_back(size_t size)
+{
+    kept.in_use -= size < LARGE ? 0 : size < kept.in_use ? size : kept.in_use;
+}
+
 static void *
 recycled_malloc(void *context, size_t size)
 {
-    void *found = find_block(size);
-    return found == NULL ? kept.otherwise.malloc(kept.otherwise.ctx, size) : found;
+    void *memory = find_block(size);
+    taken(size);
+    return memory == NULL ? kept.otherwise.malloc(kept.otherwise.ctx, size) : memory;
 }
 
 static void *
 recycled_calloc(void *context, size_t count, size_t size)
 {
     size_t all;
-    void *found = __builtin_mul_overflow(count, size, &all) ? NULL : find_block(all);
-    return found == NULL ? kept.otherwise.calloc(kept.otherwise.ctx, count, size)
-                         : memset(found, 0, all);
+    if (__builtin_mul_overflow(count, size, &all)) {
+        return NULL;
+    }
+    void *memory = find_block(all);
+    taken(all);
+    return memory == NULL ? kept.otherwise.calloc(kept.otherwise.ctx, count, size)
+                          : memset(memory, 0, all);
 }
 
 static void *
 plain_realloc(void *context, void *memory, size_t size)
 {
-    return kept.otherwise.realloc(kept.otherwise.ctx, memory, size);
+    size_t before = memory == NULL ? 0 : malloc_usable_size(memory);
+    void *moved = kept.otherwise.realloc(kept.otherwise.ctx, memory, size);
+    if (moved != NULL) {
+        given_back(before);
+        taken(size);
+    }
+    return moved;
 }
 
 static void
 keep(void *context, void *memory, size_t size)
 {
+    given_back(size);
     if (size < LARGE || size > MOST || malloc_usable_size(memory) < size) {
         kept.otherwise.free(kept.otherwise.ctx, memory, size);
         return;
     }
     while (kept.count == SLOTS || kept.total + size > MOST) {
-        size_t oldest = kept.blocks[0].size;
-        kept.otherwise.free(kept.otherwise.ctx, take_out(0), oldest);
+        free_oldest();
     }
     kept.blocks[kept.count].memory = memory;
     kept.blocks[kept.count++].size = size;

@@ -99,3 +99,15 @@ def test_results_of_other_threads_are_recycled():
     print(names)
     """
     assert printed(program) == "['retrograd']"
+
+
+def test_what_is_kept_gives_way_to_arrays_of_other_sizes():
+    program = """
+    import resource
+    many = [x * i for i in range(20)]  # 240 MiB
+    del many
+    others = [rg.ones(5 << 20) * i for i in range(10)]  # 200 MiB
+    pages = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+    print(pages < 400 << 20)
+    """
+    assert printed(program) == "True"
