@@ -63,18 +63,25 @@ free_oldest(void)
     kept.otherwise.free(kept.otherwise.ctx, take_out(0), oldest);
 }
 
-/* An array of that size is there. */
+/* Let go of what is in the way of an array of that size. */
 static void
-taken(size_t size)
+give_way(size_t size)
 {
-    if (size < LARGE) {
-        return;
-    }
-    kept.in_use += size;
-    kept.most = kept.most > kept.in_use ? kept.most : kept.in_use;
-    while (kept.count > 0 && kept.in_use + kept.total > kept.most + kept.most / 16) {
+    size_t then = kept.in_use + size, most = kept.most > then ? kept.most : then;
+    while (size >= LARGE && kept.count > 0 && then + kept.total > most + most / 16) {
         free_oldest();
     }
+}
+
+/* `memory`, noted if it is there and large. */
+static void *
+note_use(void *memory, size_t size)
+{
+    if (memory != NULL && size >= LARGE) {
+        kept.in_use += size;
+        kept.most = kept.most > kept.in_use ? kept.most : kept.in_use;
+    }
+    return memory;
 }
 
 /* An array of that size is there no longer. */
@@ -88,8 +95,9 @@ static void *
 recycled_malloc(void *context, size_t size)
 {
     void *memory = find_block(size);
-    taken(size);
-    return memory == NULL ? kept.otherwise.malloc(kept.otherwise.ctx, size) : memory;
+    give_way(size);
+    return note_use(memory == NULL ? kept.otherwise.malloc(kept.otherwise.ctx, size) : memory,
+                    size);
 }
 
 static void *
@@ -100,9 +108,10 @@ recycled_calloc(void *context, size_t count, size_t size)
         return NULL;
     }
     void *memory = find_block(all);
-    taken(all);
-    return memory == NULL ? kept.otherwise.calloc(kept.otherwise.ctx, count, size)
-                          : memset(memory, 0, all);
+    give_way(all);
+    return note_use(memory == NULL ? kept.otherwise.calloc(kept.otherwise.ctx, count, size)
+                                   : memset(memory, 0, all),
+                    all);
 }
 
 static void *
@@ -112,9 +121,8 @@ plain_realloc(void *context, void *memory, size_t size)
     void *moved = kept.otherwise.realloc(kept.otherwise.ctx, memory, size);
     if (moved != NULL) {
         given_back(before);
-        taken(size);
     }
-    return moved;
+    return note_use(moved, size);
 }
 
 static void
