@@ -1,7 +1,15 @@
 """The conjugate, the real and the imaginary part of complex numbers.
 
-NOTE [Conjugates are physical] A conjugate is a new array, not a flag on the old one: `is_conj` and
-`is_neg` are always False, and `resolve_conj` and `resolve_neg` return their input.
+NOTE [Conjugates are physical]
+1. A conjugate is a new array, not a flag on the old one: `is_conj` and `is_neg` are always False,
+   and `resolve_conj` and `resolve_neg` return their input. Writes to one do not reach the other.
+2. A flag would be resolved at every read. Measured with an array type that does so: a product with
+   a conjugate that a loop holds takes twice as long for ten thousand numbers, fifteen times for
+   four; with its backward pass, where the conjugate of a conjugate is free, a fifth longer and
+   twice as long.
+3. Nor can what was resolved be kept until the next write: writes through NumPy's arrays, and
+   through `.data`, to the same memory are not counted. And every loop, file and foreign reader that
+   forgot to ask for the flag would be wrong without a word.
 """
 
 from __future__ import annotations
