@@ -298,7 +298,8 @@ def attached() -> list[str]:
 
 
 OF_CLASSES = {"__module__", "__annotations__", "__doc__", "__slots__", "__dict__", "__weakref__",
-              "__init_subclass__", "__hash__", "__reduce_ex__"}  # fmt: skip
+              "__init_subclass__", "__hash__", "__reduce_ex__", "__firstlineno__",
+              "__static_attributes__"}  # fmt: skip
 PROPERTIES = dict.fromkeys(["real", "imag", "T", "mT", "H", "mH"], "Tensor")
 
 

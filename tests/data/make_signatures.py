@@ -14,6 +14,7 @@ import importlib
 import inspect
 import json
 import warnings
+from enum import EnumType
 from pathlib import Path
 
 PATH = Path(__file__).with_name("signatures.json")
@@ -124,7 +125,7 @@ def main(torch):
             space = importlib.import_module(f"torch.{place}".rstrip("."))
         for name in names.split():
             value = getattr(space, name)
-            if not callable(value):
+            if not callable(value) or isinstance(value, EnumType):  # whose signature is Python's
                 continue
             known = methods if place == "Tensor" else schemas.get(place, functions)
             try:

@@ -82,6 +82,7 @@ MORE_MEMORY = {
     "nn.functional.embedding_bag": "a row for each index, as `embedding` gives",
     "nn.functional.multilabel_margin_loss": "a gap for each pair of a right class and another",
     "nn.functional.pdist": "differences, up to a block of a fixed size",
+    "unique": "NumPy makes a row one number of a dtype that has a field for each column",
 }
 MORE_WORK = {
     **dict.fromkeys(["unbind", "unbind_copy", "tensor_split", "unsafe_split"], VIEWS),

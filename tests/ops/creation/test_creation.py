@@ -130,7 +130,7 @@ def test_from_numpy_shares_memory_both_ways():
     a[0] = 1
     x.mul_(2)
     assert x.tolist() == a.tolist() == [2.0, 0.0, 0.0]
-    a.shape = (3, 1)
+    a.resize(3, 1)
     assert x.shape == (3,)
 
 
