@@ -131,6 +131,18 @@ def test_factories_do_not_ask_their_arguments(logged):
     assert Logged.log == []
 
 
+@pytest.mark.parametrize(
+    ("factory", "args"),
+    [(rg.zeros, (2, Foreign())), (rg.ones, ([2, Foreign()],)), (rg.full, ((2,), Foreign()))],
+)
+def test_factories_ask_arguments_that_are_no_tensors(factory, args):
+    assert factory(*args) == (factory, (Foreign,), args, {})
+
+
+def test_factories_take_a_subclass_for_the_number_in_it():
+    assert type(rg.full((2,), rg.tensor(3.0).as_subclass(Logged))) is rg.Tensor
+
+
 def test_super_runs_the_function_without_asking_again(logged):
     made = F.mse_loss(logged, rg.zeros(2, 2))
     assert type(made) is Logged

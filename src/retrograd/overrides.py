@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import modes
 from .engine.overriding import (
+    CONVERTERS,
     ENABLED,
-    HIDDEN,
+    FACTORIES,
     IGNORED,
     OFF,
     ask,
@@ -221,7 +222,7 @@ def get_ignored_functions() -> set[Any]:
     """
     found = set()
     for _, module in _namespaces():
-        for name in IGNORED | HIDDEN:
+        for name in IGNORED | FACTORIES | CONVERTERS:
             function = getattr(module, name, None)
             if function is not None and not isinstance(function, type):
                 found.add(function)

@@ -1,72 +1,18 @@
-"""Processes that work together: collectives, what breaks a group, gradients over ranks."""
+"""Processes that work together: collectives, and what breaks a group."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import retrograd as rg
 from retrograd import distributed as dist
 
-PRELUDE = """
-import json, sys
-from datetime import timedelta
-import numpy as np
-import retrograd as rg
-from retrograd import distributed as dist, nn
-from retrograd.nn.parallel import DistributedDataParallel as DDP
-dist.init_process_group("gloo", timeout=timedelta(seconds=20))
-rank, size = dist.get_rank(), dist.get_world_size()
-def show(*values):
-    print(json.dumps([[v.real.tolist(), v.imag.tolist()] if v.is_complex() else v.tolist()
-                      for v in values]))
-def error(call, *args):
-    try:
-        call(*args)
-    except (RuntimeError, ValueError) as caught:
-        print(type(caught).__name__, caught)
-"""
-
-
-def together(code, size=2, prelude=PRELUDE, **more):
-    """What each of `size` processes prints, which run the code in one group."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    common |= {"WORLD_SIZE": str(size), **more}
-    jobs = [
-        subprocess.Popen(
-            [sys.executable, "-c", prelude + code],
-            env={**common, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(size)
-    ]
-    done = [job.communicate() for job in jobs]
-    assert all(not err for _, err in done), done
-    return [out.strip() for out, _ in done]
-
-
-def values(code, size=2):
-    """What each process shows, as numbers."""
-    return [json.loads(out) for out in together(code, size)]
-
-
-@pytest.fixture
-def alone():
-    """A group of this process alone."""
-    dist.init_process_group(rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
-
+from .together import alone, together, values  # noqa: F401 (a fixture)
 
 # -- collectives -----------------------------------------------------------------------------------
 
@@ -178,6 +124,120 @@ error(dist.recv, rg.ones(1), 1 - rank)
         assert out.startswith("DistNetworkError Timed out after 20.0 s: rank")
 
 
+def test_an_exception_amid_an_array_breaks_the_group():
+    code = """
+from retrograd.distributed import connections
+fill = connections._fill
+def stop(*args):
+    connections._fill = fill
+    raise KeyboardInterrupt
+if rank == 0: connections._fill = stop
+try: dist.all_reduce(rg.ones(2))
+except (KeyboardInterrupt, RuntimeError): error(dist.all_reduce, rg.ones(2))
+"""
+    for out in together(code):
+        assert out == "DistNetworkError KeyboardInterrupt in all_reduce SUM on rank 0"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_has_no_part_in_the_group_and_holds_no_connection():
+    code = """
+import os, warnings
+warnings.simplefilter("ignore")  # Python's, of threads
+pid = os.fork()
+if pid == 0:
+    closed = all(sock.fileno() < 0 for sock in dist.collectives._world.peers.values())
+    try: dist.barrier()
+    except RuntimeError as caught: os._exit(7 if closed and "forked from" in str(caught) else 1)
+    os._exit(1)
+show(rg.tensor(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+dist.barrier()
+"""
+    assert values(code) == [[7], [7]]
+
+
+def test_threads_send_one_after_another():
+    code = """
+import threading
+n = 300_000
+if rank == 0:
+    jobs = [threading.Thread(target=dist.send, args=(rg.full((n,), k), 1)) for k in range(6)]
+    for job in jobs: job.start()
+    for job in jobs: job.join()
+    show()
+else:
+    x, seen = rg.zeros(n, dtype=rg.int64), []
+    for _ in range(6): dist.recv(x, 0); seen.append([x.min().item(), x.max().item()])
+    show(rg.tensor(sorted(seen)))
+"""
+    assert values(code)[1] == [[[k, k] for k in range(6)]]
+
+
+def test_recv_from_any_rank_waits_for_those_that_have_not_ended():
+    code = """
+if rank == 0: pass
+elif rank == 1: show(rg.tensor(dist.recv(rg.ones(1)))); error(dist.recv, rg.ones(1))
+else:
+    while connections._has_sent(dist.collectives._world.peers[0]): pass  # False: rank 0 has ended
+    dist.send(rg.ones(1), 1)
+"""
+    out = together("from retrograd.distributed import connections\n" + code, 3)[1]
+    assert out.startswith("[2]\nDistNetworkError Connection closed by peer: all other ranks ended")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of open files here")
+def test_recv_from_any_rank_has_no_limit_of_open_files():
+    code = """
+import os, resource
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1030)]
+dist.destroy_process_group(); dist.init_process_group(timeout=timedelta(seconds=20))
+x = rg.ones(1) * rank; show(rg.tensor(dist.recv(x)) if rank == 0 else dist.send(x, 0) or x)
+"""
+    assert values(code) == [[1], [[1.0]]]
+
+
+def test_a_process_that_ends_leaves_no_socket_open():
+    assert together("dist.barrier()", PYTHONWARNINGS="error") == ["", ""]
+
+
+def test_strangers_that_send_something_else_are_turned_away():
+    code = """
+import os, time
+from retrograd import distributed as dist
+from retrograd.distributed import connections
+place = "127.0.0.1", int(os.environ["MASTER_PORT"])
+if os.environ["RANK"] == "1":
+    for said in (5, None, {"a": 1}, [[1], 2, 3], "text", [1, 2, 3, 4]):
+        with connections._connect(*place, time.monotonic() + 20) as sock:
+            connections._write(sock, said)
+dist.init_process_group(); dist.barrier()
+"""
+    assert together(code, prelude="") == ["", ""]
+
+
+def test_lists_on_other_ranks_are_refused_before_anything_is_sent():
+    code = """
+parts = [rg.zeros(1) for _ in range(size)]
+if rank == 1: error(dist.gather, rg.ones(1), parts); error(dist.scatter, rg.ones(1), parts)
+x = rg.tensor([1.0 + rank]); dist.gather(x, None if rank else parts); dist.all_reduce(x)
+print(x.item(), sum(parts).item())
+"""
+    outs = together(code)
+    assert outs[0] == "3.0 3.0"
+    assert outs[1].count("must NOT be specified on other ranks than 0, this is rank 1") == 2
+    assert outs[1].endswith("3.0 0.0")
+
+
+@pytest.mark.usefixtures("alone")
+def test_arguments_of_another_type_are_refused():
+    with pytest.raises(TypeError, match=r"all_reduce takes an op such as ReduceOp\.SUM, got 'sum'"):
+        dist.all_reduce(rg.ones(1), "sum")
+    with pytest.raises(TypeError, match="'NoneType' object cannot be interpreted as an integer"):
+        dist.broadcast(rg.ones(1), None)
+
+
 def test_ranks_that_never_come_are_named():
     code = """
 from datetime import timedelta
@@ -214,6 +274,8 @@ except RuntimeError as caught:
         ({"rank": 0}, ValueError, "environment variable WORLD_SIZE expected, but not set"),
         ({"init_method": "file:///x"}, ValueError, "env:// or tcp://host:port"),
         ({"rank": 2, "world_size": 2}, ValueError, "rank must be in"),
+        ({"rank": 0.0, "world_size": 1}, TypeError, "cannot be interpreted as an integer"),
+        ({"rank": 0, "world_size": 2, "timeout": 5}, TypeError, "of type datetime.timedelta"),
     ],
 )
 def test_a_group_that_cannot_be_says_why(monkeypatch, arguments, kind, said):
@@ -221,6 +283,19 @@ def test_a_group_that_cannot_be_says_why(monkeypatch, arguments, kind, said):
     with pytest.raises(kind, match=said):
         dist.init_process_group(**arguments)
     assert not dist.is_initialized()
+
+
+def test_a_port_that_cannot_be_is_refused(monkeypatch):
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", "99999")
+    with pytest.raises(ValueError, match=r"a port from 1 to 65535, got '127\.0\.0\.1' and 99999"):
+        dist.init_process_group(rank=0, world_size=2)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
+def test_ranks_meet_by_ipv6():
+    code = "x = rg.tensor([1.0 + rank]); dist.all_reduce(x); print(x.item())"
+    assert together(code, 3, MASTER_ADDR="::1") == ["6.0"] * 3
 
 
 def test_without_a_group_there_is_no_rank():
@@ -250,145 +325,6 @@ def test_a_sampler_asks_the_group():
 def test_a_sampler_without_a_group_says_so():
     with pytest.raises(ValueError, match="process group has not been initialized"):
         rg.utils.data.DistributedSampler(range(3))
-
-
-# -- DistributedDataParallel -----------------------------------------------------------------------
-
-NET = """
-def net(dtype, seed):
-    rg.manual_seed(seed)
-    first, last = nn.Linear(3, 4, dtype=dtype), nn.Linear(4, 2, dtype=dtype)
-    return nn.Sequential(first, nn.Tanh(), last)
-def loss(model, x):
-    return model(x).abs().square().mean()
-rg.manual_seed(9)
-"""
-
-
-@pytest.mark.parametrize(
-    ("dtypes", "close"), [("float32 complex64", 1e-6), ("float64 complex128", 1e-14)]
-)
-def test_gradients_are_those_of_the_whole_batch(dtypes, close):
-    code = f"""
-same = []
-for dtype in map(rg.dtypes.by_name, {dtypes.split()}):
-    x = rg.randn(6, 3, dtype=dtype); own, whole = DDP(net(dtype, rank)), net(dtype, 0)
-    loss(own, x.tensor_split(size)[rank]).backward(); loss(whole, x).backward()
-    same += [rg.allclose(a.grad, b.grad, 0, {close}) and a.grad.abs().max().item() > 0.01
-             for a, b in zip(own.parameters(), whole.parameters())]
-show(*map(rg.tensor, same))
-"""
-    assert values(NET + code, 3) == [[True] * 8] * 3
-
-
-def test_one_module_may_have_parameters_of_several_dtypes():
-    code = """
-model = nn.ParameterList([rg.ones(2), rg.ones(2, dtype=rg.complex128), rg.ones(())])
-class Sum(nn.Module):
-    def __init__(self): super().__init__(); self.parts = model
-    def forward(self, x): return sum((p * x).real.sum() for p in self.parts)
-DDP(Sum())(rg.tensor(2.0 * rank + 4j)).backward(); show(*(p.grad for p in model))
-"""
-    assert values(code) == [[[1.0, 1.0], [[1.0, 1.0], [-4.0, -4.0]], 1.0]] * 2
-
-
-def test_gradients_clipped_by_their_modulus_are_those_of_the_whole_batch():
-    code = """
-x = rg.randn(4, 3, dtype=rg.complex128); own, whole = DDP(net(x.dtype, rank)), net(x.dtype, 0)
-loss(own, x.chunk(2)[rank]).backward(); loss(whole, x).backward()
-norms = [nn.utils.clip_grad_norm_(m.parameters(), 1e-3) for m in (own, whole)]
-show(rg.tensor(rg.allclose(*norms, 1e-12)), *(rg.tensor(rg.allclose(a.grad, b.grad, 1e-12)) for a, b
-     in zip(own.parameters(), whole.parameters())))
-"""
-    assert values(NET + code) == [[True] * 5] * 2
-
-
-def test_the_gradient_of_a_complex_parameter_is_the_mean_of_complex_numbers():
-    code = """
-layer = nn.Linear(1, 1, bias=False, dtype=rg.complex64)
-(DDP(layer)(rg.tensor([[1 + 2j * rank]]))).real.sum().backward(); show(layer.weight.grad)
-"""
-    assert values(code) == [[[[[1.0]], [[-1.0]]]]] * 2
-
-
-def test_gradients_without_sync_add_up_and_are_averaged_by_the_next_pass():
-    code = """
-layer = nn.Linear(1, 1, bias=False); model = DDP(layer); x = rg.tensor([[1.0 + 2 * rank]])
-with model.no_sync(): model(x).sum().backward()
-local = layer.weight.grad.clone(); model(10 * x).sum().backward(); show(local, layer.weight.grad)
-"""
-    assert values(code) == [[[[1.0]], [[22.0]]], [[[3.0]], [[22.0]]]]
-
-
-TWO = """
-class Two(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Parameter(rg.tensor(1.0)) for _ in range(3))
-    def forward(self, x):
-        return self.a * x if rank == 0 else self.a * x + self.b * x
-"""
-
-
-def test_parameters_that_one_rank_does_not_reach_count_as_zero_there():
-    code = """
-model = DDP(Two(), find_unused_parameters=True); model(rg.tensor(4.0)).backward()
-show(model.module.a.grad, model.module.b.grad, rg.tensor(model.module.c.grad is None))
-"""
-    assert values(TWO + code) == [[4.0, 2.0, True]] * 2
-
-
-def test_parameters_that_are_not_reached_are_an_error_on_all_ranks():
-    code = "error(DDP(Two())(rg.tensor(4.0)).backward)"
-    for out in together(TWO + code):
-        assert "Expected to have finished reduction" in out
-        assert "did not reach b, c." in out
-
-
-def test_a_pass_that_failed_does_not_keep_the_next_from_averaging():
-    code = """
-layer = nn.Linear(1, 1, bias=False); model = DDP(layer); x = rg.tensor([[1.0 + 2 * rank]])
-handle = layer.weight.register_post_accumulate_grad_hook(lambda p: 1 / 0)
-try: model(x).sum().backward()
-except ZeroDivisionError: handle.remove(); layer.weight.grad = None
-model(x).sum().backward(); show(layer.weight.grad)
-"""
-    assert values(code) == [[[[2.0]]]] * 2
-
-
-def test_buffers_follow_rank_0_where_gradients_are_wanted():
-    code = """
-norm = nn.BatchNorm1d(1, momentum=1.0); model = DDP(norm); x = rg.tensor([[0.0], [2.0 * rank]])
-model(x); own = norm.running_mean.clone()
-norm.eval(); model(x); show(own, norm.running_mean)
-"""
-    assert values(code) == [[[0.0], [0.0]], [[1.0], [0.0]]]
-
-
-def test_modules_of_other_shapes_are_told():
-    for out in together("error(DDP, nn.Linear(2, 1 + rank))"):
-        assert "shape (1, 2)" in out
-        assert "shape (2, 2)" in out
-
-
-def test_a_rank_that_ends_before_its_backward_pass_is_an_error():
-    code = "loss = DDP(nn.Linear(1, 1))(rg.ones(1, 1)); rank and sys.exit(); error(loss.backward)"
-    assert "Connection closed by peer: rank 1 ended" in together(code)[0]
-
-
-@pytest.mark.usefixtures("alone")
-def test_a_module_without_gradients_needs_no_wrapper():
-    with pytest.raises(RuntimeError, match="is not needed when a module doesn't have any param"):
-        rg.nn.parallel.DistributedDataParallel(rg.nn.ReLU())
-
-
-@pytest.mark.usefixtures("alone")
-def test_the_state_has_the_prefix_and_loads_again():
-    model = rg.nn.parallel.DistributedDataParallel(rg.nn.Linear(2, 1))
-    state = {name: rg.full_like(value, 2.0) for name, value in model.state_dict().items()}
-    model.load_state_dict(state)
-    assert list(state) == ["module.weight", "module.bias"]
-    assert np.all(model.module.weight.numpy(force=True) == 2.0)
 
 
 def test_the_core_loads_no_distributed_and_neither_does_nn():

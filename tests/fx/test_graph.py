@@ -70,6 +70,12 @@ def test_new_nodes_go_where_they_are_put():
     assert [n.name for n in reversed(graph.nodes)][:2] == ["output", "add"]
 
 
+def test_the_ring_of_nodes_starts_at_its_root():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    assert (x.prev.op, x.next.op) == ("root", "root")
+
+
 def test_nodes_can_be_moved():
     graph, x, relu = small()
     late = graph.get_attr("late")

@@ -92,6 +92,13 @@ def test_matches_that_overlap_count_once():
     assert module(rg.ones(1)).tolist() == [1.0]
 
 
+def test_two_arguments_of_a_pattern_match_no_one_node():
+    module = fx.symbolic_trace(lambda x: rg.add(x, x) + rg.add(x, rg.neg(x)))
+    matches = fx.replace_pattern(module, lambda x, y: rg.add(x, y), lambda x, y: rg.sub(x, y))
+    assert len(matches) == 1
+    assert module(rg.tensor(3.0)).item() == 12.0
+
+
 def test_what_the_rest_of_the_graph_needs_is_no_match():
     def function(x):
         y = rg.exp(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -104,6 +105,29 @@ def test_a_tensor_that_is_made_becomes_a_constant_of_the_module():
     assert module(rg.ones(2)).tolist() == [2.0, 2.0]
 
 
+def test_sizes_of_inputs_make_tensors_in_the_graph():
+    def function(x):
+        rows, columns = x.shape[0], x.size(1)
+        made = rg.zeros(rows, columns, dtype=x.dtype) + rg.full([1, columns], 2.0)
+        return made + rg.arange(columns) + rg.eye(rows, columns) + rg.rand((rows, 1)) * 0
+
+    module = fx.symbolic_trace(function)
+    for example in (rg.ones(1, 2), rg.ones(2, 3)):
+        np.testing.assert_array_equal(module(example).numpy(), function(example).numpy())
+
+
+@pytest.mark.parametrize("convert", [rg.tensor, rg.as_tensor, rg.asarray, rg.Tensor])
+def test_a_proxy_is_no_data(convert):
+    with pytest.raises((RuntimeError, ValueError)):
+        fx.symbolic_trace(lambda x: convert(x))
+
+
+def test_a_method_is_recorded_by_its_own_name():
+    module = fx.symbolic_trace(lambda x: rg.ones(2).new_tensor(x))
+    assert [n.target for n in module.graph.nodes if n.op == "call_method"] == ["new_tensor"]
+    assert module([3.0]).tolist() == [3.0]
+
+
 def test_a_tensor_may_be_the_first_operand():
     assert fx.symbolic_trace(lambda x: rg.ones(2) - x)(rg.ones(2)).tolist() == [0.0, 0.0]
 
@@ -151,6 +175,21 @@ def test_a_concrete_argument_chooses_the_branch_and_is_checked():
     assert module(3, False) == 2
     with pytest.raises(AssertionError, match="flag has been specialized to have value False"):
         module(3, True)
+
+
+def test_a_concrete_argument_keeps_its_default():
+    module = fx.symbolic_trace(lambda x, k=2: x * k, concrete_args={"k": 2})
+    assert module(3) == 6
+
+
+def test_a_concrete_argument_that_is_none_is_checked():
+    def function(x, y=None):
+        return x if y is None else x + y
+
+    module = fx.symbolic_trace(function, concrete_args={"y": None})
+    assert module(3) == 3
+    with pytest.raises(AssertionError, match="y has been specialized to have value None"):
+        module(3, 4)
 
 
 def test_a_wrapped_function_is_one_node():

@@ -16,8 +16,10 @@ is_asked(PyObject *value)
     return found != NULL && found != overrides_nothing;
 }
 
+enum { DATA = 64 }; /* a list that holds more is no shape */
+
 /* Whether one of the arguments, or of what a list or tuple among them holds, is to be asked; a list
-   is looked at as far as its first number. */
+   that is longer than a shape is looked at as far as its first number. */
 static bool
 is_overridden(PyObject *const *args, Py_ssize_t count)
 {
@@ -27,13 +29,13 @@ is_overridden(PyObject *const *args, Py_ssize_t count)
             return true;
         }
         if (PyTuple_Check(value) || PyList_Check(value)) {
+            bool data = PyList_Check(value) && PyList_GET_SIZE(value) > DATA;
             for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); k++) {
                 PyObject *item = PySequence_Fast_GET_ITEM(value, k);
-                bool number = PyLong_CheckExact(item) || PyFloat_CheckExact(item);
                 if (is_asked(item)) {
                     return true;
                 }
-                if (number && PyList_Check(value)) {
+                if (data && (PyLong_CheckExact(item) || PyFloat_CheckExact(item))) {
                     break;
                 }
             }

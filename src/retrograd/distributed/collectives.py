@@ -11,9 +11,11 @@ NOTE [Collectives]
 
 from __future__ import annotations
 
+import atexit
 import os
 from datetime import timedelta
 from enum import Enum
+from operator import index
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -79,7 +81,7 @@ def init_process_group(
     where these are not given). timeout: how long any call may wait for other ranks, half an hour by
     default. A group of one opens no connection. Raises RuntimeError for another backend and where
     the ranks do not meet in time, ValueError for arguments that are missing or wrong, or where this
-    process is in a group.
+    process is in a group, TypeError for those of another type.
 
     >>> rg.distributed.init_process_group("gloo", rank=0, world_size=1)
     >>> rg.distributed.get_rank(), rg.distributed.get_world_size(), rg.distributed.get_backend()
@@ -103,20 +105,29 @@ def init_process_group(
     size = _setting("world_size", world_size, env)
     if not 0 <= rank < size:
         raise ValueError(f"rank must be in [0, {size - 1}] for world_size={size}, got {rank}")
-    seconds = (timedelta(minutes=30) if timeout is None else timeout).total_seconds()
+    wait = timedelta(minutes=30) if timeout is None else timeout
+    if not isinstance(wait, timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}. Write "
+            "timedelta(seconds=60)"
+        )
+    seconds = wait.total_seconds()
     if size == 1:
         _world = World(0, {}, seconds)
         return
     host = _variable("MASTER_ADDR") if env else place.hostname
     port = int(_variable("MASTER_PORT")) if env else place.port
-    if not host or not port:
-        raise ValueError(f"init_method {method!r} needs a host and a port: tcp://127.0.0.1:29500")
+    if not host or not port or not 0 < port < 1 << 16:
+        raise ValueError(
+            f"init_method {method!r} needs a host and a port from 1 to 65535, got {host!r} and "
+            f"{port}: tcp://127.0.0.1:29500"
+        )
     _world = meet(host, port, rank, size, seconds)
 
 
 def _setting(name: str, given: int, env: bool) -> int:
-    if given >= 0:
-        return given
+    if index(given) >= 0:
+        return index(given)
     if not env:
         raise ValueError(f"Error initializing: tcp:// rendezvous: {name} parameter missing")
     return int(_variable(name.upper()))
@@ -129,6 +140,21 @@ def _variable(name: str) -> str:
             "set. Set it, or give rank=, world_size= and init_method='tcp://host:port'"
         )
     return os.environ[name]
+
+
+def _forked() -> None:
+    if _world is not None:
+        _world.forked()
+
+
+def _exited() -> None:
+    if _world is not None:
+        _world.close()
+
+
+atexit.register(_exited)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def destroy_process_group() -> None:
@@ -197,13 +223,15 @@ def broadcast(tensor: Tensor, src: int) -> None:
     tensor([0.+1.j, 2.+0.j])
     >>> rg.distributed.destroy_process_group()
     """
-    _put(tensor, _spread(f"broadcast from rank {src}", _rank(src), _array(tensor)))
+    src = _rank(src)
+    _put(tensor, _spread(f"broadcast from rank {src}", src, _array(tensor)))
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM) -> None:
     """Overwrite the tensor, of one shape and dtype on all ranks, by the reduction of all of them.
 
-    Raises ValueError for MIN and MAX of complex numbers, and for AVG of integers.
+    Raises ValueError for MIN and MAX of complex numbers, and for AVG of integers; TypeError for an
+    `op` that is no ReduceOp.
 
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.tensor([1j, 2.0]); rg.distributed.all_reduce(x, rg.distributed.ReduceOp.AVG); x
@@ -211,7 +239,8 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM) -> None:
     >>> rg.distributed.destroy_process_group()
     """
     array = _array(tensor)
-    _put(tensor, _to_all(f"all_reduce {op.name}", array, _ufunc("all_reduce", array, op)))
+    name = _ufunc("all_reduce", array, op)
+    _put(tensor, _to_all(f"all_reduce {op.name}", array, name))
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM) -> None:
@@ -222,9 +251,9 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM) -> None:
     tensor([1., 2.])
     >>> rg.distributed.destroy_process_group()
     """
-    array = _array(tensor)
+    dst, array = _rank(dst), _array(tensor)
     name = _ufunc("reduce", array, op)
-    found = _collect(f"reduce {op.name} to rank {dst}", _rank(dst), array)
+    found = _collect(f"reduce {op.name} to rank {dst}", dst, array)
     if found:
         _put(tensor, _reduced(found, name))
 
@@ -249,31 +278,34 @@ def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor) -> None:
 def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int = 0) -> None:
     """Fill the list of rank `dst`, one tensor for each rank, with the tensors of the ranks.
 
+    Raises ValueError where the list is missing or wrong there, or given elsewhere.
+
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> out = [rg.zeros(2)]; rg.distributed.gather(rg.ones(2), out); out
     [tensor([1., 1.])]
     >>> rg.distributed.destroy_process_group()
     """
-    array = _array(tensor)
-    if get_rank() == _rank(dst):
-        _check("gather_list", gather_list, array)
-    for out, found in zip(gather_list or (), _collect("gather", dst, array), strict=True):
+    dst, array = _rank(dst), _array(tensor)
+    places = _check_at(dst, "gather_list", gather_list, array)
+    for out, found in zip(places, _collect("gather", dst, array), strict=True):
         _put(out, found)
 
 
 def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int = 0) -> None:
     """Overwrite the tensor by this rank's one of the list of rank `src`.
 
+    Raises ValueError where the list is missing or wrong there, or given elsewhere.
+
     >>> rg.distributed.init_process_group(rank=0, world_size=1)
     >>> x = rg.zeros(2); rg.distributed.scatter(x, [rg.ones(2)]); x
     tensor([1., 1.])
     >>> rg.distributed.destroy_process_group()
     """
-    world, array = _default(), _array(tensor)
-    if world.rank != _rank(src):
+    world, src, array = _default(), _rank(src), _array(tensor)
+    parts = _check_at(src, "scatter_list", scatter_list, array)
+    if world.rank != src:
         _put(tensor, world.receive(src, "scatter", array))
         return
-    parts = _check("scatter_list", scatter_list, array)
     for rank in world.peers:
         world.send(rank, "scatter", _array(parts[rank]))
     _put(tensor, _array(parts[src]))
@@ -290,7 +322,8 @@ def send(tensor: Tensor, dst: int, tag: int = 0) -> None:
     ValueError: Invalid destination rank: it should not be the rank of the current process, 0
     >>> rg.distributed.destroy_process_group()
     """
-    if get_rank() == _rank(dst):
+    dst = _rank(dst)
+    if get_rank() == dst:
         raise ValueError(
             f"Invalid destination rank: it should not be the rank of the current process, {dst}"
         )
@@ -307,12 +340,14 @@ def recv(tensor: Tensor, src: int | None = None, tag: int = 0) -> int:
     >>> rg.distributed.destroy_process_group()
     """
     call, world = f"send, recv with tag {tag}", _default()
+    src = None if src is None else _rank(src)
     if src == world.rank or world.size == 1:
         raise ValueError(
             f"Invalid source rank: it should not be the rank of the current process, {world.rank}"
         )
-    source = world.first_to_send(call) if src is None else _rank(src)
-    _put(tensor, world.receive(source, call, _array(tensor)))
+    array = _array(tensor)
+    source = world.first_to_send(call) if src is None else src
+    _put(tensor, world.receive(source, call, array))
     return source
 
 
@@ -322,12 +357,12 @@ def _default() -> World:
     return _world
 
 
-def _rank(rank: int) -> int:
-    if not 0 <= rank < get_world_size():
+def _rank(rank: Any) -> int:
+    if not 0 <= index(rank) < get_world_size():
         raise ValueError(
             f"invalid rank {rank}: the group has the ranks 0 to {get_world_size() - 1}"
         )
-    return rank
+    return index(rank)
 
 
 def _array(tensor: Any) -> Any:
@@ -359,8 +394,24 @@ def _check(name: str, tensors: Sequence[Tensor] | None, like: Any) -> Sequence[T
     return tensors
 
 
+def _check_at(
+    rank: int, name: str, tensors: Sequence[Tensor] | None, like: Any
+) -> Sequence[Tensor]:
+    """`_check` at one rank; none elsewhere."""
+    if get_rank() == rank:
+        return _check(name, tensors, like)
+    if tensors:
+        raise ValueError(
+            f"Argument `{name}` must NOT be specified on other ranks than {rank}, this is rank "
+            f"{get_rank()}. Pass None"
+        )
+    return ()
+
+
 def _ufunc(call: str, array: Any, op: ReduceOp) -> str:
     """NumPy's name of a reduction that the dtype has."""
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"{call} takes an op such as ReduceOp.SUM, got {op!r}")
     lacks = {ReduceOp.AVG: "biu", ReduceOp.MIN: "c", ReduceOp.MAX: "c"}
     if array.dtype.kind in lacks.get(op, ""):
         kind = "complex" if array.dtype.kind == "c" else "integer"

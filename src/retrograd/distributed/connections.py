@@ -6,8 +6,12 @@ NOTE [Connections]
 2. What is sent is JSON (which call, dtype, shape) and the bytes of an array. Nothing is unpickled,
    so no peer can run code here. Both sides prove that they know the key in the environment
    variable RETROGRAD_DISTRIBUTED_KEY, empty by default; bytes are not encrypted.
-3. A receiver knows what must come. Anything else, a peer that ended or one that is too late breaks
-   the group: all peers are told why, all connections closed, and later calls raise the same.
+3. A receiver knows what must come. Anything else, a peer that ended, one that is too late, or an
+   exception amid an array breaks the group: all peers are told why, all connections closed, and
+   later calls raise the same.
+4. One thread at a time sends to a peer, and one receives from it.
+5. A forked child has no part in the group: its copies of the connections are closed, so that peers
+   notice when the parent ends.
 
 This module knows arrays, not tensors.
 """
@@ -18,9 +22,10 @@ import hmac
 import json
 import os
 import secrets
-import select
+import selectors
 import socket
 import struct
+import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -49,17 +54,18 @@ class World:
     def __init__(self, rank: int, peers: dict[int, socket.socket], timeout: float) -> None:
         self.rank, self.size, self.timeout = rank, len(peers) + 1, timeout
         self.peers, self.broken = peers, ""
+        self._locks = {(peer, sends): threading.Lock() for peer in peers for sends in (True, False)}
         for sock in peers.values():
             sock.settimeout(timeout)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, rank: int, call: str, array: Any) -> None:
         """Send an array to a rank that expects it from `call`."""
-        head = [call, array.dtype.name, list(array.shape)]
-        with self._reaching(rank, call, silent=rank) as sock:
+        head, data = [call, array.dtype.name, list(array.shape)], np.ascontiguousarray(array)
+        with self._reaching(rank, call, sends=True) as sock:
             try:
                 _write(sock, head)
-                sock.sendall(_bytes(np.ascontiguousarray(array)))
+                sock.sendall(_bytes(data))
             except ConnectionError:  # closed by the peer, that may have said why
                 self._head(sock)
                 raise
@@ -81,16 +87,30 @@ class World:
         return found
 
     def first_to_send(self, call: str) -> int:
-        """The lowest rank of which something has come, once there is one."""
-        if self.broken:
-            raise DistNetworkError(self.broken)
-        ready = select.select([*self.peers.values()], [], [], self.timeout)[0]
-        if not ready:
-            self.fail(f"Timed out after {self.timeout} s: no rank has sent anything for {call}")
-        return min(rank for rank, sock in self.peers.items() if sock in ready)
+        """The lowest rank of which something has come, once there is one; some may have ended."""
+        self._check()
+        with selectors.DefaultSelector() as waiting:
+            for rank, sock in self.peers.items():
+                waiting.register(sock, selectors.EVENT_READ, rank)
+            while waiting.get_map():
+                ready: set[int] = {key.data for key, _ in waiting.select(self.timeout)}
+                if not ready:
+                    self.fail(f"Timed out after {self.timeout} s: no rank has sent for {call}")
+                for rank in sorted(ready):
+                    if _has_sent(self.peers[rank]):
+                        return rank
+                    waiting.unregister(self.peers[rank])
+        self.fail(f"Connection closed by peer: all other ranks ended before {call} was complete")
 
     def fail(self, why: str, silent: int | None = None) -> NoReturn:
-        """Break the group: tell all ranks but `silent`, close the connections, and raise."""
+        """Break the group, and raise."""
+        self._break(why, silent)
+        raise DistNetworkError(self.broken)
+
+    def _break(self, why: str, silent: int | None) -> None:
+        """Tell all ranks but `silent` why, and close the connections."""
+        if self.broken:
+            return
         self.broken = why
         for rank, sock in self.peers.items():
             with suppress(OSError):
@@ -98,12 +118,26 @@ class World:
                 if rank != silent:
                     _write(sock, why)
         self.close()
-        raise DistNetworkError(why)
 
     def close(self) -> None:
         """Close all connections."""
         for sock in self.peers.values():
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)  # wakes threads that wait for it
             sock.close()
+
+    def forked(self) -> None:
+        """Leave the group to the parent of this process: NOTE [Connections], 5."""
+        self.broken = (
+            f"a process that was forked from rank {self.rank} is not in its group. Start processes "
+            "with the method 'spawn', and let each call init_process_group"
+        )
+        for sock in self.peers.values():
+            sock.close()
+
+    def _check(self) -> None:
+        if self.broken:
+            raise DistNetworkError(self.broken)
 
     def _head(self, sock: socket.socket) -> Any:
         head = _read(sock)
@@ -112,25 +146,31 @@ class World:
         return head
 
     @contextmanager
-    def _reaching(self, rank: int, call: str, silent: int | None = None) -> Iterator[socket.socket]:
+    def _reaching(self, rank: int, call: str, *, sends: bool = False) -> Iterator[socket.socket]:
         """The connection to a rank; what goes wrong with it breaks the group.
 
-        A `silent` rank is not told: it may wait for the rest of an array.
+        A rank to which this one `sends` is not told: it may wait for the rest of an array.
         """
-        if self.broken:
-            raise DistNetworkError(self.broken)
-        try:
-            yield self.peers[rank]
-        except TimeoutError:
-            self.fail(
-                f"Timed out after {self.timeout} s: rank {rank} did not take part in {call}", silent
-            )
-        except OSError:
-            self.fail(
-                f"Connection closed by peer: rank {rank} ended before {call} on rank {self.rank} "
-                "was complete",
-                silent,
-            )
+        silent = rank if sends else None
+        self._check()
+        with self._locks[rank, sends]:
+            self._check()
+            try:
+                yield self.peers[rank]
+            except TimeoutError:
+                self.fail(
+                    f"Timed out after {self.timeout} s: rank {rank} did not take part in {call}",
+                    silent,
+                )
+            except OSError:
+                self.fail(
+                    f"Connection closed by peer: rank {rank} ended before {call} on rank "
+                    f"{self.rank} was complete",
+                    silent,
+                )
+            except BaseException as error:
+                self._break(f"{type(error).__name__} in {call} on rank {self.rank}", silent)
+                raise
 
 
 def meet(host: str, port: int, rank: int, size: int, timeout: float) -> World:
@@ -139,22 +179,24 @@ def meet(host: str, port: int, rank: int, size: int, timeout: float) -> World:
     end = time.monotonic() + timeout
     try:
         if rank == 0:
-            with socket.create_server((host, port), backlog=size) as server:
+            with _listen(host, port, size) as server:
                 places = _accept(server, peers, {*range(1, size)}, size, end)
             for sock in peers.values():
                 _write(sock, places)
         else:
             peers[0] = _connect(host, port, end)
-            with socket.create_server((peers[0].getsockname()[0], 0), backlog=size) as server:
+            with _listen(peers[0].getsockname()[0], 0, size) as server:
                 _write(peers[0], [rank, size, server.getsockname()[1]])
                 places = {int(key): place for key, place in _read(peers[0]).items()}
                 for other in range(1, rank):
                     peers[other] = _connect(*places[other], end)
                     _write(peers[other], [rank, size, 0])
                 _accept(server, peers, {*range(rank + 1, size)}, size, end)
-    except OSError as error:
+    except BaseException as error:
         for sock in peers.values():
             sock.close()
+        if not isinstance(error, OSError):
+            raise
         late = isinstance(error, TimeoutError)
         raise DistNetworkError(
             f"rank {rank} of {size} could not meet the others at {host}:{port}"
@@ -162,6 +204,11 @@ def meet(host: str, port: int, rank: int, size: int, timeout: float) -> World:
             f"one world_size and one {KEY}"
         ) from error
     return World(rank, peers, timeout)
+
+
+def _listen(host: str, port: int, size: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=size)
 
 
 def _accept(
@@ -178,8 +225,8 @@ def _accept(
         try:
             sock.settimeout(min(GREETING, _left(end)))
             _greet(sock, b"server", b"client")
-            rank, theirs, port = _read(sock)
-        except (OSError, ValueError):
+            rank, theirs, port = map(int, _read(sock))
+        except (OSError, ValueError, TypeError, RecursionError):  # whatever JSON it may send
             sock.close()
             continue
         if theirs != size or rank not in missing:
@@ -226,6 +273,12 @@ def _greet(sock: socket.socket, own: bytes, other: bytes) -> None:
     _fill(sock, memoryview(theirs))
     if not hmac.compare_digest(theirs, hmac.digest(key, other + challenge, "sha256")):
         raise ConnectionError("the peer has another key")
+
+
+def _has_sent(sock: socket.socket) -> bool:
+    with suppress(OSError):
+        return bool(sock.recv(1, socket.MSG_PEEK))
+    return False
 
 
 def _bytes(array: Any) -> memoryview:

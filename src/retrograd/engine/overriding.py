@@ -15,8 +15,9 @@ NOTE [Who is asked]
 4. What runs below the function that was taken over is not seen: whoever calls it does so with
    subclasses disabled, or from a mode.
 5. Properties and the methods in the body of `Tensor` get such forms when the first class or mode
-   that may ask for them appears (`engine.subclasses`); nobody pays for it before. `HIDDEN` is what
-   only modes see: factories make plain tensors of whatever they are given.
+   that may ask for them appears (`engine.subclasses`); nobody pays for it before.
+6. Factories make plain tensors: those in `FACTORIES` ask only arguments that are no tensors, such
+   as sizes of graphs that are traced, and those in `CONVERTERS` none. Modes see all of them.
 
 This module knows no tensor and no op.
 """
@@ -38,17 +39,20 @@ PASSED: Any = object()  # what `intercept` returns where nobody takes the call o
 
 ENABLED, NO_SUBCLASSES, OFF = range(3)  # `modes.State.overriding`
 
+DATA = 64  # a list that holds more is no shape
 NUMBERS = (int, float, bool, complex)
 NEVER: set[type] = {*NUMBERS, str, slice, type(None), type(...)}  # types that are never asked
 UNASKED: set[type] = set(NEVER)  # the same, but empty while a thread is in a mode
 
-# Names of functions of which arguments are not asked, and of those that nothing is told about.
-HIDDEN: set[str] = {
-    *("arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty"),
-    *("empty_permuted", "empty_strided", "eye", "frombuffer", "from_dlpack", "from_file"),
-    *("from_numpy", "full", "hamming_window", "hann_window", "kaiser_window", "linspace"),
-    *("logspace", "ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor"),
-    *("tensor", "tril_indices", "triu_indices", "zeros"),
+# Names of functions: NOTE [Who is asked], rule 6, and those that nothing is told about.
+FACTORIES: set[str] = {
+    *("arange", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided"),
+    *("eye", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace"),
+    *("ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "tril_indices"),
+    *("triu_indices", "zeros"),
+}
+CONVERTERS: set[str] = {
+    *("as_tensor", "asarray", "frombuffer", "from_dlpack", "from_file", "from_numpy", "tensor"),
 }
 IGNORED: set[str] = {
     *("are_deterministic_algorithms_enabled", "broadcast_shapes", "can_cast", "finfo"),
@@ -100,13 +104,14 @@ def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def spread(values: Iterable[Any]) -> Iterator[Any]:
-    """Values, and what lists (up to their first number) and tuples among them hold."""
+    """Values, and what lists and tuples among them hold; of data, up to its first number."""
     for value in values:
         yield value
         if isinstance(value, (list, tuple)):
+            data = isinstance(value, list) and len(value) > DATA
             for item in value:
                 yield item
-                if type(item) in NUMBERS and isinstance(value, list):
+                if data and type(item) in NUMBERS:
                     break
 
 
@@ -117,8 +122,10 @@ def intercept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return PASSED
     name = getattr(function, "__name__", "")
     asked: tuple[Any, ...] = ()
-    if state.overriding == ENABLED and name not in HIDDEN:
+    if state.overriding == ENABLED and name not in CONVERTERS:
         asked = overloaded([*args, *kwargs.values()])
+        if name in FACTORIES:
+            asked = tuple([value for value in asked if not hasattr(type(value), "_array")])
     if not asked and not state.function_modes:
         return PASSED
     shown = shown_as.get(function, function)

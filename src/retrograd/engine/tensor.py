@@ -134,7 +134,7 @@ class Tensor(Attached):
         if first is not None and not isinstance(first, (int, Size)):
             if isinstance(first, (float, complex)):
                 raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-            if hasattr(first, "_as_array"):  # a storage: the same memory
+            if hasattr(type(first), "_as_array"):  # a storage: the same memory
                 return new_tensor(first._as_array(dtypes.default_numpy()), cls)  # type: ignore[return-value]
             if isinstance(first, str):
                 raise TypeError("new(): invalid data type 'str'")

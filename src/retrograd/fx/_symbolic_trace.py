@@ -88,6 +88,11 @@ def _assert(condition: Any, message: str) -> None:
 _assert.__module__ = PACKAGE  # where code finds it
 
 
+def _assert_is_none(value: Any, message: str) -> None:
+    """Raise AssertionError unless a value is None; a node where it is traced."""
+    _assert(value is None, message)
+
+
 def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of which calls with proxies are nodes."""
 
@@ -192,13 +197,11 @@ class Tracer(TracerBase):
         if is_module and not names:
             raise RuntimeError("``self`` argument cannot be part of *args expansion!")
         parameters, kinds = inspect.signature(shown).parameters, hints(shown)
-        fixed = 0
         for name in names[len(args) :]:
             if concrete_args and concrete_args.get(name, PH) is not PH:
-                fixed += 1
-                args.append(self._fixed(name, f"{name}_{fixed}", concrete_args[name]))
+                args.append(self._fixed(parameters[name], concrete_args[name]))
             else:
-                args.append(self._input(parameters[name], kinds.get(name)))
+                args.append(self._input(parameters[name], name, kinds.get(name)))
         if code.co_kwonlyargcount or code.co_flags & STARRED:
             for flag, star in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
                 if code.co_flags & flag:
@@ -209,12 +212,13 @@ class Tracer(TracerBase):
             root_fn = flattened(shown, total)
         return root_fn, args
 
-    def _input(self, parameter: inspect.Parameter, kind: Any) -> Any:
+    def _input(self, parameter: inspect.Parameter, target: str, kind: Any = None) -> Any:
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        return self.create_proxy("placeholder", parameter.name, default, {}, type_expr=kind)
+        return self.create_proxy("placeholder", target, default, {}, type_expr=kind)
 
-    def _fixed(self, name: str, target: str, value: Any) -> Any:
+    def _fixed(self, parameter: inspect.Parameter, value: Any) -> Any:
         """A value of `concrete_args`: the graph checks that it is given again."""
+        name = parameter.name
 
         def refuse(inner: Any) -> None:
             if inner is PH:
@@ -224,9 +228,11 @@ class Tracer(TracerBase):
                 )
 
         map_aggregate(value, refuse)
-        given = self.create_proxy("placeholder", target, (), {})
-        if isinstance(value, (bool, int, float, str)):
-            told = f"{name} has been specialized to have value {value} but got another value"
+        given = self._input(parameter, f"{name}_1")
+        told = f"{name} has been specialized to have value {value} but got another value"
+        if value is None:
+            self.create_proxy("call_function", _assert_is_none, (given, told), {})
+        elif isinstance(value, (bool, int, float, str)):
             self.create_proxy("call_function", _assert, (given == value, told), {})
         return value
 

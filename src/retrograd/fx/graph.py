@@ -72,7 +72,7 @@ class Graph:
     """
 
     def __init__(self, owning_module: Any = None, tracer_cls: Any = None) -> None:
-        self._root = Node(self, "", "placeholder", "", (), {})
+        self._root = Node(self, "", "root", "", (), {})
         self._root._erased = True
         self._insert: Callable[[Node], None] = self._root.prepend
         self._len = 0

@@ -22,7 +22,10 @@ from .immutable_collections import immutable_dict, immutable_list
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg", "qualified_name"]
 
 Target = Callable[..., Any] | str
-OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
+OPS = (
+    *("placeholder", "get_attr", "call_function", "call_method", "call_module", "output"),
+    "root",  # of the ring
+)
 PACKAGE = __name__.partition(".")[0]
 
 effects: set[Any] = set()

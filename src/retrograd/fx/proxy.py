@@ -198,8 +198,9 @@ class Proxy:
                 f"operations {func}: all proxies of a call are to be of one"
             )
         tracer = next(iter(tracers))
-        if overriding.names.get(func, "").startswith(METHOD):
-            return tracer.create_proxy("call_method", func.__name__, args, kwargs)
+        name = overriding.names.get(func, "")
+        if name.startswith(METHOD):
+            return tracer.create_proxy("call_method", name.removeprefix(METHOD), args, kwargs)
         return tracer.create_proxy("call_function", func, args, kwargs)
 
 

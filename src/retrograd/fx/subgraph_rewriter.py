@@ -78,6 +78,8 @@ class Matcher:
                 return found[pattern] is node or (
                     pattern.op == "placeholder" and found[pattern] == node
                 )
+            if isinstance(node, Node) and node in found.values():
+                return False  # two nodes of the pattern are never one here
             if pattern.op == "placeholder":
                 found[pattern] = node
                 return True
@@ -114,8 +116,9 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     """Put a replacement in place of every part of a graph that matches a pattern.
 
     Pattern and replacement are functions or modules of as many arguments; an argument of the
-    pattern matches anything. Of matches that overlap, the first counts; a match of which the rest
-    of the graph uses a value other than its results does not. Recompiles, and returns the matches.
+    pattern matches anything, but no node that another one matches. Of matches that overlap, the
+    first counts; a match of which the rest of the graph uses a value other than its results does
+    not. Recompiles, and returns the matches.
 
     >>> module = rg.fx.symbolic_trace(lambda x: rg.relu(x) + 1)
     >>> matches = rg.fx.replace_pattern(module, lambda x: rg.relu(x), lambda x: rg.neg(x))

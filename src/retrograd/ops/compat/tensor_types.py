@@ -50,7 +50,7 @@ class TensorType:
                 f"{self.__name__}() received an invalid combination of arguments: sizes are "
                 f"integers, data is one sequence, got {', '.join(type(n).__name__ for n in data)}"
             )
-        if hasattr(first, "_as_array"):  # a storage: the same memory
+        if hasattr(type(first), "_as_array"):  # a storage: the same memory
             return new_tensor(first._as_array(target))
         return new_tensor(copy_of(first, None).astype(target))
 

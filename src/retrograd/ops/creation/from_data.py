@@ -280,7 +280,7 @@ def unwrap(data: Any, found: list[Any]) -> Any:
 
 def from_object(data: Any, target: np.dtype[Any] | None) -> Any:
     """Anything else that has an array to give, or elements; of a storage, its own memory."""
-    if hasattr(data, "_as_array"):
+    if hasattr(type(data), "_as_array"):
         return data._as_array(target)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
