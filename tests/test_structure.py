@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom to the top; a module may import from its own layer's files and from below.
 LAYERS = [
-    ["errors", "locks", "modes", "quiet", "dtypes", "pytree", "version"],
+    ["errors", "futures", "locks", "modes", "quiet", "dtypes", "pytree", "version"],
     ["kernels"],
     ["compiler"],
     ["engine"],
@@ -35,7 +35,7 @@ LAYERS = [
         "wirtinger",
     ],
     ["fx", "jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
-    ["cpu", "cuda"],
+    ["cpu", "cuda", "multiprocessing"],
     ["interop", "vision", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],
@@ -145,6 +145,7 @@ OVER_MEMORY = {
     ("ndarray", "kernels/memory.py"): "`strided` checks the bounds",
     ("stride_tricks", "kernels/memory.py"): "`sliding_window_view` checks the bounds",
     ("ndarray", "kernels/layout.py"): "memory of its own, in the order of an array of that shape",
+    ("frombuffer", "kernels/shared.py"): "NumPy checks bounds; the array keeps the map",
     ("ndarray", "ops/core/structure.py"): "one element, with strides of 0",
     ("frombuffer", "ops/creation/from_data.py"): "NumPy checks bounds; the array keeps the owner",
     ("frombuffer", "ops/random/streams.py"): "bytes made there, copied",

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         distributions,
         fft,
         func,
+        futures,
         fx,
         jit,
     )
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         linalg,
         masked,
         mps,
+        multiprocessing,
         nn,
         optim,
         overrides,
@@ -97,8 +99,19 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
-    *("cuda", "distributed", "distributions", "fft", "func", "fx", "jit", "linalg", "masked"),
-    *("mps", "nn", "optim", "overrides", "quasirandom", "random", "return_types", "signal"),
+    *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "jit", "linalg"),
+    *(
+        "masked",
+        "mps",
+        "multiprocessing",
+        "nn",
+        "optim",
+        "overrides",
+        "quasirandom",
+        "random",
+        "return_types",
+        "signal",
+    ),
     *("serialization", "special", "tape", "testing", "types", "utils", "vision", "viz"),
     "wirtinger",
 )

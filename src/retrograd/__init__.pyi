@@ -41,11 +41,13 @@ from . import distributed as distributed
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
+from . import futures as futures
 from . import fx as fx
 from . import jit as jit
 from . import linalg as linalg
 from . import masked as masked
 from . import mps as mps
+from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides

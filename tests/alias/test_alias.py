@@ -162,8 +162,8 @@ print(torch.autograd.gradcheck(torch.exp, x), torch.autograd.grad(x.exp() - x.ex
         ("torch.ones(1).summ()", "torch.Tensor.summ is not in Retrograd. The nearest name is"),
         ("torch.sparse_coo_tensor", "torch.sparse_coo_tensor is not in Retrograd: there are no s"),
         (
-            "import torch.multiprocessing",
-            "torch.multiprocessing is not in Retrograd: there are no",
+            "import torch.export",
+            "torch.export is not in Retrograd: Python itself is the p",
         ),
     ],
 )
@@ -204,9 +204,9 @@ def test_check_lists_what_is_missing_without_running(tmp_path):
     text = """
 import torch as t, torch.nn.functional as F
 from torch import nn, nothing
-import torch.multiprocessing as mp
+import torch.export as ex
 
-print(t.ones(1), nn.Linear, F.relu, t.Tensor.sum, F.rellu, nn.Liner, mp.Pool)
+print(t.ones(1), nn.Linear, F.relu, t.Tensor.sum, F.rellu, nn.Liner, ex.export)
 t.autograd.graph.sav, nn.Liner
 """
     script = write(tmp_path, "script.py", text)
@@ -216,7 +216,7 @@ t.autograd.graph.sav, nn.Liner
     ]
     assert found == [
         "3: torch.nothing",
-        "4: torch.multiprocessing",
+        "4: torch.export",
         "6: torch.nn.Liner",
         "6: torch.nn.functional.rellu",
         "7: torch.autograd.graph.sav",

@@ -16,6 +16,7 @@ import os
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..__config__ import parts, show
 from ..locks import load
@@ -85,8 +86,26 @@ def draw(script: str, picture: str) -> int:
     return 0
 
 
+class Folder(str):
+    """The program's folder, first in `sys.path`: a process started afresh gets the alias with it.
+
+    `multiprocessing` hands the path over before it imports the program there.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        return aliased, (str(self),)
+
+
+def aliased(folder: str) -> str:
+    """The folder of a program, for which `torch` now means this package."""
+    install()
+    return folder
+
+
 def start(program: str, arguments: list[str], folder: str) -> None:
     """Make the interpreter look as if it had been started with the program."""
     install()
     sys.argv[:] = arguments
-    sys.path[0] = folder
+    sys.path[0] = Folder(folder)

@@ -15,7 +15,7 @@ METHODS = {
     "compat.deprecated_linalg": "cholesky lu lu_solve qr svd triangular_solve",
     "compat.deprecated_methods": (
         "_fix_weakref const_data_ptr dense_dim dim_order is_distributed new pin_memory reinforce "
-        "resize resize_as share_memory_ sparse_dim to_dense"
+        "resize resize_as sparse_dim to_dense"
     ),
     "compat.view_copies": "narrow_copy",
     "creation.strided": "new_empty_strided",
@@ -115,6 +115,7 @@ METHODS = {
     "tensor.dlpack": "__dlpack__ __dlpack_device__",
     "tensor.pickling": "__copy__ __deepcopy__ __reduce_ex__ as_subclass",
     "tensor.printing": "__format__ __repr__ _repr_html_",
+    "tensor.sharing": "is_shared share_memory_",
     "tensor.storage": "_typed_storage storage untyped_storage",
     "tensor.storage_types": "storage_type",
 }

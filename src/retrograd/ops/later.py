@@ -86,6 +86,7 @@ from .tensor import pickling
 from .tensor.conversion import *
 from .tensor.dlpack import *
 from .tensor.printing import *
+from .tensor.sharing import *
 from .tensor.storage import *
 from .tensor.storage_types import *
 

@@ -25,7 +25,6 @@ from ..global_hooks import (
     register_module_full_backward_pre_hook,
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
-from ..parameter import is_lazy
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -215,13 +214,12 @@ class Module(Tree):
         return self._apply(lambda t: of_kind(t, np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Self:
-        """This module: nothing has to be done to share its memory among threads.
+        """Move parameters and buffers to memory that processes share: `Tensor.share_memory_`.
 
-        Raises RuntimeError while a parameter or buffer has no shape.
+        Raises RuntimeError while one of them has no shape.
         """
         for held in (*self.parameters(), *self.buffers()):
-            if is_lazy(held):
-                held.share_memory_()
+            held.share_memory_()
         return self
 
     # -- state ---------------------------------------------------------------------------------

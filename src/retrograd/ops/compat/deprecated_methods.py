@@ -110,14 +110,6 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     )
 
 
-def share_memory_(self: Tensor) -> Tensor:
-    """Raises RuntimeError: the memory is NumPy's, which other processes cannot see."""
-    raise RuntimeError(
-        "share_memory_(): a tensor's memory is a NumPy array of this process. Use threads, or "
-        "multiprocessing.shared_memory and retrograd.from_numpy"
-    )
-
-
 def reinforce(self: Tensor, reward: Any) -> None:
     """Raises RuntimeError, as in PyTorch: nodes are not stochastic."""
     raise RuntimeError(
@@ -127,7 +119,7 @@ def reinforce(self: Tensor, reward: Any) -> None:
 
 FUNCTIONS: tuple[Any, ...] = (
     *(new, resize, resize_as, dim_order, const_data_ptr, is_distributed, to_dense, dense_dim),
-    *(sparse_dim, pin_memory, share_memory_, reinforce, _fix_weakref),
+    *(sparse_dim, pin_memory, reinforce, _fix_weakref),
 )
 for function in FUNCTIONS:
     method(function)

@@ -43,9 +43,8 @@ REASONS = [
         "there is no such device. Ask about the cpu: get_autocast_dtype('cpu')",
     ),
     (
-        r"multiprocessing|futures|\w*init_num_threads|hub",
-        "there are no tensors that processes share. Use threads: the engine runs in several; or "
-        "send tensors between processes with retrograd.distributed",
+        r"\w*init_num_threads",
+        "threads need no preparation. Use retrograd.set_num_threads",
     ),
     (
         r"\w+_object|\w+_object_list",

@@ -394,7 +394,7 @@ METHODS: tuple[Any, ...] = (
 for function in METHODS:
     method(function)
 method(is_pinned)
-method(_never, "is_shared", "is_neg", "is_conj", "is_coalesced")
+method(_never, "is_neg", "is_conj", "is_coalesced")
 method(_array, "__array__")
 method(_float, "__float__")
 method(_int, "__int__")

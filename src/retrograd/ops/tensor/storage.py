@@ -24,6 +24,7 @@ import numpy as np
 from ... import dtypes, version
 from ...engine.tensor import Tensor, device, wrote
 from ...kernels.memory import Span, address, memory, root
+from ...kernels.shared import block_of
 from ...locks import structure
 from ..core.arguments import public, titled
 from ..creation.files import mapped
@@ -158,8 +159,8 @@ class _Elements:
         return -1
 
     def is_shared(self) -> bool:
-        """Whether other processes see the memory: False, there are none that work together."""
-        return False
+        """Whether other processes can see the memory: see `Tensor.share_memory_`."""
+        return block_of(self._shown()._owner) is not None
 
     def is_pinned(self) -> bool:
         """Whether the memory is page-locked: False."""
