@@ -101,6 +101,7 @@ static PyMethodDef functions[] = {
     {"scatter_add", scatter_add, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL},
     {"attention", attention, METH_VARARGS, NULL},
+    {"attention_bias", attention_bias, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
     {"rank", rank_rows, METH_VARARGS, NULL},
