@@ -10,12 +10,17 @@
    3. Backwards, weights are computed anew from the largest score and the inverse of the sum, which
       `stats` holds for each row. Work is shared out by head; where heads are few, by every so-manieth
       block of rows of them, whose results are then added up, in order.
-   4. Nothing depends on the number of threads. A block that no row sees, in causal attention, is left
+   4. The gradient of a bias has the bias's shape. Work is shared out by its matrices and by RANGE rows
+      of them, to which the heads that share them are added, in order; one row for all is one piece.
+   5. Weights are dropped by the numbers of a generator, one for each in row-major order. They are
+      drawn anew in each pass, from a state of the generator for each TILE rows: NOTE [Twister].
+   6. Nothing depends on the number of threads. A block that no row sees, in causal attention, is left
       out.
 */
 
 #include "multiply.c"
 #include "pool.c"
+#include "twister.c"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,29 +28,48 @@
 
 enum { TILE = 64, RANGE = 512, FEWEST = 8, MOST_LEAD = 16 };
 
+/* Where the matrices of a bias lie, for each head: in bytes, 0 where all have the same. */
+typedef struct {
+    int64_t steps[MOST_LEAD], down, item;
+} Spread;
+
 typedef struct {
     const char *packed, *g, *bias; /* no bias: NULL */
+    const uint32_t *states;        /* nothing is dropped: NULL */
     char *out, *stats, *made;
     int64_t heads, rows, columns, width, ranges;
     int64_t wide, pitch; /* columns of a block; elements from a row of a copy to the next */
-    double scale;
+    int64_t bound;       /* of 2**53: so many weights are kept, and multiplied by */
+    double scale, factor;
     bool causal;
     _Atomic bool failed; /* there is no memory */
-    int lead;            /* dimensions of the heads, in the bias */
-    int64_t sizes[MOST_LEAD], steps[MOST_LEAD], down, item;
+    int lead;            /* dimensions of the heads, of these sizes */
+    int64_t sizes[MOST_LEAD];
+    Spread spread, bent;             /* of the bias, and of its gradient */
     Tap *across, *along, *down_rows; /* of the three kinds of products */
 } Attention;
+
+/* Where the matrix of a head begins. */
+static int64_t
+place_of(const Attention *a, const Spread *spread, int64_t head)
+{
+    int64_t at = 0;
+    for (int d = a->lead - 1; d >= 0; d--) {
+        at += head % a->sizes[d] * spread->steps[d];
+        head /= a->sizes[d];
+    }
+    return at;
+}
 
 /* What is added to the scores of a row from a column on. */
 static const void *
 bias_of(const Attention *a, int64_t head, int64_t row, int64_t column)
 {
-    const char *at = a->bias;
-    for (int d = a->lead - 1; at != NULL && d >= 0; d--) {
-        at += head % a->sizes[d] * a->steps[d];
-        head /= a->sizes[d];
+    if (a->bias == NULL) {
+        return NULL;
     }
-    return at == NULL ? NULL : at + row * a->down + column * a->item;
+    int64_t item = a->spread.item;
+    return a->bias + place_of(a, &a->spread, head) + row * a->spread.down + column * item;
 }
 
 #define REAL float
@@ -59,33 +83,28 @@ bias_of(const Attention *a, int64_t head, int64_t row, int64_t column)
 #undef REAL
 #undef OF
 
-/* Read the bias, (lead..., rows, columns) in any strides but along columns; false if it is none. */
+/* Read where the matrices of an array lie, which broadcasts to (lead..., rows, columns), but along
+   columns, where it is contiguous; false if it does not. */
 static bool
-read_bias(Attention *a, PyObject *object, int type)
+read_spread(const Attention *a, PyObject *object, int type, Spread *spread)
 {
-    if (object == Py_None) {
-        return true;
-    }
-    PyArrayObject *bias = (PyArrayObject *)object;
-    if (!PyArray_Check(object) || PyArray_TYPE(bias) != type || !PyArray_ISBEHAVED_RO(bias)) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    int dims = a->lead + 2;
+    if (!PyArray_Check(object) || PyArray_TYPE(array) != type || !PyArray_ISBEHAVED_RO(array) ||
+        PyArray_NDIM(array) != dims || PyArray_DIM(array, dims - 1) != a->columns ||
+        (a->columns > 1 && PyArray_STRIDE(array, dims - 1) != PyArray_ITEMSIZE(array))) {
         return false;
     }
-    int64_t heads = 1;
-    int dims = PyArray_NDIM(bias);
-    a->item = PyArray_ITEMSIZE(bias);
-    a->lead = dims - 2;
-    if (dims < 2 || a->lead > MOST_LEAD || PyArray_DIM(bias, dims - 1) != a->columns ||
-        PyArray_DIM(bias, dims - 2) != a->rows ||
-        (a->columns > 1 && PyArray_STRIDE(bias, dims - 1) != a->item)) {
-        return false;
+    for (int d = 0; d < dims - 1; d++) {
+        int64_t size = d < a->lead ? a->sizes[d] : a->rows, own = PyArray_DIM(array, d);
+        int64_t step = own == 1 ? 0 : PyArray_STRIDE(array, d);
+        if (own != 1 && own != size) {
+            return false;
+        }
+        *(d < a->lead ? &spread->steps[d] : &spread->down) = step;
     }
-    for (int d = 0; d < a->lead; d++) {
-        heads *= a->sizes[d] = PyArray_DIM(bias, d);
-        a->steps[d] = PyArray_STRIDE(bias, d);
-    }
-    a->down = PyArray_STRIDE(bias, dims - 2);
-    a->bias = PyArray_BYTES(bias);
-    return heads == a->heads;
+    spread->item = PyArray_ITEMSIZE(array);
+    return true;
 }
 
 /* Whether an array has heads, so many rows and a width. */
@@ -140,83 +159,146 @@ plan_taps(Attention *a, int type)
     return taps;
 }
 
-static bool
-run_attention(Attention *a, int type, bool backwards, char *grad)
+/* The gradient of all operands, by as many parts as `ranges` says. */
+static void
+run_derive(Attention *a, int type, char *grad)
 {
-    Tap *taps = plan_taps(a, type);
-    if (taps == NULL) {
-        return false;
+    int64_t item = type == NPY_FLOAT ? 4 : 8;
+    bool few = a->heads > 0 && a->heads < FEWEST;
+    a->ranges = few && a->rows > RANGE ? FEWEST / a->heads : 1;
+    size_t size = (size_t)(a->heads * (a->rows + 2 * a->columns) * a->width * item);
+    a->made = a->ranges == 1 ? grad : calloc((size_t)a->ranges, size);
+    if (a->made == NULL) {
+        a->failed = true;
+        return;
     }
-    if (!backwards) {
-        a->ranges = (a->rows + RANGE - 1) / RANGE;
-        pool_run(type == NPY_FLOAT ? attend_float : attend_double, a, a->heads * a->ranges, 1);
+    pool_run(type == NPY_FLOAT ? derive_float : derive_double, a, a->heads * a->ranges, 1);
+    if (a->ranges > 1) {
+        add_parts(a, type, grad);
+        free(a->made);
     }
-    else {
-        int64_t item = type == NPY_FLOAT ? 4 : 8;
-        bool few = a->heads > 0 && a->heads < FEWEST;
-        a->ranges = few && a->rows > RANGE ? FEWEST / a->heads : 1;
-        size_t size = (size_t)(a->heads * (a->rows + 2 * a->columns) * a->width * item);
-        a->made = a->ranges == 1 ? grad : calloc((size_t)a->ranges, size);
-        if (a->made != NULL) {
-            pool_run(type == NPY_FLOAT ? derive_float : derive_double, a, a->heads * a->ranges, 1);
-        }
-        if (a->made != NULL && a->ranges > 1) {
-            add_parts(a, type, grad);
-            free(a->made);
-        }
-        a->failed = a->failed || a->made == NULL;
-    }
-    free(taps);
-    return !a->failed;
 }
 
-/* `attention(rows, scale, causal, packed, bias, out, stats, g, grad)`: with g and grad None, compute
-   the results and their `stats`, (heads, rows, 2); else, from these and the cotangent, the gradient
-   of all operands. False where the bias lies in memory in another way. */
+/* The gradient of the bias, zeros so far, which has so many matrices. */
+static void
+run_derive_bias(Attention *a, int type, char *grad, int64_t matrices)
+{
+    a->made = grad;
+    a->ranges = a->bent.down == 0 ? 1 : (a->rows + RANGE - 1) / RANGE;
+    pool_run(type == NPY_FLOAT ? derive_bias_float : derive_bias_double, a, matrices * a->ranges,
+             1);
+}
+
+/* Read the operands: packed, (lead..., rows + 2 columns, width). */
+static bool
+read_packed(Attention *a, PyArrayObject *packed, int64_t rows)
+{
+    int dims = PyArray_NDIM(packed);
+    a->lead = dims - 2;
+    if (dims < 2 || a->lead > MOST_LEAD || !is_plain(packed, PyArray_TYPE(packed)) || rows < 0 ||
+        rows > PyArray_DIM(packed, dims - 2) || (PyArray_DIM(packed, dims - 2) - rows) % 2 != 0) {
+        return false;
+    }
+    a->heads = 1;
+    for (int d = 0; d < a->lead; d++) {
+        a->heads *= a->sizes[d] = PyArray_DIM(packed, d);
+    }
+    a->rows = rows;
+    a->columns = (PyArray_DIM(packed, dims - 2) - rows) / 2;
+    a->width = PyArray_DIM(packed, dims - 1);
+    a->packed = PyArray_DATA(packed);
+    return true;
+}
+
+/* Read the generator's states, (heads, blocks of rows, 625); false if they do not fit. */
+static bool
+read_states(Attention *a, PyObject *object, double keep)
+{
+    PyArrayObject *states = (PyArrayObject *)object;
+    if (object == Py_None) {
+        return true;
+    }
+    if (!PyArray_Check(object) || !PyArray_ISCARRAY_RO(states) ||
+        PyArray_TYPE(states) != NPY_UINT32 || !(keep >= 0 && keep <= 1) ||
+        PyArray_SIZE(states) != a->heads * ((a->rows + TILE - 1) / TILE) * STATE) {
+        return false;
+    }
+    a->states = PyArray_DATA(states);
+    a->bound = (int64_t)ceil(keep * 0x1p53);
+    a->factor = keep > 0 ? 1 / keep : 0;
+    return true;
+}
+
+/* `attention(rows, scale, causal, keep, packed, bias, states, out, stats, g, grad)`: with g and grad
+   None, compute the results and their `stats`, (heads, rows, 2); else, from these and the cotangent,
+   the gradient of all operands; `attention_bias`, with the same arguments, adds that of the bias to
+   grad, which lies in row-major order. False where the bias lies in memory in another way. */
 static PyObject *
-attention(PyObject *module, PyObject *args)
+run_attention(PyObject *args, bool of_bias)
 {
     Attention a = {0};
     Py_ssize_t rows;
     int causal;
+    double keep;
     PyArrayObject *packed, *out, *stats;
-    PyObject *bias, *g, *grad;
-    if (!PyArg_ParseTuple(args, "ndpO!OO!O!OO", &rows, &a.scale, &causal, &PyArray_Type, &packed,
-                          &bias, &PyArray_Type, &out, &PyArray_Type, &stats, &g, &grad)) {
+    PyObject *bias, *states, *g, *grad;
+    if (!PyArg_ParseTuple(args, "ndpdO!OOO!O!OO", &rows, &a.scale, &causal, &keep, &PyArray_Type,
+                          &packed, &bias, &states, &PyArray_Type, &out, &PyArray_Type, &stats, &g,
+                          &grad)) {
         return NULL;
     }
     int type = PyArray_TYPE(packed);
     bool backwards = g != Py_None;
-    if (PyArray_NDIM(packed) != 3 || rows < 0 || rows > PyArray_DIM(packed, 1) ||
-        (PyArray_DIM(packed, 1) - rows) % 2 != 0) {
-        return refuse("attention");
-    }
-    a.heads = PyArray_DIM(packed, 0);
-    a.rows = rows;
-    a.columns = (PyArray_DIM(packed, 1) - rows) / 2;
-    a.width = PyArray_DIM(packed, 2);
     a.causal = causal;
-    if (!is_of_heads(packed, type, &a, rows + 2 * a.columns, a.width) ||
+    if (!read_packed(&a, packed, rows) || !read_states(&a, states, keep) ||
         !is_of_heads(out, type, &a, rows, a.width) || !is_of_heads(stats, type, &a, rows, 2) ||
         (backwards &&
          (!PyArray_Check(g) || !PyArray_Check(grad) ||
           !is_of_heads((PyArrayObject *)g, type, &a, rows, a.width) ||
-          !is_of_heads((PyArrayObject *)grad, type, &a, rows + 2 * a.columns, a.width) ||
-          !PyArray_ISWRITEABLE((PyArrayObject *)grad))) ||
-        (!backwards && !(PyArray_ISWRITEABLE(out) && PyArray_ISWRITEABLE(stats)))) {
+          !is_plain((PyArrayObject *)grad, type) || !PyArray_ISWRITEABLE((PyArrayObject *)grad))) ||
+        (backwards && !of_bias &&
+         !is_of_heads((PyArrayObject *)grad, type, &a, rows + 2 * a.columns, a.width)) ||
+        (!backwards && (of_bias || !(PyArray_ISWRITEABLE(out) && PyArray_ISWRITEABLE(stats))))) {
         return refuse("attention");
     }
-    if (!read_bias(&a, bias, type)) {
+    if ((bias != Py_None && !read_spread(&a, bias, type, &a.spread)) ||
+        (of_bias && !read_spread(&a, grad, type, &a.bent))) {
         Py_RETURN_FALSE;
     }
-    a.packed = PyArray_DATA(packed);
+    a.bias = bias == Py_None ? NULL : PyArray_DATA((PyArrayObject *)bias);
     a.out = PyArray_DATA(out);
     a.stats = PyArray_DATA(stats);
     a.g = backwards ? PyArray_DATA((PyArrayObject *)g) : NULL;
     char *to = backwards ? PyArray_DATA((PyArrayObject *)grad) : NULL;
-    bool right;
+    int64_t size = a.bent.down == 0 ? a.columns : a.rows * a.columns;
+    int64_t matrices = of_bias && size > 0 ? PyArray_SIZE((PyArrayObject *)grad) / size : 0;
+    Tap *taps;
     Py_BEGIN_ALLOW_THREADS;
-    right = run_attention(&a, type, backwards, to);
+    taps = plan_taps(&a, type);
+    a.failed = taps == NULL;
+    if (taps != NULL && of_bias) {
+        run_derive_bias(&a, type, to, matrices);
+    }
+    else if (taps != NULL && backwards) {
+        run_derive(&a, type, to);
+    }
+    else if (taps != NULL) {
+        a.ranges = (a.rows + RANGE - 1) / RANGE;
+        pool_run(type == NPY_FLOAT ? attend_float : attend_double, &a, a.heads * a.ranges, 1);
+    }
+    free(taps);
     Py_END_ALLOW_THREADS;
-    return right ? Py_NewRef(Py_True) : PyErr_NoMemory();
+    return a.failed ? PyErr_NoMemory() : Py_NewRef(Py_True);
+}
+
+static PyObject *
+attention(PyObject *module, PyObject *args)
+{
+    return run_attention(args, false);
+}
+
+static PyObject *
+attention_bias(PyObject *module, PyObject *args)
+{
+    return run_attention(args, true);
 }

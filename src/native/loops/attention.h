@@ -97,6 +97,35 @@ OF(seen)(const Attention *a, int64_t row, int64_t at, int64_t count)
     return !a->causal || most >= count ? count : most < 0 ? 0 : most;
 }
 
+/* The room for which weights are kept of so many rows, a byte each. */
+static int64_t
+OF(room_kept)(const Attention *a, int64_t rows)
+{
+    return a->states == NULL ? 0 : rows * a->columns / (int64_t)sizeof(REAL) + 1;
+}
+
+/* Which weights of a block of rows are kept, (high, columns): NOTE [Attention], 5. */
+static void
+OF(draw_kept)(const Attention *a, int64_t head, int64_t row, int64_t high, unsigned char *kept)
+{
+    uint32_t state[STATE];
+    int64_t blocks = (a->rows + TILE - 1) / TILE;
+    if (a->states != NULL) {
+        memcpy(state, a->states + (head * blocks + row / TILE) * STATE, sizeof state);
+        draw_below(state, a->bound, kept, high * a->columns);
+    }
+}
+
+/* row *= factor where it is kept, and 0 elsewhere; as it is if all are. */
+static void
+OF(drop)(const Attention *a, REAL *row, const unsigned char *kept, int64_t n)
+{
+    REAL factors[] = {0, (REAL)a->factor};
+    for (int64_t j = 0; a->states != NULL && j < n; j++) {
+        row[j] *= factors[kept[j]];
+    }
+}
+
 /* The results of ranges of rows: NOTE [Attention], 2. */
 static void
 OF(attend)(void *context, int64_t begin, int64_t end)
@@ -104,11 +133,12 @@ OF(attend)(void *context, int64_t begin, int64_t end)
     Attention *a = context;
     int64_t wide = a->wide, width = a->width, pieces = (width + wide - 1) / wide;
     int64_t sizes[] = {width * wide, wide * a->pitch + wide, TILE * wide, pieces * RANGE * wide,
-                       RANGE};
-    REAL *room[5];
+                       RANGE,        OF(room_kept)(a, RANGE)};
+    REAL *room[6];
     double totals[RANGE];
-    void *work = OF(rooms)(a, sizes, 5, room);
+    void *work = OF(rooms)(a, sizes, 6, room);
     REAL *columns = room[0], *values = room[1], *tile = room[2], *sums = room[3], *tops = room[4];
+    unsigned char *kept = (unsigned char *)room[5];
     for (int64_t u = begin; work != NULL && u < end; u++) {
         int64_t head = u / a->ranges, from = u % a->ranges * RANGE, all = a->rows + 2 * a->columns;
         int64_t count = a->rows - from < RANGE ? a->rows - from : RANGE;
@@ -120,6 +150,10 @@ OF(attend)(void *context, int64_t begin, int64_t end)
         for (int64_t i = 0; i < count; i++) {
             tops[i] = -(REAL)INFINITY;
             totals[i] = 0;
+        }
+        for (int64_t r = 0; r < count; r += TILE) {
+            int64_t high = count - r < TILE ? count - r : TILE;
+            OF(draw_kept)(a, head, from + r, high, kept + r * a->columns);
         }
         for (int64_t at = 0; at < last; at += wide) {
             int64_t n = last - at < wide ? last - at : wide;
@@ -137,6 +171,7 @@ OF(attend)(void *context, int64_t begin, int64_t end)
                     double sum = OF(kernels.shares)(row, bias_of(a, head, from + i, at),
                                                     (REAL)a->scale, some, &tops[i]);
                     memset(row + some, 0, (size_t)(n - some) * sizeof(REAL));
+                    OF(drop)(a, row, kept + i * a->columns + at, some);
                     if (tops[i] != before && before != -(REAL)INFINITY) {
                         double less = exp((double)before - (double)tops[i]);
                         totals[i] *= less;
@@ -159,76 +194,199 @@ OF(attend)(void *context, int64_t begin, int64_t end)
     free(work);
 }
 
+/* Operands of a head as the products take them: columns in blocks of `wide`, and the blocks of rows
+   that are at work. */
+typedef struct {
+    const REAL *q, *g, *out, *stats;
+    REAL *keys, *values, *q_rows, *g_rows, *inners, *tile, *slope;
+    unsigned char *kept;
+} OF(Head);
+
+/* Take the operands of a head: pack its keys and values. */
+static void
+OF(take_head)(const Attention *a, int64_t head, OF(Head) * h)
+{
+    int64_t all = a->rows + 2 * a->columns, width = a->width, wide = a->wide;
+    h->q = (const REAL *)a->packed + head * all * width;
+    h->g = (const REAL *)a->g + head * a->rows * width;
+    h->out = (const REAL *)a->out + head * a->rows * width;
+    h->stats = (const REAL *)a->stats + head * a->rows * 2;
+    const REAL *k = h->q + a->rows * width, *v = k + a->columns * width;
+    for (int64_t at = 0; at < a->columns; at += wide) {
+        int64_t n = a->columns - at < wide ? a->columns - at : wide;
+        OF(pack_columns)(a, h->keys + at * width, k + at * width, n);
+        OF(pack_columns)(a, h->values + at * width, v + at * width, n);
+    }
+}
+
+/* The inner products of the results of a block of rows with their cotangents. */
+static void
+OF(find_inners)(const Attention *a, const OF(Head) * h, int64_t row, int64_t high, REAL *inners)
+{
+    for (int64_t i = 0; i < high; i++) {
+        double inner = 0;
+        for (int64_t e = (row + i) * a->width; e < (row + i + 1) * a->width; e++) {
+            inner += (double)h->g[e] * (double)h->out[e];
+        }
+        inners[i] = (REAL)inner;
+    }
+}
+
+/* The weights of a block in `tile`, and the gradients of its scores, times `factor`, in `slope`; its
+   rows are from `place` on among those at work. */
+static void
+OF(bend)(const Attention *a, const OF(Head) * h, int64_t head, int64_t row, int64_t place,
+         int64_t at, int64_t n, REAL factor)
+{
+    int64_t high = a->rows - row < TILE ? a->rows - row : TILE;
+    OF(against)(a, h->q + row * a->width, high, h->keys + at * a->width, n, h->tile);
+    OF(against)(a, h->g + row * a->width, high, h->values + at * a->width, n, h->slope);
+    for (int64_t i = 0; i < high; i++) {
+        int64_t some = OF(seen)(a, row + i, at, n);
+        REAL *tile = h->tile + i * a->wide, *slope = h->slope + i * a->wide;
+        const unsigned char *kept = h->kept + (place + i) * a->columns + at;
+        const REAL *stats = h->stats + 2 * (row + i);
+        OF(drop)(a, slope, kept, some);
+        OF(kernels.slopes)(tile, slope, bias_of(a, head, row + i, at), (REAL)a->scale, some,
+                           stats[0], stats[1], h->inners[place + i], factor);
+        OF(drop)(a, tile, kept, some);
+        memset(tile + some, 0, (size_t)(n - some) * sizeof(REAL));
+        memset(slope + some, 0, (size_t)(n - some) * sizeof(REAL));
+    }
+}
+
+/* Take a block of rows as number `slot` of those that are at work. */
+static void
+OF(take_rows)(const Attention *a, OF(Head) * h, int64_t head, int64_t row, int64_t slot)
+{
+    int64_t high = a->rows - row < TILE ? a->rows - row : TILE, place = slot * TILE;
+    OF(pack_rows)(a, h->q_rows + place * a->pitch, h->q + row * a->width, high);
+    OF(pack_rows)(a, h->g_rows + place * a->pitch, h->g + row * a->width, high);
+    OF(find_inners)(a, h, row, high, h->inners + place);
+    OF(draw_kept)(a, head, row, high, h->kept + place * a->columns);
+}
+
 /* The gradients of heads, or of every so-manieth block of rows of them: NOTE [Attention], 3. */
 static void
 OF(derive)(void *context, int64_t begin, int64_t end)
 {
     Attention *a = context;
     int64_t wide = a->wide, width = a->width, pieces = (width + wide - 1) / wide;
-    int64_t tall = (a->rows + TILE - 1) / TILE * TILE, all = a->rows + 2 * a->columns;
-    int64_t sizes[] = {width * wide,
-                       width * wide,
-                       wide * a->pitch + wide,
-                       tall * a->pitch + wide,
-                       tall * a->pitch + wide,
+    int64_t all = a->rows + 2 * a->columns, broad = (a->columns + wide - 1) / wide * wide;
+    int64_t sizes[] = {broad * width,
+                       broad * width,
                        TILE * wide,
                        TILE * wide,
-                       pieces * wide * wide,
-                       pieces * wide * wide,
-                       pieces * tall * wide,
-                       tall};
-    REAL *room[11];
-    void *work = OF(rooms)(a, sizes, 11, room);
-    REAL *keys = room[0], *values = room[1], *k_rows = room[2], *q_rows = room[3];
-    REAL *g_rows = room[4], *tile = room[5], *slope = room[6], *dk = room[7], *dv = room[8];
-    REAL *dq = room[9], *inners = room[10];
+                       RANGE,
+                       OF(room_kept)(a, RANGE),
+                       broad * a->pitch + wide,
+                       RANGE * a->pitch + wide,
+                       RANGE * a->pitch + wide,
+                       pieces * broad * wide,
+                       pieces * broad * wide,
+                       pieces * RANGE * wide};
+    REAL *room[12];
+    void *work = OF(rooms)(a, sizes, 12, room);
+    OF(Head)
+    h = {.keys = room[0],
+         .values = room[1],
+         .tile = room[2],
+         .slope = room[3],
+         .inners = room[4],
+         .kept = (unsigned char *)room[5],
+         .q_rows = room[7],
+         .g_rows = room[8]};
+    REAL *k_rows = room[6], *dk = room[9], *dv = room[10], *dq = room[11];
+    int64_t gap = a->ranges * TILE, most = RANGE / TILE * gap;
     for (int64_t u = begin; work != NULL && u < end; u++) {
         int64_t head = u / a->ranges, part = u % a->ranges;
-        const REAL *q = (const REAL *)a->packed + head * all * width, *k = q + a->rows * width;
-        const REAL *v = k + a->columns * width, *g = (const REAL *)a->g + head * a->rows * width;
-        const REAL *out = (const REAL *)a->out + head * a->rows * width;
-        const REAL *stats = (const REAL *)a->stats + head * a->rows * 2;
         REAL *to = (REAL *)a->made + (part * a->heads + head) * all * width;
-        OF(pack_rows)(a, q_rows, q, a->rows);
-        OF(pack_rows)(a, g_rows, g, a->rows);
-        memset(dq, 0, (size_t)sizes[9] * sizeof(REAL));
-        for (int64_t i = 0; i < a->rows; i++) {
-            double inner = 0;
-            for (int64_t e = 0; e < width; e++) {
-                inner += (double)g[i * width + e] * (double)out[i * width + e];
+        OF(take_head)(a, head, &h);
+        OF(pack_rows)(a, k_rows, h.q + a->rows * width, a->columns);
+        memset(dk, 0, (size_t)sizes[9] * sizeof(REAL));
+        memset(dv, 0, (size_t)sizes[10] * sizeof(REAL));
+        for (int64_t first = part * TILE; first < a->rows; first += most) {
+            int64_t last = a->rows - first < most ? a->rows : first + most;
+            memset(dq, 0, (size_t)sizes[11] * sizeof(REAL));
+            for (int64_t r = first, slot = 0; r < last; r += gap, slot++) {
+                OF(take_rows)(a, &h, head, r, slot);
             }
-            inners[i] = (REAL)inner;
+            for (int64_t at = 0; at < a->columns; at += wide) {
+                int64_t n = a->columns - at < wide ? a->columns - at : wide;
+                REAL *to_keys = dk + at * pieces * wide, *to_values = dv + at * pieces * wide;
+                for (int64_t r = first, place = 0; r < last; r += gap, place += TILE) {
+                    int64_t high = a->rows - r < TILE ? a->rows - r : TILE;
+                    if (OF(seen)(a, r + high - 1, at, n) == 0) {
+                        continue;
+                    }
+                    OF(bend)(a, &h, head, r, place, at, n, (REAL)a->scale);
+                    OF(gather_rows)(a, h.tile, true, n, high, h.g_rows + place * a->pitch,
+                                    to_values, wide);
+                    OF(gather_rows)(a, h.slope, true, n, high, h.q_rows + place * a->pitch, to_keys,
+                                    wide);
+                    OF(gather_rows)(a, h.slope, false, high, n, k_rows + at * a->pitch,
+                                    dq + place * wide, RANGE);
+                }
+            }
+            for (int64_t r = first, place = 0; r < last; r += gap, place += TILE) {
+                int64_t high = a->rows - r < TILE ? a->rows - r : TILE;
+                OF(put_rows)(a, dq + place * wide, RANGE, high, NULL, to + r * width);
+            }
         }
         for (int64_t at = 0; at < a->columns; at += wide) {
             int64_t n = a->columns - at < wide ? a->columns - at : wide;
-            OF(pack_columns)(a, keys, k + at * width, n);
-            OF(pack_columns)(a, values, v + at * width, n);
-            OF(pack_rows)(a, k_rows, k + at * width, n);
-            memset(dk, 0, (size_t)sizes[7] * sizeof(REAL));
-            memset(dv, 0, (size_t)sizes[8] * sizeof(REAL));
-            for (int64_t r = part * TILE; r < a->rows; r += a->ranges * TILE) {
-                int64_t high = a->rows - r < TILE ? a->rows - r : TILE;
-                if (OF(seen)(a, r + high - 1, at, n) == 0) {
-                    continue;
-                }
-                OF(against)(a, q + r * width, high, keys, n, tile);
-                OF(against)(a, g + r * width, high, values, n, slope);
-                for (int64_t i = 0; i < high; i++) {
-                    int64_t row = r + i, some = OF(seen)(a, row, at, n);
-                    OF(kernels.slopes)(tile + i * wide, slope + i * wide, bias_of(a, head, row, at),
-                                       (REAL)a->scale, some, stats[2 * row], stats[2 * row + 1],
-                                       inners[row]);
-                    memset(tile + i * wide + some, 0, (size_t)(n - some) * sizeof(REAL));
-                    memset(slope + i * wide + some, 0, (size_t)(n - some) * sizeof(REAL));
-                }
-                OF(gather_rows)(a, tile, true, n, high, g_rows + r * a->pitch, dv, wide);
-                OF(gather_rows)(a, slope, true, n, high, q_rows + r * a->pitch, dk, wide);
-                OF(gather_rows)(a, slope, false, high, n, k_rows, dq + r * wide, tall);
-            }
-            OF(put_rows)(a, dk, wide, n, NULL, to + (a->rows + at) * width);
-            OF(put_rows)(a, dv, wide, n, NULL, to + (a->rows + a->columns + at) * width);
+            REAL *to_keys = to + (a->rows + at) * width;
+            OF(put_rows)(a, dk + at * pieces * wide, wide, n, NULL, to_keys);
+            OF(put_rows)(a, dv + at * pieces * wide, wide, n, NULL, to_keys + a->columns * width);
         }
-        OF(put_rows)(a, dq, tall, a->rows, NULL, to);
+    }
+    free(work);
+}
+
+/* The gradients of a range of rows of one matrix of the bias: NOTE [Attention], 4. */
+static void
+OF(derive_bias)(void *context, int64_t begin, int64_t end)
+{
+    Attention *a = context;
+    int64_t wide = a->wide, broad = (a->columns + wide - 1) / wide * wide;
+    int64_t sizes[] = {broad * a->width, broad * a->width, TILE * wide, TILE * wide,
+                       OF(room_kept)(a, TILE)};
+    REAL *room[5], inners[TILE];
+    void *work = OF(rooms)(a, sizes, 5, room);
+    OF(Head)
+    h = {.keys = room[0],
+         .values = room[1],
+         .tile = room[2],
+         .slope = room[3],
+         .kept = (unsigned char *)room[4],
+         .inners = inners};
+    int64_t size = a->bent.down == 0 ? a->columns : a->rows * a->columns;
+    for (int64_t u = begin; work != NULL && u < end; u++) {
+        int64_t from = u % a->ranges * RANGE, last = from + RANGE;
+        last = a->ranges == 1 || last > a->rows ? a->rows : last;
+        for (int64_t head = 0; head < a->heads; head++) {
+            if (place_of(a, &a->bent, head) != u / a->ranges * size * (int64_t)sizeof(REAL)) {
+                continue;
+            }
+            OF(take_head)(a, head, &h);
+            for (int64_t r = from; r < last; r += TILE) {
+                int64_t high = last - r < TILE ? last - r : TILE;
+                OF(find_inners)(a, &h, r, high, h.inners);
+                OF(draw_kept)(a, head, r, high, h.kept);
+                for (int64_t at = 0; at < a->columns; at += wide) {
+                    int64_t n = a->columns - at < wide ? a->columns - at : wide;
+                    OF(bend)(a, &h, head, r, 0, at, n, 1);
+                    for (int64_t i = 0; i < high; i++) {
+                        REAL *to = (REAL *)(a->made + place_of(a, &a->bent, head) +
+                                            (r + i) * a->bent.down) +
+                                   at;
+                        for (int64_t j = 0; j < n; j++) {
+                            to[j] += h.slope[i * wide + j];
+                        }
+                    }
+                }
+            }
+        }
     }
     free(work);
 }

@@ -100,17 +100,18 @@ NAME(shares)(REAL *row, const REAL *bias, REAL scale, int64_t n, REAL *top)
     return total;
 }
 
-/* A row of products as weights, and the gradient of weights as that of products: `top`, `inverse` and
-   `inner` are the row's largest score, 1 / sum, and the inner product of weights and gradient. */
+/* A row of products as weights, and the gradient of weights as that of scores, times `factor`: `top`,
+   `inverse` and `inner` are the row's largest score, 1 / sum, and the inner product of weights and
+   gradient. */
 TARGET static void
 NAME(slopes)(REAL *row, REAL *slope, const REAL *bias, REAL scale, int64_t n, REAL top,
-             REAL inverse, REAL inner)
+             REAL inverse, REAL inner, REAL factor)
 {
     NAME(scores)(row, bias, scale, n);
     for (int64_t j = 0; j < n; j += LANES) {
         VECTOR weights = NAME(power)(*(VECTOR *)(row + j) - top) * inverse;
         *(VECTOR *)(row + j) = weights;
-        *(VECTOR *)(slope + j) = weights * (*(VECTOR *)(slope + j) - inner) * scale;
+        *(VECTOR *)(slope + j) = weights * (*(VECTOR *)(slope + j) - inner) * factor;
     }
 }
 

@@ -72,6 +72,7 @@ is_near(int64_t steps, int64_t step, int64_t more)
 #include "small/small.c"
 #include "sort.c"
 #include "transforms.c"
+#include "twister.c"
 #include "windows.c"
 
 /* `set_threads(count)`: how many threads a loop may use. */
@@ -100,9 +101,12 @@ static PyMethodDef functions[] = {
     {"scatter_add", scatter_add, METH_VARARGS, NULL},
     {"add_rows", add_rows, METH_VARARGS, NULL},
     {"attention", attention, METH_VARARGS, NULL},
+    {"attention_bias", attention_bias, METH_VARARGS, NULL},
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
     {"rank", rank_rows, METH_VARARGS, NULL},
+    {"draw_words", draw_words, METH_VARARGS, NULL},
+    {"pass_words", pass_words, METH_VARARGS, NULL},
     {"transform", transform, METH_VARARGS, NULL},
     {"set_finder", set_finder, METH_O, NULL},
     {"leave_small_out", leave_small_out, METH_O, NULL},

@@ -106,9 +106,10 @@ typedef struct {
                         int64_t, double *, int64_t);
     double (*shares_float)(float *, const float *, float, int64_t, float *);
     double (*shares_double)(double *, const double *, double, int64_t, double *);
-    void (*slopes_float)(float *, float *, const float *, float, int64_t, float, float, float);
+    void (*slopes_float)(float *, float *, const float *, float, int64_t, float, float, float,
+                         float);
     void (*slopes_double)(double *, double *, const double *, double, int64_t, double, double,
-                          double);
+                          double, double);
 } Kernels;
 
 #define KERNELS(bytes, kind)                                                                       \

@@ -35,10 +35,32 @@ def test_kernels_of_rows_without_code_or_with_other_operands_are_refused():
 
 def test_attention_refuses_arrays_of_other_shapes():
     packed, out, stats = np.ones((2, 9, 4)), np.ones((2, 3, 4)), np.ones((2, 3, 2))
-    assert loops.attention(3, 1.0, False, packed, None, out, stats, None, None)
+    states, bias = np.ones((2, 1, 625), np.uint32), np.ones((1, 3, 3))
+
+    def run(rows=3, keep=0.5, bias=bias, states=states, out=out):
+        return loops.attention(rows, 1.0, False, keep, packed, bias, states, out, stats, None, None)
+
+    assert run()
     for wrong in (out[:1], np.ones((2, 3, 5)), out.astype(np.float32), out[:, ::-1]):
         with pytest.raises(ValueError, match="do not fit together"):
-            loops.attention(3, 1.0, False, packed, None, wrong, stats, None, None)
-    with pytest.raises(ValueError, match="do not fit together"):
-        loops.attention(4, 1.0, False, packed, None, out, stats, None, None)
-    assert not loops.attention(3, 1.0, False, packed, np.ones((3, 3)).T[:2], out, stats, None, None)
+            run(out=wrong)
+    for wrong in (states[:1], states[..., ::-1], states.astype(np.int64), 3):
+        with pytest.raises(ValueError, match="do not fit together"):
+            run(states=wrong)
+    for rows, keep in ((4, 0.5), (3, 1.5), (3, np.nan)):
+        with pytest.raises(ValueError, match="do not fit together"):
+            run(rows=rows, keep=keep)
+    for wrong in (bias[0], bias.T, bias[..., :1], bias[:, :2], bias.astype(np.float32)):
+        assert not run(bias=wrong)
+
+
+def test_states_of_the_twister_are_625_numbers_each():
+    states, words = np.ones((3, 625), np.uint32), np.ones(4, np.uint32)
+    loops.draw_words(states[0], words, 0)
+    loops.pass_words(states, np.array([3, 4]))
+    for wrong in (states, states[0, :624], states[0].astype(np.int64), states[::2, :625][0, ::-1]):
+        with pytest.raises(ValueError, match="do not fit together"):
+            loops.draw_words(wrong, words, 0)
+    for counts in (np.array([3, 4, 5]), np.array([3.0, 4.0])):
+        with pytest.raises(ValueError, match="do not fit together"):
+            loops.pass_words(states, counts)

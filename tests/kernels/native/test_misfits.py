@@ -41,9 +41,18 @@ CALLS = {
     "scatter_add": lambda which: (ones(2, 5), ones(2, 3), np.ones((2, 3), np.int64)),
     "add_rows": lambda which: (ones(5, 4), ones(3, 4), np.arange(3)),
     "attention": lambda which: (
-        3, 0.5, which > 0, ones(2, 11, 4), ones(2, 3, 4), ones(2, 3, 4), ones(2, 3, 2),
+        3, 0.5, which > 0, 0.5, ones(2, 11, 4), ones(2, 1, 4), ones(2, 1, 625, dtype=np.uint32),
+        ones(2, 3, 4), ones(2, 3, 2),
         *([None] * 2 if which < 2 else [ones(2, 3, 4), ones(2, 11, 4)]),
     ),
+    "attention_bias": lambda which: (
+        3, 0.5, False, 0.5, ones(2, 11, 4), ones(2, 1, 4), ones(2, 1, 625, dtype=np.uint32),
+        ones(2, 3, 4), ones(2, 3, 2), ones(2, 3, 4), ones(1 + (which > 0), 1 + 2 * (which > 1), 4),
+    ),
+    "draw_words": lambda which: (
+        ones(625, dtype=np.uint32), ones(5, dtype=[np.uint32, np.bool_][which > 0]), 2**52
+    ),
+    "pass_words": lambda which: (ones(4, 625, dtype=np.uint32), np.arange(3)),
     "is_finite": lambda which: (ones(3, 4),),
 }  # fmt: skip
 NUMBERS = [0, 1, 2, 3, 7, -1, -(2**31), 2**31, 2**40, 2**62, 2**63 - 1, -(2**63), 2**70]

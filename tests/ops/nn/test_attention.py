@@ -89,6 +89,68 @@ def test_attention_equals_its_matrices(heads, rows, columns, width, masked, dtyp
         np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=0, atol=8 * eps * scale)
 
 
+def by_matrices(q, k, v, mask, p):
+    """The same as a composition, which draws its mask in one call."""
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    return F.dropout((scores if mask is None else scores + mask).softmax(-1), p) @ v
+
+
+@pytest.mark.parametrize(("dtype", "eps"), [(rg.float32, 4e-6), (rg.float64, 1e-14)])
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("mask", [None, (70, 130), (1, 130), (70, 1), (3, 70, 130), (2, 1, 1, 130)])
+def test_dropout_and_masks_with_gradients_equal_their_matrices(mask, p, dtype, eps):
+    q, k, v = drawn(2, 3, 130, 33, dtype=dtype)
+    given = [q[..., :70, :].detach().requires_grad_(), k, v]
+    if mask is not None:
+        given.append(rg.randn(*mask, dtype=dtype, requires_grad=True))
+    found = []
+    for function in (F.scaled_dot_product_attention, by_matrices):
+        rg.manual_seed(7)
+        out = function(*given[:3], given[3] if mask else None, p)
+        gradients = rg.autograd.grad(out, given, rg.ones_like(out) * 0.5)
+        found.append([out.detach(), *gradients, rg.rand(3)])  # the stream goes on at one place
+    for one, two in zip(*found, strict=True):
+        assert one.dtype == two.dtype
+        rg.testing.assert_close(one, two, rtol=0, atol=eps * max(1, float(two.abs().max())))
+
+
+@pytest.mark.parametrize("rows", [64, 100, 1100])
+def test_the_mask_of_dropout_is_drawn_row_by_row(rows):
+    q = rg.zeros(2, rows, 1)
+    k, v = rg.zeros(2, 5, 1), rg.ones(2, 5, 1)
+    rg.manual_seed(3)
+    found = F.scaled_dot_product_attention(q, k, v, dropout_p=0.4)
+    rg.manual_seed(3)
+    kept = F.dropout(rg.ones(2, rows, 5), 0.4)
+    rg.testing.assert_close(found, kept.mean(-1, keepdim=True))
+
+
+def test_grouped_heads_drop_their_weights_and_are_causal():
+    q = rg.randn(1, 4, 6, 3, dtype=rg.float64)
+    k, v = (rg.randn(1, 2, 6, 3, dtype=rg.float64) for _ in range(2))
+    rg.manual_seed(5)
+    found = F.scaled_dot_product_attention(q, k, v, dropout_p=0.5, is_causal=True, enable_gqa=True)
+    hidden = rg.zeros(6, 6, dtype=rg.float64).masked_fill(~rg.ones(6, 6).tril().bool(), -math.inf)
+    rg.manual_seed(5)
+    k, v = (t.repeat_interleave(2, 1) for t in (k, v))
+    rg.testing.assert_close(found, by_matrices(q, k, v, hidden, 0.5), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.4])
+@pytest.mark.parametrize("mask", [(4, 5), (2, 1, 5), (2, 4, 1)])
+def test_second_derivatives_with_dropout_and_masks_are_right(mask, p):
+    rg.manual_seed(1)
+    given = [rg.randn(2, n, 3, dtype=rg.float64, requires_grad=True) for n in (4, 5, 5)]
+    given.append(rg.randn(*mask, dtype=rg.float64, requires_grad=True))
+
+    def attend(q, k, v, mask):
+        rg.manual_seed(3)
+        return F.scaled_dot_product_attention(q, k, v, mask, p)
+
+    assert rg.autograd.gradcheck(attend, given)
+    assert rg.autograd.gradgradcheck(attend, given)
+
+
 def test_its_second_derivatives_are_right():
     q, k, v = drawn(2, 4, 3)
     for causal in (False, True):
@@ -110,19 +172,44 @@ def test_memory_grows_with_the_length_not_with_its_square():
     assert peak < 4096 * 4096 * 4 / 10
 
 
+def peak_of(length, heads, mask, p):
+    """The most bytes at once of a pass there and back, without what is given."""
+    q, k, v = drawn(heads, length, 16, dtype=rg.float32)
+    mask = rg.zeros(length, length, requires_grad=True) if mask else None
+    tracemalloc.start()
+    F.scaled_dot_product_attention(q, k, v, mask, p).sum().backward()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.skipif(loops is None, reason="NumPy makes a matrix of scores")
+def test_so_it_does_with_dropout():
+    peak_of(64, 1, False, 0.2)  # what is made once
+    assert peak_of(4096, 1, False, 0.2) < 4.2 * peak_of(1024, 1, False, 0.2)
+
+
+@pytest.mark.skipif(loops is None, reason="NumPy makes a matrix of scores")
+@pytest.mark.parametrize("p", [0.0, 0.2])
+def test_the_gradient_of_a_mask_that_heads_share_takes_no_memory_for_each_of_them(p):
+    matrix = 4 * 1024 * 1024
+    assert peak_of(1024, 16, True, p) < 4 * matrix
+
+
 @pytest.mark.skipif(loops is None, reason="the pool is in C")
 def test_its_bits_do_not_depend_on_the_number_of_threads():
     found = []
     for count in (1, 2):
         q, k, v = drawn(2, 1100, 16, dtype=rg.float32)
+        mask = rg.randn(1100, 1100, requires_grad=True)
         before = threads.threads()
         threads.set_threads(count)
         try:
-            out = F.scaled_dot_product_attention(q, k, v)
+            out = F.scaled_dot_product_attention(q, k, v, mask, 0.1)
             out.backward(out.detach())
         finally:
             threads.set_threads(before)
-        found.append([t.numpy() for t in (out.detach(), q.grad, k.grad, v.grad)])
+        found.append([t.numpy() for t in (out.detach(), q.grad, k.grad, v.grad, mask.grad)])
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.kernels import twister
 
 DATA = Path(__file__).parents[2] / "data"
 sys.path.insert(0, str(DATA))
@@ -76,3 +77,19 @@ def test_a_broken_state_is_refused_and_changes_nothing():
         with pytest.raises(RuntimeError, match="state of a generator is broken"):
             generator.set_state(each)
         assert rg.equal(generator.get_state(), state)
+
+
+@pytest.mark.parametrize("before", [0, 1, 626])
+def test_large_draws_give_the_numbers_that_small_ones_give(before):
+    def drawn():
+        rg.manual_seed(2)
+        rg.randint(0, 5, (before,))
+        shape, double = (300, 400), {"dtype": rg.float64}
+        uniform, masks = rg.rand(shape), rg.zeros(shape).bernoulli_(0.3)
+        return uniform, rg.rand(shape, **double), masks, rg.randn(3), rg.get_rng_state()
+
+    large = drawn()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(twister, "LARGE", 1 << 62)
+        for one, other in zip(large, drawn(), strict=True):
+            assert rg.equal(one, other)

@@ -14,7 +14,9 @@ import numpy as np
 from .. import native
 from ..memory import in_rows
 
-__all__ = ["derivative", "forward"]
+__all__ = ["ROWS", "bias_derivative", "derivative", "forward", "taken"]
+
+ROWS = 64  # for each so many rows there is a state of the generator; TILE in `attention.c`
 
 
 def taken(*arrays: Any) -> bool:
@@ -31,27 +33,46 @@ def heads(x: Any) -> Any:
     return in_rows(x).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
-def forward(packed: Any, bias: Any, rows: int, scale: float, causal: bool) -> Any:
+def forward(
+    packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool, keep: float
+) -> Any:
     """The results, and for each row its largest score and the inverse of its sum."""
     if not taken(packed, bias):
         return None
     lead, width = packed.shape[:-2], packed.shape[-1]
     out = np.empty((*lead, rows, width), packed.dtype)
     stats = np.empty((*lead, rows, 2), packed.dtype)
-    found = native.loops.attention(
-        rows, scale, causal, heads(packed), bias, heads(out), heads(stats), None, None
-    )
+    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), heads(out))
+    found = native.loops.attention(*given, heads(stats), None, None)
     return (out, stats) if found else None
 
 
 def derivative(
-    g: Any, packed: Any, bias: Any, out: Any, stats: Any, rows: int, scale: float, causal: bool
-) -> Any:
+    g: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, rows: int, scale: float,
+    causal: bool, keep: float,
+) -> Any:  # fmt: skip
     """The gradient of `packed`."""
     if not taken(g, packed, bias, out, stats):
         return None
     made = np.empty(packed.shape, packed.dtype)
-    found = native.loops.attention(
-        rows, scale, causal, heads(packed), bias, heads(out), heads(stats), heads(g), heads(made)
-    )
+    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), heads(out))
+    found = native.loops.attention(*given, heads(stats), heads(g), heads(made))
     return made if found else None
+
+
+def bias_derivative(
+    g: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, rows: int, scale: float,
+    causal: bool, keep: float,
+) -> Any:  # fmt: skip
+    """The gradient of `bias`."""
+    if not taken(g, packed, bias, out, stats):
+        return None
+    made = np.zeros(bias.shape, bias.dtype)
+    given = (rows, scale, causal, keep, in_rows(packed), bias, own(states), heads(out))
+    found = native.loops.attention_bias(*given, heads(stats), heads(g), made)
+    return made if found else None
+
+
+def own(states: Any) -> Any:
+    """The states of the generator as the loops take them."""
+    return None if states is None else states.astype(np.uint32, "C", copy=False)

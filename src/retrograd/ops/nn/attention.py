@@ -9,9 +9,11 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.namespaces import recorded
-from ...engine.tensor import Interpreted, Tensor, has_history, placed, wrap
+from ...engine.tensor import Interpreted, Tensor, new_tensor, placed, wrap
 from ...kernels.allocation import surely
+from ...kernels.native.attention import ROWS, taken
 from ..core.arguments import number_in
+from ..random.generator import default_generator
 from .attention_records import attention
 from .dropout import dropout
 
@@ -32,8 +34,9 @@ def scaled_dot_product_attention(
     default 1/sqrt(E). `attn_mask` broadcasts to (..., L, S): boolean, False where not to look, or
     added to the scores. `is_causal` lets position i see keys 0 to i. With `enable_gqa` the heads of
     key and value, dimension -3, are repeated to the query's. A row that sees nothing gives 0.
-    Complex inputs: the key is not conjugated. Raises RuntimeError for a mask beside `is_causal`.
-    Source: PyTorch's function of this name; Vaswani et al., 2017.
+    Complex inputs: the key is not conjugated. With the loops in C memory grows with L and S, not
+    with their product, and a mask's gradient takes no more than the mask. Raises RuntimeError for a
+    mask beside `is_causal`. Source: PyTorch's function of this name; Vaswani et al., 2017.
 
     >>> q = rg.zeros(1, 2)
     >>> k, v = rg.zeros(2, 2), rg.tensor([[1.0], [3.0]])
@@ -61,11 +64,13 @@ def scaled_dot_product_attention(
         scale = 1.0 / math.sqrt(query._array.shape[-1] or 1)
     if enable_gqa:
         key, value = repeated(key, query), repeated(value, query)
-    if not dropout_p and are_alike(query, key, value):
-        bias = None if attn_mask is None else full_bias(attn_mask, query, columns)
+    if are_alike(query, key, value) and (not dropout_p or taken(query._array, key._array)):
+        bias = None if attn_mask is None else whole_bias(attn_mask, query, columns)
         if attn_mask is None or bias is not None:
+            states = drawn_states(query, columns) if dropout_p else None
             packed = recorded.cat(query, key, value, dim=query._array.ndim - 2)
-            return attention(packed, bias, rows=rows, scale=scale, causal=is_causal)[0]
+            params = {"rows": rows, "scale": scale, "causal": is_causal, "keep": 1.0 - dropout_p}
+            return attention(packed, bias, states, **params)[0]
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         attn_mask = placed(np.tri(rows, columns, dtype=np.bool_), query)
@@ -114,17 +119,27 @@ def are_alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
     )
 
 
-def full_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
-    """What a mask adds to the scores, for all of them; None where it has a derivative, or a row
-    sees nothing."""
-    if has_history(mask) or isinstance(mask._array, Interpreted):
+def whole_bias(mask: Tensor, query: Tensor, columns: int) -> Tensor | None:
+    """What a mask adds to the scores, with as many dimensions and columns; None where a row sees
+    nothing, or the mask has more dimensions."""
+    missing = query._array.ndim - mask._array.ndim
+    if isinstance(mask._array, Interpreted) or missing < 0:
         return None
-    bias = _as_bias(mask, query._array.dtype)
-    shape = (*query._array.shape[:-1], columns)
+    bias = _as_bias(mask, query._array.dtype).to(query.dtype)
+    bias = recorded.reshape(bias, shape=(1,) * missing + bias._array.shape)
+    if bias._array.shape[-1] != columns:
+        bias = recorded.expand(bias, shape=(*bias._array.shape[:-1], columns))
     seen = ~(bias._array == -math.inf).all(-1).any()
-    if bias._array.dtype != query._array.dtype or not surely(seen):
-        return None
-    return recorded.expand(bias, shape=shape)
+    return bias if surely(seen) else None
+
+
+def drawn_states(query: Tensor, columns: int) -> Tensor:
+    """The generator's states from which the mask of weights is drawn: NOTE [Packed], 5."""
+    *lead, rows, _ = query._array.shape
+    blocks = [min(ROWS, rows - row) * columns for row in range(0, rows, ROWS)]
+    counts = 2 * np.tile(np.array(blocks, np.int64), math.prod(lead))
+    states = default_generator.draw("passed", counts)
+    return new_tensor(states.reshape(*lead, len(blocks), -1))
 
 
 def _as_bias(mask: Tensor, dtype: Any) -> Tensor:

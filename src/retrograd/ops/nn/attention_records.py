@@ -6,6 +6,10 @@ NOTE [Packed]
 2. In C no matrix of scores is made; memory grows with the length. NumPy makes one.
 3. `stats` are each row's largest score and the inverse of its sum of exponentials, from which the
    gradient computes the weights anew.
+4. `bias` has as many dimensions as `packed`, and broadcasts to the scores. Its gradient is made in
+   its own shape.
+5. With `states` of the generator, one for each `ROWS` rows of each head, weights are dropped: they
+   are kept with probability `keep`, and multiplied by its inverse. Every pass draws the same mask.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.registry import declare, example
+from ...kernels import twister
 from ...kernels.allocation import empty, table
 from ...kernels.native import attention as in_c
 from ..linalg.bilinear import check_dtypes
@@ -47,8 +52,26 @@ def scores_of(packed: Any, bias: Any, rows: int, scale: float, causal: bool) -> 
     return scores
 
 
-def _attention(packed: Any, bias: Any, *, rows: int, scale: float, causal: bool) -> Any:
-    found = in_c.forward(packed, bias, rows, scale, causal)
+def _kept(states: Any, *, rows: int, columns: int, keep: float) -> Any:
+    drawn = twister.kept(states, in_c.ROWS * columns, keep)
+    whole = drawn.reshape(*states.shape[:-2], states.shape[-2] * in_c.ROWS, columns)
+    return whole[..., :rows, :]
+
+
+def dropped(xp: Any, x: Any, states: Any, keep: float) -> Any:
+    """Weights, or their gradient, multiplied by the mask; NOTE [Packed], 5."""
+    if states is None:
+        return x
+    rows, columns = x.shape[-2:]
+    kept = xp.attention_kept(states, rows=rows, columns=columns, keep=keep)
+    return xp.masked_scale(x, kept, scale=1.0 / keep if keep else 0.0)
+
+
+def _attention(
+    xp: Any, packed: Any, bias: Any, states: Any, *, rows: int, scale: float, causal: bool,
+    keep: float,
+) -> Any:  # fmt: skip
+    found = in_c.forward(packed, bias, states, rows, scale, causal, keep)
     if found is not None:
         return found
     weights = scores_of(packed, bias, rows, scale, causal)
@@ -57,31 +80,57 @@ def _attention(packed: Any, bias: Any, *, rows: int, scale: float, causal: bool)
     weights = np.exp(weights - stats[..., :1])
     stats[..., 1:] = 1.0 / add_reduce(weights, -1, None, None, True)
     value = packed[..., (rows + packed.shape[-2]) // 2 :, :]
-    return np.matmul(weights * stats[..., 1:], value), stats
+    return np.matmul(dropped(xp, weights * stats[..., 1:], states, keep), value), stats
 
 
-def _derivative(
-    cotangent: Any, packed: Any, bias: Any, out: Any, stats: Any, *,
-    rows: int, scale: float, causal: bool,
+def slopes_of(
+    xp: Any, cotangent: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any, rows: int,
+    scale: float, causal: bool, keep: float,
 ) -> Any:  # fmt: skip
-    check_dtypes(cotangent, packed)
-    if stats is None:
-        out, stats = _attention(packed, bias, rows=rows, scale=scale, causal=causal)
-    found = in_c.derivative(cotangent, packed, bias, out, stats, rows, scale, causal)
-    if found is not None:
-        return found
+    """The weights, and the gradient of the scores, by matrices."""
     half = (rows + packed.shape[-2]) // 2
     weights = np.exp(scores_of(packed, bias, rows, scale, causal) - stats[..., :1])
     weights *= stats[..., 1:]
     slopes = np.matmul(cotangent, packed[..., half:, :].swapaxes(-1, -2))
-    slopes -= add_reduce(cotangent * out, -1, None, None, True)
+    slopes = dropped(xp, slopes, states, keep) - add_reduce(cotangent * out, -1, None, None, True)
     slopes *= weights
-    slopes *= scale
+    return weights, slopes
+
+
+def _derivative(
+    xp: Any, cotangent: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any,
+    **params: Any,
+) -> Any:  # fmt: skip
+    check_dtypes(cotangent, packed)
+    if stats is None:
+        out, stats = _attention(xp, packed, bias, states, **params)
+    found = in_c.derivative(cotangent, packed, bias, out, stats, states, **params)
+    if found is not None:
+        return found
+    rows = params["rows"]
+    half = (rows + packed.shape[-2]) // 2
+    weights, slopes = slopes_of(xp, cotangent, packed, bias, out, stats, states, **params)
+    weights, slopes = dropped(xp, weights, states, params["keep"]), slopes * params["scale"]
     made = empty(packed, packed.shape)
     made[..., :rows, :] = np.matmul(slopes, packed[..., rows:half, :])
     made[..., rows:half, :] = np.matmul(slopes.swapaxes(-1, -2), packed[..., :rows, :])
     made[..., half:, :] = np.matmul(weights.swapaxes(-1, -2), cotangent)
     return made
+
+
+def _bias_derivative(
+    xp: Any, cotangent: Any, packed: Any, bias: Any, out: Any, stats: Any, states: Any,
+    **params: Any,
+) -> Any:  # fmt: skip
+    check_dtypes(cotangent, packed)
+    if stats is None:
+        out, stats = _attention(xp, packed, bias, states, **params)
+    found = in_c.bias_derivative(cotangent, packed, bias, out, stats, states, **params)
+    if found is not None:
+        return found
+    slopes = slopes_of(xp, cotangent, packed, bias, out, stats, states, **params)[1]
+    spread = [d for d, size in enumerate(bias.shape) if size != slopes.shape[d]]
+    return add_reduce(slopes, tuple(spread), None, None, True)
 
 
 def within(xp: Any, x: Any, weights: Any) -> Any:
@@ -103,73 +152,173 @@ def weights_of(xp: Any, packed: Any, bias: Any, rows: int, scale: float, causal:
     return xp.softmax(scores, dim=(len(packed.shape) - 1,))
 
 
+def bent_by(xp: Any, g: Any, packed: Any, rows: int, scale: float) -> Any:
+    """What a change of query and key does to the scores."""
+    (query, key, _), (to_query, to_key, _) = parts(xp, packed, rows), parts(xp, g, rows)
+    return (xp.matmul(to_query, xp.adjoint(key)) + xp.matmul(query, xp.adjoint(to_key))) * scale
+
+
+def second(xp: Any, bent: Any, steep: Any, weights: Any, further: Any = 0.0) -> Any:
+    """The share of the scores in the gradient's derivative: where they change by `bent`, and the
+    gradient of the weights, `steep`, changes by `further`."""
+    last = (len(weights.shape) - 1,)
+    of_weights = bent * (steep - xp.sum_dim(weights * steep, dim=last, keepdim=True))
+    of_weights = of_weights - steep * xp.sum_dim(weights * bent, dim=last, keepdim=True)
+    return within(xp, of_weights + further, weights)
+
+
 def derivative_cotangent(
-    xp: Any, g: Any, packed: Any, bias: Any, rows: int, scale: float, causal: bool
-) -> Any:
+    xp: Any, g: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool,
+    keep: float,
+) -> Any:  # fmt: skip
     """The share of the cotangent, in which the derivative is linear."""
-    query, key, value = parts(xp, packed, rows)
-    to_query, to_key, to_value = parts(xp, g, rows)
+    value, to_value = parts(xp, packed, rows)[2], parts(xp, g, rows)[2]
     weights = weights_of(xp, packed, bias, rows, scale, causal)
-    bent = xp.matmul(to_query, xp.adjoint(key)) + xp.matmul(query, xp.adjoint(to_key))
-    return xp.matmul(weights, to_value) + xp.matmul(within(xp, bent * scale, weights), value)
+    bent = within(xp, bent_by(xp, g, packed, rows, scale), weights)
+    return xp.matmul(dropped(xp, weights, states, keep), to_value) + xp.matmul(
+        dropped(xp, bent, states, keep), value
+    )
+
+
+def derivative_bias(
+    xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
+    causal: bool, keep: float,
+) -> Any:  # fmt: skip
+    """The share of the scores, and so of the bias."""
+    value, to_value = parts(xp, packed, rows)[2], parts(xp, g, rows)[2]
+    weights = weights_of(xp, packed, bias, rows, scale, causal)
+    steep, further = [
+        dropped(xp, xp.matmul(cotangent, xp.adjoint(v)), states, keep) for v in (value, to_value)
+    ]
+    return second(xp, bent_by(xp, g, packed, rows, scale), steep, weights, further)
 
 
 def derivative_packed(
-    xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, rows: int, scale: float, causal: bool
-) -> Any:
+    xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
+    causal: bool, keep: float,
+) -> Any:  # fmt: skip
     """The share of query, key and value."""
     query, key, value = parts(xp, packed, rows)
     to_query, to_key, to_value = parts(xp, g, rows)
     weights = weights_of(xp, packed, bias, rows, scale, causal)
-    steep = xp.matmul(cotangent, xp.adjoint(value))
+    steep, further = [
+        dropped(xp, xp.matmul(cotangent, xp.adjoint(v)), states, keep) for v in (value, to_value)
+    ]
     slopes = within(xp, steep, weights) * scale
-    bent = xp.matmul(to_query, xp.adjoint(key)) + xp.matmul(query, xp.adjoint(to_key))
-    bent = bent * scale
-    last = (len(packed.shape) - 1,)
-    of_weights = (
-        bent * (steep - xp.sum_dim(weights * steep, dim=last, keepdim=True))
-        - steep * xp.sum_dim(weights * bent, dim=last, keepdim=True)
-        + xp.matmul(cotangent, xp.adjoint(to_value))
-    )
-    of_scores = within(xp, of_weights, weights) * scale
+    bent = bent_by(xp, g, packed, rows, scale)
+    of_scores = second(xp, bent, steep, weights, further) * scale
     shares = (
         xp.matmul(of_scores, key) + xp.matmul(slopes, to_key),
         xp.matmul(xp.adjoint(of_scores), query) + xp.matmul(xp.adjoint(slopes), to_query),
-        xp.matmul(xp.adjoint(within(xp, bent, weights)), cotangent),
+        xp.matmul(xp.adjoint(dropped(xp, within(xp, bent, weights), states, keep)), cotangent),
     )
     return xp.cat(*shares, dim=len(packed.shape) - 2)
 
 
+def bias_cotangent(
+    xp: Any, g: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float, causal: bool,
+    keep: float,
+) -> Any:  # fmt: skip
+    """As `derivative_cotangent`, where the scores change by `g`."""
+    weights = weights_of(xp, packed, bias, rows, scale, causal)
+    bent = dropped(xp, within(xp, g, weights), states, keep)
+    return xp.matmul(bent, parts(xp, packed, rows)[2])
+
+
+def bias_bias(
+    xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
+    causal: bool, keep: float,
+) -> Any:  # fmt: skip
+    """As `derivative_bias`, where the scores change by `g`."""
+    value = parts(xp, packed, rows)[2]
+    steep = dropped(xp, xp.matmul(cotangent, xp.adjoint(value)), states, keep)
+    return second(xp, g, steep, weights_of(xp, packed, bias, rows, scale, causal))
+
+
+def bias_packed(
+    xp: Any, g: Any, cotangent: Any, packed: Any, bias: Any, states: Any, rows: int, scale: float,
+    causal: bool, keep: float,
+) -> Any:  # fmt: skip
+    """As `derivative_packed`, where the scores change by `g`."""
+    query, key, value = parts(xp, packed, rows)
+    weights = weights_of(xp, packed, bias, rows, scale, causal)
+    steep = dropped(xp, xp.matmul(cotangent, xp.adjoint(value)), states, keep)
+    of_scores = second(xp, g, steep, weights) * scale
+    bent = dropped(xp, within(xp, g, weights), states, keep)
+    shares = (
+        xp.matmul(of_scores, key),
+        xp.matmul(xp.adjoint(of_scores), query),
+        xp.matmul(xp.adjoint(bent), cotangent),
+    )
+    return xp.cat(*shares, dim=len(packed.shape) - 2)
+
+
+declare(
+    "attention_kept(states, *, rows, columns, keep)",
+    _kept,
+    batch="leading",
+    examples=[example("1x625:int<9", rows=2, columns=3, keep=0.5)],
+    doc="""Which weights of so many rows and columns are kept; NOTE [Packed].""",
+)
+
 attention = declare(
-    "attention(packed, bias, *, rows, scale, causal) -> out, stats",
+    "attention(packed, bias, states, *, rows, scale, causal, keep) -> out, stats",
     _attention,
-    packed=lambda xp, g, packed, bias, out, stats, rows, scale, causal: xp.attention_derivative(
-        g, packed, bias, out, stats, rows=rows, scale=scale, causal=causal
+    packed=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep: (
+        xp.attention_derivative(
+            g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep
+        )
+    ),
+    bias=lambda xp, g, packed, bias, out, stats, states, rows, scale, causal, keep: (
+        xp.attention_bias_derivative(
+            g, packed, bias, out, stats, states, rows=rows, scale=scale, causal=causal, keep=keep
+        )
     ),
     complex=False,
     nondiff=["stats"],
     batch="leading",
     examples=[
-        example("8x2, none", rows=2, scale=0.5, causal=False),
-        example("2x7x2, none", rows=3, scale=0.5, causal=True),
-        example("2x8x3, 2x2x3", rows=2, scale=1.0, causal=False),
+        example("8x2, none, none", rows=2, scale=0.5, causal=False, keep=1.0),
+        example("2x7x2, none, none", rows=3, scale=0.5, causal=True, keep=1.0),
+        example("2x8x3, 1x2x3, none", rows=2, scale=1.0, causal=False, keep=1.0),
+        example("2x7x2, 2x1x2, 2x1x625:int<9", rows=3, scale=0.5, causal=False, keep=0.7),
     ],
     node_name="ScaledDotProductFlashAttentionForCpuBackward0",
     doc="""softmax(query @ key^T * scale + bias) @ value, of `rows` queries; NOTE [Packed].""",
 )
 
+GIVEN = "(cotangent, packed, bias, out, stats, states, *, rows, scale, causal, keep)"
+SECOND = [
+    example("2x2, 8x2, none, none, none, none", rows=2, scale=0.5, causal=False, keep=1.0),
+    example("2x3x2, 2x7x2, none, none, none, none", rows=3, scale=0.5, causal=True, keep=1.0),
+]
+WITH_BIAS = [
+    example("2x2x4, 2x8x4, 1x2x3, none, none, none", rows=2, scale=1.0, causal=False, keep=1.0),
+    example("2x3x2, 2x7x2, 2x1x2, none, none, 2x1x625:int<9", rows=3, scale=0.5, causal=False,
+            keep=0.7),
+]  # fmt: skip
+
 declare(
-    "attention_derivative(cotangent, packed, bias, out, stats, *, rows, scale, causal)",
+    f"attention_derivative{GIVEN}",
     _derivative,
     cotangent=derivative_cotangent,
     packed=derivative_packed,
+    bias=derivative_bias,
     complex=False,
     batch="leading",
-    examples=[
-        example("2x2, 8x2, none, none, none", rows=2, scale=0.5, causal=False),
-        example("2x3x2, 2x7x2, none, none, none", rows=3, scale=0.5, causal=True),
-        example("2x2x3, 2x8x3, 2x2x3, none, none", rows=2, scale=1.0, causal=False),
-    ],
+    examples=SECOND + WITH_BIAS,
     doc="""The gradient of `attention`: of query, key and value in one; NOTE [Packed].
     What `attention` gave may be left out.""",
+)
+
+declare(
+    f"attention_bias_derivative{GIVEN}",
+    _bias_derivative,
+    cotangent=bias_cotangent,
+    packed=bias_packed,
+    bias=bias_bias,
+    complex=False,
+    batch="leading",
+    examples=WITH_BIAS,
+    doc="""The gradient of the bias of `attention`, which may be left out as there.""",
 )

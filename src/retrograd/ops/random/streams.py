@@ -23,6 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels import twister
+from ...kernels.native import loops
+
 RUN = 16  # how many numbers a run of the Box-Muller transform has
 LONG = 1 << 28  # from how many values on integers come from longs
 WORDS = 624  # in the state of the Mersenne Twister
@@ -64,7 +67,22 @@ class Twister:
 
     def words(self, count: int) -> Any:
         """The next 32-bit words."""
+        if by_loops(count):
+            return self.run(twister.words, count)
         return self.numpys.integers(0, 1 << 32, count, np.uint32)
+
+    def run(self, loop: Any, *args: Any) -> Any:
+        """What a loop gives for the state, which it moves on."""
+        state: Any = self.bits.state
+        place = np.append(state["state"]["key"], np.uint32(state["state"]["pos"]))
+        made = loop(place, *args)
+        state["state"] = {"key": place[:WORDS], "pos": int(place[WORDS])}
+        self.bits.state = state
+        return made
+
+    def passed(self, counts: Any) -> Any:
+        """The states before each of the stretches of so many words, all of which are passed."""
+        return self.run(twister.passed, counts)
 
     def longs(self, count: int) -> Any:
         """The next 64-bit numbers."""
@@ -136,12 +154,9 @@ class Twister:
     def bernoulli(self, p: float, shape: tuple[int, ...]) -> Any:
         """Booleans, true with probability `p`."""
         count = math.prod(shape)
-        pairs = self.words(2 * count).reshape(count, 2)
-        upper, bound = pairs[:, 0] & np.uint32(0x1FFFFF), math.ceil(p * 2**53)
-        made = upper < np.uint32(bound >> 32)
-        (close,) = np.nonzero(upper == np.uint32(bound >> 32))  # the lower word decides
-        made[close] = pairs[close, 1] < (bound & 0xFFFFFFFF)
-        return made.reshape(shape)
+        if by_loops(2 * count):
+            return self.run(twister.masked, p, count).reshape(shape)
+        return twister.below(self.words(2 * count).reshape(*shape, 2), p)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...], kind: Any) -> Any:
         """From `low` to `high`, exclusive."""
@@ -195,6 +210,11 @@ class Twister:
         made.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
         made.kept = float(given["kept"]) if given["keeps"] & 1 else None
         return made
+
+
+def by_loops(count: int) -> bool:
+    """Whether so many words are drawn by the loops in C."""
+    return loops is not None and count >= twister.LARGE
 
 
 def by_run(runs: Any) -> None:

@@ -1,0 +1,95 @@
+"""The Mersenne Twister over arrays: words, and masks drawn from them, from given states on.
+
+A state is 625 numbers in uint32: the twister's 624 words, and which of them is next. The loops in
+C, NOTE [Twister] in `twister.c`, are several times as quick as NumPy's.
+Source: M. Matsumoto, T. Nishimura (1998).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .allocation import table
+from .native import loops
+
+__all__ = ["LARGE", "below", "kept", "masked", "passed", "words"]
+
+WORDS, AHEAD = 624, 397
+BACK = WORDS - AHEAD
+LARGE = 1 << 16  # words: below it, the way to the state costs more than the loops save
+
+
+def bound(share: float) -> int:
+    """Which numbers of 53 bits are below a share of all of them."""
+    return math.ceil(share * 2**53)
+
+
+def words(state: Any, count: int) -> Any:
+    """The next words; the state goes on."""
+    out = np.empty(count, np.uint32)
+    loops.draw_words(state, out, 0)
+    return out
+
+
+def masked(state: Any, share: float, count: int) -> Any:
+    """The next elements of a mask, true with probability `share`; the state goes on."""
+    out = np.empty(count, np.bool_)
+    loops.draw_words(state, out, bound(share))
+    return out
+
+
+def passed(state: Any, counts: Any) -> Any:
+    """The states before each of the stretches of so many words; the state goes past all of them."""
+    states = np.empty((len(counts) + 1, WORDS + 1), np.uint32)
+    states[0] = state
+    loops.pass_words(states, counts)
+    state[...] = states[-1]
+    return states[:-1]
+
+
+def below(pairs: Any, share: float) -> Any:
+    """Where pairs of words, along the last axis, are below a share of all of them."""
+    upper, most = pairs[..., 0] & np.uint32(0x1FFFFF), bound(share)
+    first, second = np.uint32(most >> 32), most & 0xFFFFFFFF
+    return (upper < first) | ((upper == first) & (pairs[..., 1] < second))
+
+
+def kept(states: Any, count: int, share: float) -> Any:
+    """The `count` elements of a mask that follow each state: (..., 625) to (..., count)."""
+    if loops is not None and states.__class__ is np.ndarray:
+        own = states.reshape(-1, WORDS + 1).astype(np.uint32, "C")
+        made = [masked(state, share, count) for state in own]
+        return np.reshape(made, (*states.shape[:-1], count)).astype(np.bool_, copy=False)
+    blocks = [states[..., :WORDS]]
+    for _ in range(-(-2 * count // WORDS)):
+        blocks.append(twisted(blocks[-1]))
+    places = np.minimum(states[..., WORDS:], WORDS) + table(states, np.arange(2 * count))
+    found = np.take_along_axis(np.concatenate(blocks, -1), places.astype(np.int64), -1)
+    return below(tempered(found).reshape(*states.shape[:-1], count, 2), share)
+
+
+def twisted(block: Any) -> Any:
+    """The 624 words after those along the last axis."""
+    y = block & 0x80000000
+    y[..., :-1] |= block[..., 1:] & 0x7FFFFFFF
+    first = block[..., AHEAD:] ^ mixed(y[..., :BACK])
+    second = first ^ mixed(y[..., BACK : 2 * BACK])
+    y[..., -1:] |= first[..., :1] & 0x7FFFFFFF
+    third = second[..., : WORDS - 2 * BACK] ^ mixed(y[..., 2 * BACK :])
+    return np.concatenate((first, second, third), -1)
+
+
+def mixed(y: Any) -> Any:
+    """A product with the twister's matrix."""
+    return (y >> 1) ^ (y & 1) * 0x9908B0DF
+
+
+def tempered(y: Any) -> Any:
+    """Words as they are drawn."""
+    y = y ^ (y >> 11)
+    y = y ^ ((y << 7) & 0x9D2C5680)
+    y = y ^ ((y << 15) & 0xEFC60000)
+    return y ^ (y >> 18)
