@@ -130,6 +130,17 @@ def test_finfo_and_iinfo_refuse_the_other_kind():
         rg.iinfo(rg.float32)
 
 
+def test_limits_are_printed_and_compared_by_their_dtype():
+    assert str(rg.finfo(rg.float16)) == (
+        "finfo(resolution=0.001, min=-65504, max=65504, eps=0.000976562, "
+        "smallest_normal=6.10352e-05, tiny=6.10352e-05, dtype=float16)"
+    )
+    assert str(rg.iinfo(rg.uint8)) == "iinfo(min=0, max=255, dtype=uint8)"
+    assert rg.finfo(rg.float32).resolution == 1e-6
+    assert rg.finfo(rg.float32) == rg.finfo(rg.complex64) != rg.finfo(rg.float64)
+    assert rg.iinfo(rg.int8) != rg.iinfo(rg.int16)
+
+
 def test_python_and_numpy_types_name_dtypes():
     assert dtypes.to_numpy(float) == np.float64
     assert dtypes.to_numpy(complex) == np.complex128

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "CastError",
     "LinAlgError",
     "OutOfMemoryError",
     "SecondBackwardError",
@@ -45,6 +46,13 @@ class UnorderedError(NotImplementedError):
             f"x.abs() or x.real{hint}"
         )
         self.function = function
+
+
+class CastError(RuntimeError, TypeError):
+    """A result cannot be stored in the dtype of what is written.
+
+    PyTorch raises the one built-in type or the other, by function.
+    """
 
 
 class OutOfMemoryError(RuntimeError):

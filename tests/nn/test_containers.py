@@ -135,3 +135,10 @@ def test_a_module_is_compiled_as_it_is_and_goes_to_no_other_device():
     assert layer.compile() is None
     with pytest.raises(AssertionError):
         layer.cuda()
+
+
+def test_a_list_of_one_parameter_is_shown_in_one_line_as_a_module_is():
+    values = nn.ParameterList([rg.ones(2)])
+    assert repr(values) == (
+        "ParameterList(  (0): Parameter containing: [retrograd.float32 of size 2])"
+    )

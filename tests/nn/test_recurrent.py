@@ -215,3 +215,8 @@ def test_only_an_lstm_has_projections(kind):
 def test_a_sequence_of_no_steps_raises(kind):
     with pytest.raises(RuntimeError, match="Expected sequence length to be larger than 0"):
         kind(3, 4)(rg.ones(0, 2, 3))
+
+
+def test_lengths_that_are_not_sorted_are_named_before_those_that_are_not_positive():
+    with pytest.raises(RuntimeError, match="must be sorted in decreasing order"):
+        rnn.pack_padded_sequence(rg.ones(2, 2, 1), [0, 1])

@@ -29,6 +29,14 @@ def test_a_state_names_parameters_and_buffers_and_shares_their_memory():
     assert state._metadata["1"] == {"version": 2}
 
 
+def test_names_that_one_side_lacks_are_shown_as_pytorch_shows_them():
+    state = net().state_dict()
+    state["more"] = state.pop("0.bias")
+    assert repr(net().load_state_dict(state, strict=False)) == (
+        "_IncompatibleKeys(missing_keys=['0.bias'], unexpected_keys=['more'])"
+    )
+
+
 def test_loading_copies_the_values():
     first, second = net(), net()
     result = second.load_state_dict(first.state_dict())

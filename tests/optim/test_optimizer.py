@@ -137,6 +137,15 @@ def test_step_hooks_run_around_the_step_and_can_be_removed():
     assert seen == [1.0, 0.5, 0.0]
 
 
+def test_hooks_of_steps_get_and_give_the_optimizer_before_its_arguments():
+    a = Parameter(rg.ones(1))
+    optimizer, seen = rg.optim.SGD([a], lr=1.0), []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((*args, lambda: 5.0), kwargs))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append((o, *args)))
+    assert optimizer.step() == 5.0
+    assert seen[0][:2] == (optimizer, optimizer)
+
+
 def test_a_users_own_rule_needs_only_a_step():
     class Sign(Optimizer):
         def __init__(self, params, lr):

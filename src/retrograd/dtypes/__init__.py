@@ -392,13 +392,23 @@ class finfo:  # noqa: N801 (PyTorch's name)
     def __init__(self, type: dtype | None = None) -> None:
         d = of_numpy(_default) if type is None else type
         if d.category < 2:
-            raise TypeError("retrograd.finfo() requires a floating point input type. Use iinfo.")
+            raise TypeError(
+                "retrograd.finfo() requires a floating point input type. Use retrograd.iinfo"
+            )
         real = real_of(d.numpy)
         limits = (np if real.kind == "f" else sys.modules["ml_dtypes"]).finfo(real)
-        self.dtype, self.bits = d.name, limits.bits
+        self.dtype, self.bits = of_numpy(real).name, limits.bits
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)
-        self.resolution = float(limits.resolution)
+        self.resolution = float(f"1e-{limits.precision}")
+
+    def __repr__(self) -> str:
+        return _limits(self, "resolution", "min", "max", "eps", "smallest_normal", "tiny")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class iinfo:  # noqa: N801 (PyTorch's name)
@@ -410,7 +420,21 @@ class iinfo:  # noqa: N801 (PyTorch's name)
 
     def __init__(self, type: dtype) -> None:
         if type.category != 1:
-            raise TypeError("retrograd.iinfo() requires an integer input type. Use finfo.")
+            raise TypeError("retrograd.iinfo() requires an integer input type. Use retrograd.finfo")
         limits = np.iinfo(type.numpy)
         self.dtype, self.bits = type.name, limits.bits
         self.max, self.min = int(limits.max), int(limits.min)
+
+    def __repr__(self) -> str:
+        return _limits(self, "min", "max")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _limits(info: finfo | iinfo, *names: str) -> str:
+    """The numbers of these names, to six digits, and the dtype."""
+    numbers = ", ".join(f"{name}={getattr(info, name):g}" for name in names)
+    return f"{type(info).__name__}({numbers}, dtype={info.dtype})"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes, modes
-from ..errors import UnorderedError, wrong_type
+from ..errors import CastError, UnorderedError, wrong_type
 from ..quiet import copyto
 from .namespaces import recorded
 from .naming import ABSENT, CHOICES, by_name
@@ -246,7 +246,8 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             "under no_grad()."
         )
     about_to_write(out)
-    if not any(isinstance(t, Tensor) and t._array.dtype.kind in "biu" for t in inputs):
+    kinds = [t._array.dtype.kind for t in inputs if isinstance(t, Tensor)]
+    if kinds and not any(k in "biu" for k in kinds):
         check_places(result, out)
     check_cast(result._array.dtype, out._array.dtype)
     if out._array.shape != result._array.shape:
@@ -309,9 +310,9 @@ def expanded(array: Any) -> bool:
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """Raise unless a result of dtype `source` may be stored as `target`."""
+    """Raise CastError unless a result of dtype `source` may be stored as `target`."""
     if dtypes.category(source) > dtypes.category(target):
-        raise RuntimeError(
+        raise CastError(
             f"result type {dtypes.legacy_name(source)} can't be cast to the desired output type "
             f"{dtypes.legacy_name(target)}. Give what is written the result's dtype first: "
             f"x = x.to({dtypes.of_numpy(source)})"

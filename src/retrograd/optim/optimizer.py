@@ -260,7 +260,10 @@ class Optimizer:
         return list(self._hooks.get(place, {}).values())
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before `step`; it may return (args, kwargs)."""
+        """Call `hook(optimizer, args, kwargs)` before `step`; it may return (args, kwargs).
+
+        The first of `args` is the optimizer.
+        """
         return self._register("step", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -329,6 +332,7 @@ def _hooked(step: Any) -> Any:
         self._stepped = True
         if not (self._hooks or before_any or after_any):
             return step(self, *args, **kwargs)
+        args = (self, *args)
         for hook in [*before_any.values(), *self._at("step")]:
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -338,7 +342,7 @@ def _hooked(step: Any) -> Any:
                         f"{changed}."
                     )
                 args, kwargs = changed
-        result = step(self, *args, **kwargs)
+        result = step(*args, **kwargs)
         for hook in [*self._at("stepped"), *after_any.values()]:
             hook(self, args, kwargs)
         return result

@@ -86,3 +86,16 @@ def test_methods_and_in_place_forms_take_the_same():
     x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert x.cumsum_(axis=1).tolist() == [[1.0, 3.0], [3.0, 7.0]]
     assert x.sum(0, out=rg.empty(0)).tolist() == [4.0, 10.0]
+
+
+def test_out_of_a_kind_that_cannot_hold_the_result_is_both_errors_of_pytorch():
+    message = "can't be cast to the desired output type Long"
+    for error in (RuntimeError, TypeError):
+        with pytest.raises(error, match=message):
+            rg.cat([rg.ones(1)], out=rg.ones(1, dtype=rg.int64))
+
+
+def test_numbers_are_added_into_an_out_of_any_kind_that_holds_their_sum():
+    assert rg.add(1, 2, out=rg.ones(())).tolist() == 3.0
+    with pytest.raises(RuntimeError, match="Long can't be cast to the desired output type Bool"):
+        rg.add(1, 2, out=rg.ones((), dtype=rg.bool))

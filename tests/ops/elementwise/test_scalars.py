@@ -192,3 +192,26 @@ def test_nothing_is_no_tensor():
     for function in (rg.sin, rg.linalg.det, rg.neg, F.relu):
         with pytest.raises(TypeError, match="must be Tensor, not NoneType"):
             function(None)
+
+
+def test_a_reciprocal_does_not_need_its_argument_again():
+    x = rg.tensor([1.0, 4.0], requires_grad=True)
+    b = x * 1
+    y = 1 / b
+    b.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [-1.0, -0.0625]
+
+
+@pytest.mark.parametrize("one", [1, 1.0, True])
+def test_one_over_integers_is_floating(one):
+    y = one / rg.tensor([1, 2, 4])
+    assert (y.dtype, y.tolist()) == (rg.float32, [1.0, 0.5, 0.25])
+
+
+def test_a_number_beyond_float16_is_divided_in_float32():
+    x = rg.tensor([2.0, 4.0], dtype=rg.float16, requires_grad=True)
+    y = 1e5 / x
+    assert (y.dtype, y.tolist()) == (rg.float16, [49984.0, 24992.0])
+    y[1].backward()
+    assert x.grad.tolist() == [0.0, -6248.0]

@@ -144,3 +144,15 @@ def test_dist_is_the_norm_of_the_difference():
     x, y = leaf([1.0, 2.0]), leaf([4.0, 6.0])
     assert rg.dist(x, y).item() == 5.0
     np.testing.assert_allclose(grad(rg.dist(x, y), x)[0]._array, [-0.6, -0.8], rtol=1e-15)
+
+
+@pytest.mark.parametrize("function", [rg.var_mean, rg.std_mean])
+def test_a_mean_has_its_gradient_where_the_variance_beside_it_is_not_defined(function):
+    x = rg.tensor([[3.0], [4.0]], requires_grad=True)
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        spread, mean = function(x, dim=1)
+    mean.sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[1.0], [1.0]]
+    x.grad = None
+    spread.sum().backward()
+    assert x.grad.isnan().all()

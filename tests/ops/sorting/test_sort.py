@@ -217,3 +217,9 @@ def test_bincount_counts_or_adds_weights():
         rg.bincount(rg.tensor([-1]))
     with pytest.raises(RuntimeError, match="minlength should be >= 0, got -1"):
         rg.bincount(x, minlength=-1)
+
+
+def test_indices_of_nonzero_elements_are_contiguous_for_each_dimension():
+    rows, columns = rg.tensor([[0, 1], [2, 0]]).nonzero(as_tuple=True)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])
+    assert rows.stride() == columns.stride() == (1,)

@@ -322,10 +322,6 @@ class ParameterList(Module):
         """One line per value."""
         return "\n".join(f"  ({i}): {_described(v)}" for i, v in enumerate(self))
 
-    def __repr__(self) -> str:
-        lines = "".join(f"\n  {line}" for line in self.extra_repr().split("\n") if line)
-        return f"{self._get_name()}({lines}\n)" if lines else f"{self._get_name()}()"
-
 
 class ParameterDict(Module):
     """A dictionary of parameters that registers them; plain tensors become parameters.
@@ -443,5 +439,3 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         """One line per value."""
         return "\n".join(f"  ({k}): {_described(v)}" for k, v in self.items())
-
-    __repr__ = ParameterList.__repr__

@@ -146,17 +146,11 @@ def pack_padded_sequence(
     sizes = np.array(lengths._array if isinstance(lengths, Tensor) else lengths, np.int64)
     if batch_first:
         input = input.transpose(0, 1)
-    _check_lengths(sizes, input)
+    _check_lengths(sizes, input, enforce_sorted)
     order = None
     if not enforce_sorted:
         order = np.argsort(-sizes, kind="stable")
         sizes, input = sizes[order], input.index_select(1, new_tensor(order))
-    elif (np.diff(sizes) > 0).any():
-        raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
-            "can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to "
-            "sidestep this requirement if you do not need ONNX exportability."
-        )
     step, place = np.nonzero(np.arange(sizes[0])[:, None] < sizes)
     counts = np.bincount(step, minlength=sizes[0])
     data = input.flatten(0, 1).index_select(0, new_tensor(step * len(sizes) + place))
@@ -164,7 +158,7 @@ def pack_padded_sequence(
     return PackedSequence(data, new_tensor(counts), sorting)
 
 
-def _check_lengths(sizes: Any, input: Tensor) -> None:
+def _check_lengths(sizes: Any, input: Tensor, enforce_sorted: bool) -> None:
     if input._array.ndim < 2 or not input._array.size:
         raise RuntimeError("Cannot pack empty tensors.")
     steps, batch = input.shape[:2]
@@ -172,6 +166,12 @@ def _check_lengths(sizes: Any, input: Tensor) -> None:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {sizes.size} "
             f"(batch_size={batch})"
+        )
+    if enforce_sorted and (np.diff(sizes) > 0).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
+            "can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to "
+            "sidestep this requirement if you do not need ONNX exportability."
         )
     if sizes.min() <= 0:
         raise RuntimeError(

@@ -77,6 +77,18 @@ def spread(xp: Any, g: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     return xp.unreduce(g, dim=dim, keepdim=keepdim, shape=None) * centred
 
 
+def of_pair(
+    xp: Any, g: Any, share: Any, dim: Any, keepdim: bool, input_shape: Any, correction: float
+) -> Any:
+    """The input's gradient by a pair (variance, mean): `share` for the first, and the mean's.
+
+    Without degrees of freedom `share` is NaN, which is not to reach whoever uses the mean alone.
+    """
+    if count(input_shape, dim) <= correction:
+        share = xp.zero_where(share, xp.unreduce(g[0], dim=dim, keepdim=keepdim, shape=None) == 0)
+    return share + shift(xp, g[1], dim, keepdim, input_shape)
+
+
 def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
     """The share of the input in the mean."""
     g = g / (count(input_shape, dim) or 1)
@@ -125,9 +137,14 @@ _std_op = declare(
 _var_mean_op: Any = declare(
     "var_mean(input, *, dim, correction, keepdim) -> out, mean",
     with_mean(_var),
-    input=lambda xp, g, input, dim, correction, keepdim, input_shape: (
-        spread(xp, g[0] * scale(input_shape, dim, correction), input, dim, keepdim)
-        + shift(xp, g[1], dim, keepdim, input_shape)
+    input=lambda xp, g, input, dim, correction, keepdim, input_shape: of_pair(
+        xp,
+        g,
+        spread(xp, g[0] * scale(input_shape, dim, correction), input, dim, keepdim),
+        dim,
+        keepdim,
+        input_shape,
+        correction,
     ),
     rows=True,
     examples=SPREADS,
@@ -136,15 +153,20 @@ _var_mean_op: Any = declare(
 _std_mean_op: Any = declare(
     "std_mean(input, *, dim, correction, keepdim) -> out, mean",
     with_mean(_std),
-    input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: (
+    input=lambda xp, g, input, out, dim, correction, keepdim, input_shape: of_pair(
+        xp,
+        g,
         spread(
             xp,
             xp.div_or_zero(g[0], out) * (scale(input_shape, dim, correction) / 2),
             input,
             dim,
             keepdim,
-        )
-        + shift(xp, g[1], dim, keepdim, input_shape)
+        ),
+        dim,
+        keepdim,
+        input_shape,
+        correction,
     ),
     rows=True,
     examples=SPREADS,

@@ -91,9 +91,9 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     `mode` says what the border holds: "constant" `value` (0), "reflect" the tensor mirrored at its
     first and last entry, "replicate" these entries, "circular" the tensor continued from its other
     end. All but "constant" pad the last 1 to 3 dimensions and leave one or two in front. Raises
-    RuntimeError for widths that do not fit, NotImplementedError for an unknown mode and other
-    numbers of dimensions, ValueError for a `value` in another mode than "constant". Source:
-    PyTorch's `nn.functional.pad`.
+    RuntimeError for widths that do not fit and for a `value` in another mode than "constant",
+    NotImplementedError for an unknown mode and other numbers of dimensions. Source: PyTorch's
+    `nn.functional.pad`.
 
     >>> rg.nn.functional.pad(rg.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
@@ -103,7 +103,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     if mode not in BORDERS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     ndim = input._array.ndim
     flat = integers((pad,), "pad", "pad")
     if len(flat) % 2 or not len(flat) // 2 < ndim <= len(flat) // 2 + 2:

@@ -216,7 +216,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     if as_tuple:
         if out is not None:
             raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
-        return tuple([new_tensor(a) for a in np.nonzero(np.atleast_1d(input._array))])
+        return tuple([new_tensor(a) for a in np.argwhere(np.atleast_1d(input._array)).T])
     found = new_tensor(np.argwhere(input._array))
     if out is None:
         return found
