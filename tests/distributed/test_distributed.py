@@ -51,6 +51,26 @@ dist.broadcast(x, src=1); dist.barrier(); show(x, rg.tensor(x._version - before)
     assert values(code) == [[[[1, 1]] * 3, 1]] * 2
 
 
+@pytest.mark.usefixtures("alone")
+def test_tensors_of_inference_mode_are_written_outside_of_it():
+    with rg.inference_mode():
+        x, part = rg.zeros(2), rg.ones(2)
+    dist.scatter(x, [part])
+    assert x.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_is_written_counts_and_stays_in_its_graph():
+    x = rg.ones(2, requires_grad=True)
+    y = x * 2
+    before = y._version
+    dist.all_reduce(y)
+    assert y._version > before
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
 def test_all_gather_has_the_tensors_in_the_order_of_ranks():
     code = "o = [rg.zeros(1) for _ in range(size)]; dist.all_gather(o, rg.ones(1) * rank); show(*o)"
     assert values(code, 3) == [[[0.0], [1.0], [2.0]]] * 3

@@ -216,6 +216,22 @@ def test_integers_beside_arrays_are_indices_as_numpys_are():
     check_grads(program)(cube)
 
 
+def test_arrays_may_be_filled_with_a_box():
+    def function(x):
+        return np.sum(np.full(3, x[0]) * x + np.full_like(x, x[1] * x[2]) * np.arange(3))
+
+    onp.testing.assert_allclose(grad(function)(onp.array([0.5, 2.0, 3.0])), [6.0, 9.5, 6.5])
+
+
+def test_numbers_between_boxes_have_gradients():
+    def between(x):
+        return np.linspace(x[0], x[1], 3)
+
+    expected = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    onp.testing.assert_array_equal(jacobian(between)(onp.array([2.0, 5.0])), expected)
+    onp.testing.assert_array_equal(between(onp.array([2.0, 5.0])), [2.0, 3.5, 5.0])
+
+
 def test_numpy_cannot_read_a_box():
     with pytest.raises(TypeError, match="gradient would be lost"):
         grad(lambda x: onp.asarray(x).sum())(X)

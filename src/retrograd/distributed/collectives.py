@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ..autograd.grad_mode import no_grad
+from ..autograd.grad_mode import inference_mode
 from ..engine.tensor import Tensor, new_tensor
 from ..quiet import quietly
 from .connections import World, meet
@@ -374,7 +374,7 @@ def _array(tensor: Any) -> Any:
 
 
 def _put(tensor: Tensor, array: Any) -> None:
-    with no_grad():
+    with inference_mode():  # which may write to its own tensors, too
         tensor.copy_(new_tensor(array))
 
 

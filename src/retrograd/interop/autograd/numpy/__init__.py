@@ -1,7 +1,8 @@
 """NumPy for programs that are differentiated: its names, on arrays and on boxes.
 
 NumPy asks a box before it computes, so most functions are NumPy's own. Those here are the ones
-that look into lists of boxes, which NumPy would read as lists of objects.
+that look into lists of boxes, which NumPy would read as lists of objects, and those that make
+arrays of numbers, which NumPy would read from a box.
 """
 
 from __future__ import annotations
@@ -14,7 +15,18 @@ import numpy
 from ..boxes import isbox
 from . import fft, linalg, random
 
-__all__ = ["array", "asarray", "c_", "fft", "linalg", "r_", "random"]
+__all__ = [
+    "array",
+    "asarray",
+    "c_",
+    "fft",
+    "full",
+    "full_like",
+    "linalg",
+    "linspace",
+    "r_",
+    "random",
+]
 
 # What takes a list of arrays, each an array of its own.
 OF_LISTS = {
@@ -48,6 +60,49 @@ def asarray(a: Any, dtype: Any = None, **options: Any) -> Any:
     if isbox(a) or holds_boxes(a):
         return array(a, dtype)
     return numpy.asarray(a, dtype, **options)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
+    """NumPy's `full`, filled with a box, too.
+
+    >>> import retrograd.interop.autograd.numpy as anp
+    >>> from retrograd.interop.autograd import grad
+    >>> float(grad(lambda x: anp.full((2, 3), x).sum())(1.0))
+    6.0
+    """
+    if not isbox(fill_value) and not holds_boxes(fill_value):
+        return numpy.full(shape, fill_value, dtype, **options)
+    return array(numpy.broadcast_to(array(fill_value), shape), dtype)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
+    """NumPy's `full_like`, filled with a box, too.
+
+    >>> import retrograd.interop.autograd.numpy as anp
+    >>> from retrograd.interop.autograd import grad
+    >>> float(grad(lambda x: anp.full_like(np.ones((2, 3)), x).sum())(1.0))
+    6.0
+    """
+    if not isbox(fill_value) and not holds_boxes(fill_value):
+        return numpy.full_like(a, fill_value, dtype, **options)
+    made = array(a)
+    return full(made.shape, fill_value, made.dtype if dtype is None else dtype)
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, **options: Any) -> Any:
+    """NumPy's `linspace`, between boxes, too.
+
+    >>> import retrograd.interop.autograd.numpy as anp
+    >>> from retrograd.interop.autograd import grad
+    >>> float(grad(lambda x: anp.linspace(0.0, x, 5).sum())(1.0))
+    2.5
+    """
+    if options or not (isbox(start) or isbox(stop)):
+        return numpy.linspace(start, stop, num, endpoint, **options)
+    first, last = array(start), array(stop)
+    dims = max(first.ndim, last.ndim)
+    way = numpy.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * dims)
+    return first * (1.0 - way) + last * way
 
 
 class Indexed:
