@@ -497,3 +497,8 @@ def test_the_node_of_a_leaf_adds_what_it_is_called_with(recorded):
     assert not x.grad.requires_grad
     with pytest.raises(RuntimeError, match="AccumulateGrad"):
         node(rg.ones(3))
+
+
+def test_a_variable_is_made_of_a_tensor_only():
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
+        autograd.Variable([1.0])

@@ -180,3 +180,9 @@ def test_samples_of_few_digits_have_derivatives_of_their_dtype(dtype):
         (slope,) = rg.autograd.grad((x * x).sum(), a)
         assert slope.dtype is dtype
         assert slope.isfinite().all()
+
+
+def test_a_parameter_of_the_common_shape_stays_the_leaf_it_was():
+    mean = rg.zeros(2, requires_grad=True)
+    assert rg.distributions.Normal(mean, rg.ones(2)).loc is mean
+    assert rg.distributions.Normal(mean, 1.0).loc is mean

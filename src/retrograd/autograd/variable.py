@@ -83,6 +83,8 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
         """A leaf on the memory of `data`."""
+        if not (data is None or isinstance(data, Tensor)):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = Tensor() if data is None else data.detach()
         if requires_grad:
             made.requires_grad = True

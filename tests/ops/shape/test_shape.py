@@ -287,3 +287,10 @@ def test_views_without_elements_have_the_strides_of_views_of_some(view, expected
 def test_a_0d_tensor_has_no_dimension_to_name(program):
     with pytest.raises(IndexError, match=r"Dimension specified as -?\d but tensor has no dim"):
         program(rg.tensor(1.0))
+
+
+def test_a_tensor_that_has_the_common_shape_is_broadcast_to_itself():
+    x = rg.ones(2, requires_grad=True)
+    same, wider = rg.broadcast_tensors(x, rg.ones(()))
+    assert same is x
+    assert wider.shape == (2,)

@@ -128,7 +128,8 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of all tensors in the one shape they broadcast to; RuntimeError if there is none.
 
-    Source: PyTorch's `broadcast_tensors`.
+    A tensor that has that shape is returned itself, so that a leaf stays one. Source:
+    PyTorch's `broadcast_tensors`.
 
     >>> a, b = rg.broadcast_tensors(rg.ones(3, 1), rg.ones(2))
     >>> a.shape, b.shape
@@ -140,7 +141,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     for first, second in itertools.combinations(shapes, 2):
         check_broadcast(first, second, "broadcast_tensors")
     shape = common_shape(*shapes)
-    return tuple(_expand(x, shape=shape) for x in tensors)
+    return tuple(x if x._array.shape == shape else _expand(x, shape=shape) for x in tensors)
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
