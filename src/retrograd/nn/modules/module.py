@@ -26,6 +26,8 @@ from ..global_hooks import (
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..parameter import is_lazy
+from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
+from ..state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 (PyTorch's name)
 from ..tree import Tree
 
 if TYPE_CHECKING:
