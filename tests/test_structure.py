@@ -34,7 +34,10 @@ LAYERS = [
         "testing",
         "wirtinger",
     ],
-    ["fx", "jit", "utils", "nn", "optim", "amp", "distributions", "_C", "_functorch", "overrides"],
+    [
+        *("fx", "jit", "library", "utils", "nn", "optim", "amp", "distributions"),
+        *("_C", "_functorch", "overrides"),
+    ],
     ["cpu", "cuda", "multiprocessing"],
     ["interop", "vision", "viz"],
     ["alias"],

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         jit,
     )
     from . import (
+        library,
         linalg,
         masked,
         mps,
@@ -99,20 +100,10 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
-    *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "jit", "linalg"),
-    *(
-        "masked",
-        "mps",
-        "multiprocessing",
-        "nn",
-        "optim",
-        "overrides",
-        "quasirandom",
-        "random",
-        "return_types",
-        "signal",
-    ),
-    *("serialization", "special", "tape", "testing", "types", "utils", "vision", "viz"),
+    *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "jit", "library"),
+    *("linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides", "quasirandom"),
+    *("random", "return_types", "serialization", "signal", "special", "tape", "testing", "types"),
+    *("utils", "vision", "viz"),
     "wirtinger",
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names

@@ -44,6 +44,7 @@ from . import func as func
 from . import futures as futures
 from . import fx as fx
 from . import jit as jit
+from . import library as library
 from . import linalg as linalg
 from . import masked as masked
 from . import mps as mps
@@ -54,8 +55,8 @@ from . import overrides as overrides
 from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
-from . import signal as signal
 from . import serialization as serialization
+from . import signal as signal
 from . import special as special
 from . import tape as tape
 from . import testing as testing

@@ -1,6 +1,7 @@
 """Nested containers of tensors: taken apart into a list of leaves, and put together again.
 
-Lists, tuples, named tuples and dictionaries are containers; everything else is a leaf.
+Lists, tuples, named tuples, dictionaries and objects of registered classes are containers;
+everything else is a leaf.
 """
 
 from __future__ import annotations
@@ -11,10 +12,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["alike", "broadcast", "flatten", "map_leaves", "unflatten"]
+__all__ = ["alike", "broadcast", "flatten", "is_container", "map_leaves", "register", "unflatten"]
 
 
 CONTAINERS = (list, tuple, dict)
+REGISTERED: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {}
+
+
+def register(kind: type, apart: Callable[[Any], Any], together: Callable[[Any, Any], Any]) -> None:
+    """Let objects of exactly the class `kind` be containers.
+
+    `apart(object)` gives its parts and a context that compares by ==, `together(parts, context)`
+    such an object. Raises ValueError for a class that is registered.
+    """
+    if kind in REGISTERED or kind in CONTAINERS:
+        raise ValueError(f"{kind} is already registered as pytree node.")
+    REGISTERED[kind] = apart, together
+
+
+def is_container(tree: Any) -> bool:
+    """Whether `tree` is no leaf."""
+    return isinstance(tree, CONTAINERS) or type(tree) in REGISTERED
+
+
+def parts_of(tree: Any) -> Any:
+    """What a container holds, in order."""
+    if type(tree) in REGISTERED:
+        return REGISTERED[type(tree)][0](tree)[0]
+    return tree.values() if isinstance(tree, dict) else tree
 
 
 def flatten(tree: Any) -> list[Any]:
@@ -23,11 +48,11 @@ def flatten(tree: Any) -> list[Any]:
     >>> flatten([1, (2, {"a": 3})])
     [1, 2, 3]
     """
-    if not isinstance(tree, CONTAINERS):
+    if not is_container(tree):
         return [tree]
     leaves: list[Any] = []
-    for part in tree.values() if isinstance(tree, dict) else tree:
-        if isinstance(part, CONTAINERS):
+    for part in parts_of(tree):
+        if is_container(part):
             leaves += flatten(part)
         else:
             leaves.append(part)
@@ -44,8 +69,12 @@ def unflatten(like: Any, leaves: Any) -> Any:
 
 
 def _build(like: Any, leaves: Iterator[Any]) -> Any:
-    if not isinstance(like, CONTAINERS):
+    if not is_container(like):
         return next(leaves)
+    if type(like) in REGISTERED:
+        apart, together = REGISTERED[type(like)]
+        found, context = apart(like)
+        return together([_build(part, leaves) for part in found], context)
     if isinstance(like, dict):
         built = copy.copy(like)  # of its class, whatever that is made from
         built.update((key, _build(part, leaves)) for key, part in like.items())
@@ -60,6 +89,11 @@ def alike(tree: Any, like: Any) -> bool:
     >>> alike((1, [2]), (3, [4])), alike((1, 2), [1, 2])
     (True, False)
     """
+    if type(like) in REGISTERED:
+        if type(tree) is not type(like):
+            return False
+        (a, context), (b, expected) = (REGISTERED[type(like)][0](each) for each in (tree, like))
+        return context == expected and alike(list(a), list(b))
     if isinstance(like, (list, tuple)):
         if type(tree) is not type(like) or len(tree) != len(like):
             return False
@@ -68,7 +102,7 @@ def alike(tree: Any, like: Any) -> bool:
         if not isinstance(tree, dict) or list(tree) != list(like):
             return False
         return all(alike(tree[key], like[key]) for key in like)
-    return not isinstance(tree, CONTAINERS)
+    return not is_container(tree)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -88,9 +122,9 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
     >>> broadcast((0, None), ([1, 2], 3))
     [0, 0, None]
     """
-    if not isinstance(prefix, CONTAINERS):
+    if not is_container(prefix):
         return [prefix] * len(flatten(tree))
-    alike = isinstance(tree, type(prefix)) and len(prefix) == len(tree)
+    alike = isinstance(tree, type(prefix)) and len(parts_of(prefix)) == len(parts_of(tree))
     if not alike or (isinstance(prefix, dict) and prefix.keys() != tree.keys()):
         raise ValueError(
             f"{prefix!r} is not built like {type(tree).__name__} of {len(flatten(tree))}"
@@ -98,6 +132,6 @@ def broadcast(prefix: Any, tree: Any) -> list[Any]:
     pairs = (
         [(prefix[key], tree[key]) for key in tree]
         if isinstance(prefix, dict)
-        else zip(prefix, tree, strict=True)
+        else zip(parts_of(prefix), parts_of(tree), strict=True)
     )
     return [leaf for part, subtree in pairs for leaf in broadcast(part, subtree)]

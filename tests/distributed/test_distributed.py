@@ -351,3 +351,13 @@ def test_the_core_loads_no_distributed_and_neither_does_nn():
     code = "import sys, retrograd.nn; print('retrograd.distributed' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_it_is_available_to_a_process_that_was_started_as_one_of_several(monkeypatch):
+    assert not dist.is_available()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert dist.is_available()
+
+
+def test_it_is_available_within_a_group(alone):
+    assert dist.is_available()

@@ -6,6 +6,8 @@ from collections import namedtuple
 
 import pytest
 
+import retrograd as rg
+from retrograd import pytree
 from retrograd.utils import _pytree as trees
 
 Pair = namedtuple("Pair", "a b")
@@ -46,3 +48,57 @@ def test_a_map_over_several_trees_takes_leaves_in_the_same_places():
 def test_a_map_over_trees_built_differently_is_refused():
     with pytest.raises(ValueError, match="Node type mismatch"):
         trees.tree_map(lambda a, b: a, (1, [2]), (1, 2))
+
+
+class Box:
+    def __init__(self, inside, label):
+        self.inside, self.label = inside, label
+
+
+@pytest.fixture
+def _boxes():
+    pytree.register(
+        Box, lambda box: ([box.inside], box.label), lambda parts, label: Box(*parts, label)
+    )
+    yield
+    del pytree.REGISTERED[Box]
+
+
+@pytest.mark.usefixtures("_boxes")
+def test_objects_of_registered_classes_are_containers():
+    leaves, spec = trees.tree_flatten({"a": Box([1, 2], "x"), "b": 3})
+    assert leaves == [1, 2, 3]
+    built = trees.tree_unflatten([10, 20, 30], spec)
+    assert (built["a"].inside, built["a"].label, built["b"]) == ([10, 20], "x", 30)
+
+
+@pytest.mark.usefixtures("_boxes")
+def test_registered_containers_are_alike_by_context():
+    like = trees.tree_structure(Box(1, "x"))
+    assert like == trees.tree_structure(Box(2, "x")) != trees.tree_structure(Box(1, "y"))
+    assert not like.is_leaf()
+
+
+@pytest.mark.usefixtures("_boxes")
+def test_a_part_of_a_tree_may_stand_for_a_registered_container():
+    assert pytree.broadcast(0, Box([1, 2], "x")) == [0, 0]
+    assert pytree.broadcast(Box(5, "x"), Box([1, 2], "x")) == [5, 5]
+
+
+@pytest.mark.usefixtures("_boxes")
+def test_vmap_takes_registered_containers():
+    found = rg.vmap(lambda box: Box(box.inside * 2, "y"))(Box(rg.ones(3), "x"))
+    assert (found.inside.tolist(), found.label) == ([2.0, 2.0, 2.0], "y")
+
+
+@pytest.mark.usefixtures("_boxes")
+@pytest.mark.parametrize("kind", [Box, dict, list])
+def test_a_container_is_registered_once(kind):
+    with pytest.raises(ValueError, match="already registered as pytree node"):
+        trees.register_pytree_node(kind, None, None)
+
+
+def test_keys_of_dictionaries_are_told():
+    pairs, context = trees._dict_flatten_with_keys({"a": 1})
+    assert [(str(key), key.get({"a": 5}), value) for key, value in pairs] == [("['a']", 5, 1)]
+    assert trees._dict_unflatten([2], context) == {"a": 2}

@@ -35,6 +35,10 @@ __all__ = ["HOMES", "home_of", "install"]
 # PyTorch's modules whose contents are under another name here.
 HOMES = {
     "torch._VF": "retrograd.ops.compat.variable_functions",
+    "torch._dynamo": "retrograd.alias.dynamo",
+    "torch._dynamo._trace_wrapped_higher_order_op": (
+        "retrograd.alias.dynamo._trace_wrapped_higher_order_op"
+    ),
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
@@ -46,6 +50,7 @@ HOMES = {
     "torch.nn.modules.instancenorm": "retrograd.alias.instancenorm",
     "torch.nn.modules.pixelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.upsampling": "retrograd.nn",
+    "torch.ops": "retrograd.library.ops",
     "torch.storage": "retrograd.ops.tensor.storage",
     "torch.torch_version": "retrograd.alias.torch_version",
     "torch.version": "retrograd.alias.version",

@@ -12,8 +12,14 @@ from typing import Any, NoReturn
 from ..engine.placement import device as Device
 from ..engine.placement import present
 from . import amp
+from .classes import CUDAGraph, Event, MemPool, Stream, StreamContext, graph, stream
 
 __all__ = [
+    "CUDAGraph",
+    "Event",
+    "MemPool",
+    "Stream",
+    "StreamContext",
     "amp",
     "current_device",
     "device",
@@ -24,6 +30,7 @@ __all__ = [
     "get_device_name",
     "get_device_properties",
     "get_rng_state_all",
+    "graph",
     "init",
     "is_available",
     "is_bf16_supported",
@@ -39,6 +46,7 @@ __all__ = [
     "seed_all",
     "set_device",
     "set_rng_state_all",
+    "stream",
     "synchronize",
 ]
 

@@ -50,12 +50,15 @@ class ReduceOp(Enum):
 
 
 def is_available() -> bool:
-    """Whether processes can work together: always.
+    """Whether this process works with others: it is in a group, or was started as one of several.
+
+    Those are started with the variable WORLD_SIZE. PyTorch answers whether it is built with all of
+    `torch.distributed`, and libraries then import meshes and sharded tensors, which are not here.
 
     >>> rg.distributed.is_available()
-    True
+    False
     """
-    return True
+    return is_initialized() or "WORLD_SIZE" in os.environ
 
 
 def is_initialized() -> bool:

@@ -8,8 +8,11 @@ NOTE [Promotion]
    to float64).
 4. A float scalar that meets integers gives the default dtype, a complex one its complex dtype.
 
+5. Floating dtypes of 8 bits are for storage: with another floating dtype they do not promote.
+
 Arrays carry NumPy dtypes everywhere inside; `dtype` objects are what users see. NumPy has no
-bfloat16: it comes from the package ml_dtypes when it is first asked for, and its `kind` is "V".
+bfloat16 and no float8: they come from the package ml_dtypes when one is first asked for, and the
+`kind` of most is "V".
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ __all__ = [
 
 _by_numpy: dict[Any, dtype] = {}
 _by_name: dict[str, dtype] = {}
+NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
@@ -53,7 +57,7 @@ class dtype:  # noqa: N801 (PyTorch's name)
     def __init__(self, name: str, numpy_dtype: Any, aliases: tuple[str, ...] = ()) -> None:
         self.name = name
         self.numpy = np.dtype(numpy_dtype)
-        kind = "f" if name == "bfloat16" else self.numpy.kind
+        kind = "f" if name in NARROW else self.numpy.kind
         self.category = _ORDER[kind]
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
@@ -80,9 +84,9 @@ class dtype:  # noqa: N801 (PyTorch's name)
 
 def by_name(name: str) -> dtype:
     """The dtype called `name`, aliases included; AttributeError for one that cannot be had here."""
-    if name not in _by_name and name == "bfloat16":
+    if name not in _by_name and name in NARROW:
         try:
-            _load(f"{__name__}.bfloat16")
+            _load(f"{__name__}.narrow")
         except ImportError:
             raise AttributeError(MISSING[name]) from None
     if name in MISSING and name not in _by_name:
@@ -95,8 +99,8 @@ def of_numpy(numpy_dtype: Any) -> dtype:
     found = _by_numpy.get(numpy_dtype)
     if found is None:
         found = _by_numpy.get(np.dtype(numpy_dtype).newbyteorder("="))
-    if found is None and np.dtype(numpy_dtype).name == "bfloat16":
-        return by_name("bfloat16")  # an array of ml_dtypes that a user brought
+    if found is None and np.dtype(numpy_dtype).name in NARROW:
+        return by_name(np.dtype(numpy_dtype).name)  # an array of ml_dtypes that a user brought
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {numpy_dtype}. Supported are: "
@@ -137,6 +141,7 @@ _MESSAGE_NAMES = {
     "int64": ("Long", "long int"),
     "float16": ("Half", "c10::Half"),
     "bfloat16": ("BFloat16", "c10::BFloat16"),
+    **{name: (name.capitalize(), f"c10::{name.capitalize()}") for name in NARROW[1:]},
     "float32": ("Float", "float"),
     "float64": ("Double", "double"),
     "complex64": ("ComplexFloat", "c10::complex<float>"),
@@ -178,9 +183,16 @@ NO_COMPLEX32 = (
     "retrograd.complex32 is not supported: there is no complex dtype of two half floats that NumPy "
     "would treat as complex. Use complex64: x.cfloat()"
 )
+NO_PROMOTION = (
+    "Promotion for Float8 Types is not supported, attempted to promote {} and {}. Convert first: "
+    "x.float()"
+)
 MISSING = {
-    "bfloat16": "retrograd.bfloat16 needs the package ml_dtypes, since NumPy has no such dtype. "
-    "Install it with: pip install retrograd[bfloat16]",
+    **{
+        name: f"retrograd.{name} needs the package ml_dtypes, since NumPy has no such dtype. "
+        "Install it with: pip install retrograd[bfloat16]"
+        for name in NARROW
+    },
     "complex32": NO_COMPLEX32,
     "chalf": NO_COMPLEX32,
 }
@@ -247,6 +259,8 @@ def promote_numpy(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
         return a
     higher, lower = (a, b) if category(a) >= category(b) else (b, a)
     if category(higher) == category(lower) or (category(higher), category(lower)) == (3, 2):
+        if category(lower) == 2 and 1 in (a.itemsize, b.itemsize):
+            raise RuntimeError(NO_PROMOTION.format(legacy_name(a), legacy_name(b)))
         if {a.kind, b.kind} == {"V", "f"}:  # NumPy would refuse bfloat16 with float16
             return np.promote_types(np.float32, b if a.kind == "V" else a)
         return np.promote_types(a, b)
@@ -396,7 +410,7 @@ class finfo:  # noqa: N801 (PyTorch's name)
                 "retrograd.finfo() requires a floating point input type. Use retrograd.iinfo"
             )
         real = real_of(d.numpy)
-        limits = (np if real.kind == "f" else sys.modules["ml_dtypes"]).finfo(real)
+        limits = (sys.modules["ml_dtypes"] if d.name in NARROW else np).finfo(real)
         self.dtype, self.bits = of_numpy(real).name, limits.bits
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)

@@ -66,7 +66,7 @@ STORAGES = {
     "ComplexFloatStorage": "complex64",
     "ComplexDoubleStorage": "complex128",
 }
-DTYPES = {*STORAGES.values(), "uint16", "uint32", "uint64"}
+DTYPES = {*STORAGES.values(), *dtypes.NARROW, "uint16", "uint32", "uint64"}
 UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage")
 NN = "torch.nn.parameter."
 ALIGNMENT = 16  # of the largest element

@@ -57,6 +57,10 @@ DTYPES = {
     "F32": "float32",
     "F64": "float64",
     "C64": "complex64",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
 }
 CODES = {name: code for code, name in DTYPES.items()}
 

@@ -1,11 +1,12 @@
 """Nested containers under PyTorch's names, as its programs import them: `utils._pytree`.
 
-Lists, tuples, named tuples and dictionaries are containers; everything else is a leaf.
+Lists, tuples, named tuples, dictionaries and objects of registered classes are containers;
+everything else is a leaf.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import pytree
 
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
+    "Context",
+    "MappingKey",
     "TreeSpec",
+    "register_pytree_node",
     "tree_all",
     "tree_any",
     "tree_flatten",
@@ -23,6 +27,63 @@ __all__ = [
     "tree_structure",
     "tree_unflatten",
 ]
+
+Context = Any  # what a registered class keeps beside its parts
+
+
+class MappingKey(NamedTuple):
+    """The place of a part in a dictionary.
+
+    >>> str(MappingKey("weight"))
+    "['weight']"
+    """
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The part of a dictionary in this place."""
+        return mapping[self.key]
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    return list(d.values()), list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    return [(MappingKey(key), part) for key, part in d.items()], list(d)
+
+
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[list[Any], Context]],
+    unflatten_fn: Callable[[Iterable[Any], Context], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[[Context], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Context] | None = None,
+    flatten_with_keys_fn: Callable[[Any], Any] | None = None,
+) -> None:
+    """Let objects of the class `cls`, not of those derived from it, be containers.
+
+    `flatten_fn(object)` gives the parts and a context, `unflatten_fn(parts, context)` such an
+    object. What else PyTorch takes describes how its exported programs are written to files: here
+    nothing is exported. Raises ValueError for a class that is a container already.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda parts, _: Pair(*parts))
+    >>> tree_leaves([Pair(1, 2), 3]), tree_map(lambda n: 10 * n, Pair(1, 2)).b
+    ([1, 2, 3], 20)
+    """
+    pytree.register(cls, flatten_fn, unflatten_fn)
 
 
 class TreeSpec:
@@ -43,7 +104,7 @@ class TreeSpec:
         >>> tree_structure(1).is_leaf(), tree_structure([1]).is_leaf()
         (True, False)
         """
-        return not isinstance(self._like, (list, tuple, dict))
+        return not pytree.is_container(self._like)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """A container built so, with these leaves. Raises ValueError for another number of them.

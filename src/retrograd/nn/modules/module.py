@@ -25,6 +25,8 @@ from ..global_hooks import (
     register_module_full_backward_pre_hook,
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
+from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
+from ..state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 (PyTorch's name)
 from ..tree import Tree
 
 if TYPE_CHECKING:

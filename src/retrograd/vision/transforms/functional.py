@@ -21,6 +21,7 @@ __all__ = [
     "hflip",
     "normalize",
     "pad",
+    "pil_to_tensor",
     "resize",
     "to_tensor",
 ]
@@ -32,11 +33,18 @@ NEITHER = (
 
 
 class InterpolationMode(enum.Enum):
-    """How `resize` finds values between pixels."""
+    """How `resize` finds values between pixels; the last three of pictures of Pillow's alone."""
 
     NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
     BILINEAR = "bilinear"
     BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+PILLOWS = dict(zip(InterpolationMode, (0, 0, 2, 3, 4, 5, 1), strict=True))
 
 
 def checked(img: Any, name: str) -> Any:
@@ -56,6 +64,23 @@ def get_dimensions(img: Any) -> list[int]:
     if is_picture(checked(img, "get_dimensions")):
         return [len(img.getbands()), img.height, img.width]
     return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
+
+
+def pil_to_tensor(pic: Any) -> Tensor:
+    """The tensor (C, H, W) of a picture, of its own dtype, unscaled; TypeError for anything else.
+
+    >>> Image = __import__("PIL.Image").Image
+    >>> rg.vision.transforms.functional.pil_to_tensor(Image.new("L", (2, 1), 7))
+    tensor([[[7, 7]]], dtype=retrograd.uint8)
+    """
+    if not is_picture(pic):
+        raise TypeError(
+            f"pil_to_tensor: pic should be PIL Image. Got {type(pic).__name__}. Of an array: "
+            "to_tensor(array)"
+        )
+    array = np.array(pic, copy=True)
+    array = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+    return from_numpy(np.ascontiguousarray(array))
 
 
 def to_tensor(pic: Any) -> Tensor:
@@ -149,7 +174,8 @@ def resize(
     """`img` at `size`, which is (height, width), or the length of the shorter side.
 
     The longer side is then at most `max_size`. Tensors of bytes are rounded. Pictures are always
-    smoothed where they shrink, tensors with `antialias`. Raises ValueError for other sizes.
+    smoothed where they shrink, tensors with `antialias`. Raises ValueError for other sizes, and
+    for modes that tensors have not.
 
     >>> rg.vision.transforms.functional.resize(rg.ones(3, 8, 16), 4).shape
     retrograd.Size([3, 4, 8])
@@ -158,11 +184,16 @@ def resize(
     mode = InterpolationMode(interpolation)
     new = sizes(height, width, size, max_size)
     if is_picture(img):
-        return img.resize(new[::-1], {"nearest": 0, "bilinear": 2, "bicubic": 3}[mode.value])
+        return img.resize(new[::-1], PILLOWS[mode])
+    if PILLOWS[mode] not in (0, 2, 3):
+        raise ValueError(
+            f"resize: This interpolation mode is unsupported with Tensor input: {mode}. Use "
+            "BILINEAR with antialias, or a picture of Pillow's"
+        )
     if new == (height, width):
         return img
     batch = img.reshape(-1, 1, height, width)
-    smooth = mode is not InterpolationMode.NEAREST
+    smooth = PILLOWS[mode] != 0
     if smooth and not img.is_floating_point():
         batch = batch.float()
     found = nn.functional.interpolate(batch, new, mode=mode.value, antialias=smooth and antialias)

@@ -1,0 +1,209 @@
+"""Operators that a program defines: NOTE [Custom operators].
+
+NOTE [Custom operators]
+1. The function runs without recording; where an input wants a gradient, the operator is one node,
+   whose backward is what `register_autograd` was given, and which raises if it was given none.
+2. On the meta device the function of `register_fake` runs in its place, to tell shapes.
+3. Schemas and tags serve PyTorch's compiler: they are kept, and nothing is checked by them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from .. import pytree
+from ..autograd.function import Function
+from ..autograd.grad_mode import is_grad_enabled, no_grad
+from ..engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["OPERATORS", "CustomOpDef", "custom_op", "register_autograd", "register_fake",
+           "register_kernel"]  # fmt: skip
+
+OPERATORS: dict[str, dict[str, CustomOpDef]] = {}  # by namespace and name
+NO_FORMULA = (
+    "Trying to backward through {name} but no autograd formula was registered. Please use "
+    "register_autograd to add one."
+)
+ALIASED = (
+    "{name}: The output of this custom operator (1) must not also be an input to this custom "
+    "operator and (2) may not alias any inputs. Return x.clone()"
+)
+
+
+class CustomOpDef:
+    """An operator by the name "namespace::name"; made by `custom_op`."""
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], mutates_args: Iterable[str], schema: Any
+    ) -> None:
+        space, separator, own = name.partition("::")
+        if not (space.isidentifier() and separator and own.isidentifier()):
+            raise ValueError(f"the name of a custom op is 'namespace::name', but got {name!r}")
+        self._qualname, self._schema = name, schema
+        self._namespace, self._name = space, own
+        self._signature = inspect.signature(function)
+        self._mutated = mutates_args
+        self._kernel, self._fake = function, None
+        self._backward: Callable[..., Any] | None = None
+        self._setup: Callable[..., Any] | None = None
+        self.__name__, self.__doc__ = own, function.__doc__
+        OPERATORS.setdefault(space, {})[own] = self
+
+    @property
+    def default(self) -> CustomOpDef:
+        """The operator itself: PyTorch's name for its only overload."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives: NOTE [Custom operators]."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        names, given = list(bound.arguments), list(bound.arguments.values())
+        leaves = pytree.flatten(given)
+        wanted = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
+        if not (wanted and is_grad_enabled()):
+            return self._run(given, names)
+        return Recorded.apply(self, names, pytree.map_leaves(lambda _: None, given), *leaves)
+
+    def _run(self, given: list[Any], names: list[str]) -> Any:
+        tensors = [t for t in pytree.flatten(given) if isinstance(t, Tensor)]
+        on_meta = any(t.device.type == "meta" for t in tensors)
+        function = self._fake if on_meta and self._fake is not None else self._kernel
+        positional, named = [], {}
+        for name, value in zip(names, given, strict=True):
+            kind = self._signature.parameters[name].kind
+            if kind is inspect.Parameter.KEYWORD_ONLY:
+                named[name] = value
+            else:
+                positional.append(value)
+        with no_grad():
+            found = function(*positional, **named)
+        if any(out is t for out in pytree.flatten(found) for t in tensors):
+            raise RuntimeError(ALIASED.format(name=self._qualname))
+        return found
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Let `backward(ctx, *grads)` be the gradient: one value per argument, None for none.
+
+        `setup_context(ctx, inputs, output)` keeps what it needs.
+        """
+        self._backward, self._setup = backward, setup_context
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Let `fn` tell shapes and dtypes of the outputs on the meta device."""
+        self._fake = fn
+        return fn
+
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
+        """Let `fn` be the function on the cpu; on devices that are not here it is not needed."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            kinds = [device_types] if isinstance(device_types, str) else device_types
+            if kinds is None or "cpu" in kinds:
+                self._kernel = function
+            return function
+
+        return register if fn is None else register(fn)
+
+
+class Recorded(Function):
+    """A call of an operator of which a gradient is wanted."""
+
+    @staticmethod
+    def forward(operator: CustomOpDef, names: list[str], like: list[Any], *leaves: Any) -> Any:
+        """What the operator's function gives for arguments that are built like `like`."""
+        return operator._run(pytree.unflatten(like, leaves), names)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """What the operator keeps for its backward."""
+        operator, names, like, *leaves = inputs
+        given, parameters = pytree.unflatten(like, leaves), operator._signature.parameters
+        only = {name: value for name, value in zip(names, given, strict=True)
+                if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY}  # fmt: skip
+        count = len(given) - len(only)
+        ctx.operator, ctx.like, ctx.rest = operator, like[:count], len(pytree.flatten(like[count:]))
+        if operator._setup is not None:
+            named = {"keyword_only_inputs": only} if only else {}
+            operator._setup(ctx=ctx, inputs=tuple(given[:count]), output=output, **named)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients that the operator's backward gives, none for what this one adds."""
+        operator = ctx.operator
+        if operator._backward is None:
+            raise RuntimeError(NO_FORMULA.format(name=operator._qualname))
+        found = operator._backward(ctx, *grads)
+        found = found if isinstance(found, tuple) else (found,)
+        pairs = zip(found, ctx.like, strict=True)
+        flat = [grad for part, like in pairs for grad in pytree.broadcast(part, like)]
+        return (None, None, None, *flat, *[None] * ctx.rest)
+
+
+def custom_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any,
+    device_types: Any = None, schema: str | None = None, tags: Any = None,
+) -> Any:  # fmt: skip
+    """An operator "namespace::name" from a function of tensors and numbers; also as a decorator.
+
+    `mutates_args` names the arguments that it writes. A function for `device_types` without the cpu
+    runs nowhere. Raises ValueError for a name without namespace.
+
+    >>> import retrograd.library as library
+    >>> @library.custom_op("mine::cube", mutates_args=())
+    ... def cube(x: rg.Tensor) -> rg.Tensor:
+    ...     return x**3
+    >>> cube.register_autograd(
+    ...     lambda ctx, g: 3 * g * ctx.saved_tensors[0] ** 2,
+    ...     setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    ... )
+    >>> x = rg.tensor(2.0, requires_grad=True)
+    >>> cube(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    def define(function: Callable[..., Any]) -> CustomOpDef:
+        return CustomOpDef(name, function, mutates_args, schema)
+
+    return define if fn is None else define(fn)
+
+
+def found(op: str | CustomOpDef) -> CustomOpDef:
+    """The operator of a name; RuntimeError for one that is not defined."""
+    if isinstance(op, CustomOpDef):
+        return op
+    space, _, own = op.partition("::")
+    try:
+        return OPERATORS[space][own]
+    except KeyError:
+        raise RuntimeError(
+            f"operator {op} does not exist. Define it by library.custom_op({op!r}, ...)"
+        ) from None
+
+
+def register_fake(op: Any, func: Any = None, /, **settings: Any) -> Any:
+    """`CustomOpDef.register_fake` of an operator, or of a name; also as a decorator."""
+    operator = found(op)
+    return operator.register_fake if func is None else operator.register_fake(func)
+
+
+def register_kernel(op: Any, device_types: Any, func: Any = None, /, **settings: Any) -> Any:
+    """`CustomOpDef.register_kernel` of an operator, or of a name; also as a decorator."""
+    return found(op).register_kernel(device_types, func)
+
+
+def register_autograd(
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, **settings: Any
+) -> None:
+    """`CustomOpDef.register_autograd` of an operator, or of a name."""
+    found(op).register_autograd(backward, setup_context=setup_context)

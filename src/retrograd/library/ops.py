@@ -1,0 +1,15 @@
+"""`torch.ops` under the alias: operators that programs defined, by namespace and name."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from .custom import OPERATORS
+
+
+def __getattr__(name: str) -> Any:
+    """The operators of a namespace; AttributeError where none is defined."""
+    if name in OPERATORS:
+        return SimpleNamespace(**OPERATORS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

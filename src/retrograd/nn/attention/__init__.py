@@ -1,0 +1,50 @@
+"""PyTorch's choice between kernels of attention, and attention by functions of positions.
+
+There is one kernel for each case here: what `sdpa_kernel` chooses changes no result beyond
+rounding, so it is checked and otherwise left alone.
+"""
+
+from __future__ import annotations
+
+import enum
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(enum.IntEnum):
+    """PyTorch's kernels of `scaled_dot_product_attention`, by its numbers."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextmanager
+def sdpa_kernel(
+    backends: SDPBackend | list[SDPBackend], set_priority: bool = False
+) -> Iterator[None]:
+    """A context in which PyTorch uses these kernels only; here there is one, which goes on.
+
+    Raises TypeError for what is no backend.
+
+    >>> from retrograd.nn.attention import SDPBackend, sdpa_kernel
+    >>> q = rg.ones(1, 2)
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     rg.nn.functional.scaled_dot_product_attention(q, q, q)
+    tensor([[1., 1.]])
+    """
+    given = backends if isinstance(backends, list) else [backends]
+    if not given or not all(isinstance(each, SDPBackend) for each in given):
+        raise TypeError(
+            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, but got "
+            f"{backends!r}"
+        )
+    yield

@@ -1,0 +1,227 @@
+"""Attention whose scores and masks are functions of positions: PyTorch's flex attention.
+
+The functions are written for one score, and run for all of them at once under `vmap`. The scores
+are a whole matrix here; PyTorch's compiled kernel leaves out the blocks that a mask hides.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...dtypes import boolean
+from ...engine.tensor import Tensor
+from ...func import vmap
+from ...ops.creation.factories import arange, ones
+from ...ops.elementwise.clamp_where import where
+from ...ops.nn.attention import repeated
+from ...ops.shape.pad import pad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "AuxOutput",
+    "AuxRequest",
+    "BlockMask",
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]
+
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+class AuxRequest(NamedTuple):
+    """What `flex_attention` gives beside its output."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """The logarithms of the sums of exponentials of each row, and its largest score."""
+
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
+
+
+def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+    """True: every position is seen."""
+    return batch.new_ones((), dtype=boolean)
+
+
+def and_masks(*mask_mods: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The mask of what all masks show.
+
+    >>> from retrograd.nn.attention.flex_attention import and_masks, create_mask
+    >>> near = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
+    >>> create_mask(near, None, None, 3, 3)[0, 0].int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [0, 1, 1]], dtype=retrograd.int32)
+    """
+
+    def all_of(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        result = b.new_ones((), dtype=boolean)
+        for mask in mask_mods:
+            result = result & mask(b, h, q, k)
+        return result
+
+    return all_of
+
+
+def or_masks(*mask_mods: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The mask of what one mask or more shows."""
+
+    def one_of(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        result = b.new_zeros((), dtype=boolean)
+        for mask in mask_mods:
+            result = result | mask(b, h, q, k)
+        return result
+
+    return one_of
+
+
+def over_positions(function: Callable[..., Tensor], scores: bool) -> Callable[..., Tensor]:
+    """A function of one position, of all of them; a score stands in front of the positions."""
+    for place in (3, 2, 1, 0):
+        dims: list[int | None] = [None] * 4
+        dims[place] = 0
+        function = vmap(function, in_dims=(0, *dims) if scores else tuple(dims))
+    return function
+
+
+def create_mask(
+    mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
+    device: Any = None,
+) -> Tensor:  # fmt: skip
+    """What `mod_fn(batch, head, query, key)` is at all positions: (B or 1, H or 1, Q_LEN, KV_LEN).
+
+    A function of five arguments has the score first, of which it is given 0.
+
+    >>> from retrograd.nn.attention.flex_attention import create_mask
+    >>> create_mask(lambda b, h, q, k: q >= k, None, None, 2, 2)
+    tensor([[[[ True, False],
+              [ True,  True]]]])
+    """
+    sizes = (B or 1, H or 1, Q_LEN, KV_LEN)
+    places = [arange(size, device=device) for size in sizes]
+    if len(inspect.signature(mod_fn).parameters) == 5:
+        return over_positions(mod_fn, True)(ones(sizes, device=device) * 0, *places)
+    return over_positions(mod_fn, False)(*places).expand(sizes)
+
+
+class BlockMask:
+    """A mask by the function `mask_mod(batch, head, query, key)`, made by `create_block_mask`.
+
+    `shape` is (batches, heads, queries, keys). PyTorch's indices of blocks are its kernel's own.
+    """
+
+    def __init__(
+        self, mask_mod: Callable[..., Tensor], shape: tuple[int, ...], device: Any, size: Any
+    ) -> None:
+        self.mask_mod, self.shape, self.device = mask_mod, shape, device
+        self.seq_lengths = shape[-2:]
+        self.BLOCK_SIZE = (size, size) if isinstance(size, int) else tuple(size)
+        self._seen: Tensor | None = None
+
+    def seen(self) -> Tensor:
+        """Whether a query sees a key, for all of them."""
+        if self._seen is None:
+            B, H, queries, keys = self.shape
+            self._seen = create_mask(self.mask_mod, B, H, queries, keys, self.device)
+        return self._seen
+
+    def to_dense(self) -> Tensor:
+        """1 for each block of which something is seen: (batches, heads, rows, columns), int32."""
+        rows, columns = self.BLOCK_SIZE
+        queries, keys = self.seq_lengths
+        whole = pad(self.seen().int(), (0, -keys % columns, 0, -queries % rows))
+        blocks = whole.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
+        return blocks.amax((-1, -3))
+
+    def sparsity(self) -> float:
+        """How many percent of the scores lie in blocks of which nothing is seen."""
+        inside = self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE)
+        return 100.0 * float(1 - inside / self.numel())
+
+    def numel(self) -> int:
+        """The number of scores."""
+        return math.prod(self.shape)
+
+    def to(self, device: Any) -> BlockMask:
+        """The mask on another device."""
+        return BlockMask(self.mask_mod, self.shape, device, self.BLOCK_SIZE)
+
+    def __repr__(self) -> str:
+        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
+
+
+def create_block_mask(
+    mask_mod: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
+    device: Any = None, BLOCK_SIZE: int | tuple[int, int] = 128, _compile: bool = False,
+) -> BlockMask:  # fmt: skip
+    """A mask for `flex_attention`; B and H are None where it is the same for all.
+
+    >>> from retrograd.nn.attention.flex_attention import create_block_mask
+    >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256).to_dense()
+    tensor([[[[1, 0],
+              [1, 1]]]], dtype=retrograd.int32)
+    """
+    return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), device, BLOCK_SIZE)
+
+
+def flex_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: Callable[..., Tensor] | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: Any = None,
+    *,
+    return_aux: AuxRequest | None = None,
+) -> Any:
+    """softmax(score_mod(query @ key^T * scale)) @ value, where `block_mask` lets queries see keys.
+
+    query: (B, H, L, E); key: (B, H, S, E); value: (B, H, S, V); returns (B, H, L, V).
+    `score_mod(score, batch, head, query, key)` changes one score. A row that sees nothing gives 0.
+    With `return_aux`, or `return_lse`, also what is asked for of each row. Raises ValueError for a
+    mask of other lengths. Source: PyTorch's function of this name; Dong et al., 2024.
+
+    >>> from retrograd.nn.attention.flex_attention import flex_attention
+    >>> q, v = rg.zeros(1, 1, 2, 2), rg.tensor([[[[1.0], [3.0]]]])
+    >>> flex_attention(q, q, v, lambda score, b, h, q, k: score - (q - k).abs() * 100.0)
+    tensor([[[[1.],
+              [3.]]]])
+    """
+    if enable_gqa:
+        key, value = repeated(key, query), repeated(value, query)
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    sizes = scores.shape
+    if score_mod is not None:
+        places = [arange(size, device=query.device) for size in sizes]
+        scores = over_positions(score_mod, True)(scores, *places)
+    if block_mask is not None:
+        if block_mask.shape[-2] < sizes[-2] or block_mask.shape[-1] < sizes[-1]:
+            raise ValueError(
+                f"block_mask was created for block_mask.shape={block_mask.shape} but got "
+                f"q_len={sizes[-2]} and kv_len={sizes[-1]}. Create one of these lengths"
+            )
+        seen = block_mask.seen()[..., : sizes[-2], : sizes[-1]]
+        scores = where(seen, scores, -math.inf)
+    lse = scores.logsumexp(-1)
+    blind = (lse == -math.inf).unsqueeze(-1)
+    weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
+    out = (weights @ value).to(query.dtype)
+    if return_aux is not None:
+        most = scores.amax(-1) if return_aux.max_scores else None
+        return out, AuxOutput(lse if return_aux.lse else None, most)
+    return (out, lse) if return_lse else out

@@ -1,0 +1,36 @@
+"""What programs use of `torch._dynamo`, and classes of CUDA's that they name."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import retrograd as rg
+from retrograd.alias import dynamo
+from retrograd.alias.finder import home_of
+
+
+def test_tensors_index_under_vmap_in_and_out_of_its_context():
+    path = home_of("torch._dynamo._trace_wrapped_higher_order_op")
+    context = importlib.import_module(path).TransformGetItemToIndex
+    x = rg.tensor([[5, 6], [7, 8]])
+    rows, columns = rg.tensor([1, 0]), rg.tensor([0, 1])
+    with context():
+        inside = rg.vmap(lambda i, j: x[i, j])(rows, columns)
+    assert inside.tolist() == rg.vmap(lambda i, j: x[i, j])(rows, columns).tolist() == [7, 6]
+
+
+def test_marks_for_a_compiler_leave_a_tensor_as_it_is():
+    x = rg.ones(2)
+    for mark in (dynamo.mark_static_address, dynamo.mark_static):
+        assert mark(x) is None
+    assert dynamo.mark_dynamic(x, 0, min=1) is None
+    assert not dynamo.is_compiling()
+    assert x.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["Stream", "Event", "CUDAGraph", "MemPool", "graph"])
+def test_classes_of_things_on_a_gpu_have_no_objects(name):
+    with pytest.raises(RuntimeError, match=f"Tried to instantiate dummy base class {name}"):
+        getattr(rg.cuda, name)()

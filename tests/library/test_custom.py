@@ -1,0 +1,92 @@
+"""Operators that programs define, by `library.custom_op`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.library import custom, custom_op, ops, register_autograd, register_kernel
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    yield
+    custom.OPERATORS.pop("mine", None)
+
+
+def weighed(x: rg.Tensor, n: int = 2, *, by: float = 1.0) -> rg.Tensor:
+    return rg.from_numpy(x.detach().numpy() * n * by)
+
+
+def test_an_operator_takes_defaults_and_names():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    assert op(rg.ones(2), by=3.0).tolist() == [6.0, 6.0]
+    assert ops.mine.weighed(rg.ones(1), 5).tolist() == [5.0]
+    assert ops.mine.weighed.default is op
+    assert repr(op) == "<CustomOpDef(mine::weighed)>"
+
+
+def test_its_gradient_is_the_one_that_is_registered():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    seen = {}
+
+    def keep(ctx, inputs, keyword_only_inputs, output):
+        seen.update(inputs=inputs[1:], named=keyword_only_inputs, output=output.tolist())
+        ctx.by = inputs[1] * keyword_only_inputs["by"]
+
+    register_autograd("mine::weighed", lambda ctx, g: (g * ctx.by, None), setup_context=keep)
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    op(x, 3, by=0.5).sum().backward()
+    assert seen == {"inputs": (3,), "named": {"by": 0.5}, "output": [1.5, 3.0]}
+    assert x.grad.tolist() == [1.5, 1.5]
+
+
+def test_gradients_of_lists_of_tensors_come_back_as_a_list():
+    @custom_op("mine::both", mutates_args=())
+    def both(xs: list[rg.Tensor]) -> rg.Tensor:
+        return xs[0] * xs[1]
+
+    both.register_autograd(
+        lambda ctx, g: [g * ctx.saved_tensors[1], g * ctx.saved_tensors[0]],
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs[0]),
+    )
+    a, b = (rg.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    both([a, b]).backward()
+    assert (a.grad.item(), b.grad.item()) == (3.0, 2.0)
+
+
+def test_without_a_formula_backward_raises():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    out = op(rg.ones(1, requires_grad=True))
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        out.backward()
+
+
+def test_an_output_that_is_an_input_is_refused():
+    op = custom_op("mine::same", lambda x: x, mutates_args=())
+    with pytest.raises(RuntimeError, match="must not also be an input"):
+        op(rg.ones(1))
+
+
+def test_an_operator_that_writes_counts_the_write():
+    op = custom_op("mine::grow", lambda x: x.add_(1.0) and None, mutates_args={"x"})
+    x = rg.zeros(1)
+    assert op(x) is None
+    assert (x.item(), x._version) == (1.0, 1)
+
+
+def test_the_kernel_of_the_cpu_is_the_one_that_runs():
+    op = custom_op("mine::weighed", weighed, mutates_args=())
+    register_kernel("mine::weighed", "cuda", lambda x, n, by: None)
+    register_kernel(op, ["cpu"])(lambda x, n, by: rg.tensor(np.pi))
+    assert op(rg.ones(1)).item() == rg.tensor(np.pi).item()
+
+
+def test_names_have_a_namespace():
+    with pytest.raises(ValueError, match="namespace::name"):
+        custom_op("weighed", weighed, mutates_args=())
+    with pytest.raises(RuntimeError, match="operator mine::nothing does not exist"):
+        custom.register_fake("mine::nothing", weighed)
+    with pytest.raises(AttributeError, match="mine"):
+        _ = ops.mine

@@ -1,0 +1,98 @@
+"""Attention by functions of positions, against PyTorch's numbers; the choice of kernels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.autograd import gradcheck
+from retrograd.nn.attention import SDPBackend, sdpa_kernel
+from retrograd.nn.attention.flex_attention import (
+    AuxRequest,
+    create_block_mask,
+    create_mask,
+    flex_attention,
+    noop_mask,
+    or_masks,
+)
+
+F = rg.nn.functional
+
+
+def drawn():
+    """Queries, keys and values of fewer heads, and something to add to the scores."""
+    rng = np.random.default_rng(0)
+    shapes = [(2, 4, 5, 4), (2, 2, 5, 4), (2, 2, 5, 4), (4, 5, 5)]
+    return [rg.tensor(rng.standard_normal(shape)) for shape in shapes]
+
+
+Q, K, V, BIAS = drawn()
+
+
+def score(s, b, h, q, k):
+    return s.tanh() + BIAS[h, q, k]
+
+
+def mask():
+    shown = lambda b, h, q, k: (q >= k) & (q != 0) & ((b == 0) | (k > 1))
+    return create_block_mask(shown, 2, None, 5, 5)
+
+
+def test_scores_masks_and_shared_heads_give_pytorch_s_numbers():
+    out, lse = flex_attention(Q, K, V, score, mask(), enable_gqa=True, return_lse=True)
+    expected = [0.0, 1.2487765154600867, 0.5409667692526887, 0.0, 0.9447927021361349]
+    np.testing.assert_allclose(out.flatten()[::7][:5].numpy(), expected, rtol=1e-12)
+    expected = [-math.inf, 0.16257979184472093, 0.908206031362732, 0.9686520639183739]
+    np.testing.assert_allclose(lse.flatten()[:4].numpy(), expected, rtol=1e-12)
+
+
+def test_without_functions_it_is_scaled_dot_product_attention():
+    found = flex_attention(Q, Q, Q, scale=0.3)
+    np.testing.assert_allclose(
+        found.numpy(), F.scaled_dot_product_attention(Q, Q, Q, scale=0.3).numpy(), rtol=1e-12
+    )
+
+
+def test_its_derivatives_reach_what_a_function_captures():
+    bias = rg.randn(2, 3, 3, dtype=rg.float64, requires_grad=True)
+    q = rg.randn(1, 2, 3, 2, dtype=rg.float64, requires_grad=True)
+    causal = create_block_mask(lambda b, h, q, k: q >= k, None, None, 3, 3)
+    assert gradcheck(
+        lambda q, bias: flex_attention(q, q, q, lambda s, b, h, i, j: s + bias[h, i, j], causal),
+        (q, bias),
+    )
+
+
+def test_a_request_gives_the_largest_scores():
+    _, aux = flex_attention(Q, Q, Q, return_aux=AuxRequest(max_scores=True))
+    assert aux.lse is None
+    expected = (Q @ Q.mT / 2).amax(-1)
+    np.testing.assert_allclose(aux.max_scores.numpy(), expected.numpy(), rtol=1e-14)
+
+
+def test_a_mask_of_blocks_says_which_are_seen():
+    causal = create_block_mask(lambda b, h, q, k: q >= k, None, None, 300, 300)
+    assert causal.to_dense().tolist() == [[[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]]
+    assert causal.shape == (1, 1, 300, 300)
+    assert causal.sparsity() == pytest.approx(-9.226666666666672)
+
+
+def test_masks_are_joined():
+    either = or_masks(lambda b, h, q, k: q == k, lambda b, h, q, k: k == 0)
+    assert create_mask(either, None, 2, 2, 2)[0, 1].tolist() == [[True, False], [True, True]]
+    assert create_mask(noop_mask, None, None, 1, 2).tolist() == [[[[True, True]]]]
+
+
+def test_a_mask_for_fewer_positions_is_refused():
+    with pytest.raises(ValueError, match=r"block_mask was created for .* but got q_len=5"):
+        flex_attention(Q, Q, Q, block_mask=create_block_mask(noop_mask, None, None, 3, 5))
+
+
+def test_the_choice_of_a_kernel_is_checked():
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
+        assert F.scaled_dot_product_attention(Q, Q, Q).shape == Q.shape
+    with pytest.raises(TypeError, match="Backend must be an instance of SDPBackend"):
+        sdpa_kernel("math").__enter__()
