@@ -64,6 +64,8 @@ TABLE = {
     "apply_along_axis_number": (lambda x: np.apply_along_axis(np.sum, -1, x), IMAGE, *BOTH),
     "apply_over_axes": (lambda x: np.apply_over_axes(np.sum, x, [0, 2]), IMAGE),
     "piecewise": (lambda x: np.piecewise(x, [X < 0, X > 1], [np.square, 3.0, np.sin]), *BOTH),
+    "unique_rows": (lambda x: np.unique(x, axis=0), *BOTH),
+    "unique_nan": (lambda x: np.unique(x, equal_nan=False)[:5], HOLES),
     "imag_of_real": (lambda x: np.imag(x) + x, X),
     "real_if_close": (lambda x: np.real_if_close(x), *BOTH),
     "real_if_close_complex": (lambda x: np.real_if_close(x + 1e-20j), X),
@@ -284,6 +286,15 @@ def test_parts_are_a_list(function):
     parts = function(rg.ones(4), 2)
     assert type(parts) is list
     assert [part.tolist() for part in parts] == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"equal_nan": False}])
+def test_unique_says_where_each_is_and_how_often(options):
+    array = np.array([[2.0, np.nan, 2.0], [1.0, np.nan, 1.0]])
+    asked = {"return_index": True, "return_inverse": True, "return_counts": True, **options}
+    found, expected = np.unique(rg.tensor(array), **asked), np.unique(array, **asked)
+    for part, value in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part.numpy(), value)
 
 
 def test_splitting_along_an_axis_that_is_not_there_raises():

@@ -316,12 +316,17 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
-    """The different elements in order, and what else is asked."""
-    found = api.unique_all(ar)
-    wanted = (True, return_index, return_inverse, return_counts)
-    chosen = tuple(part for part, want in zip(found, wanted, strict=True) if want)
-    return chosen if len(chosen) > 1 else chosen[0]
+    """The different elements, or slices along an axis, in order, and what else is asked."""
+    _, *found = np.unique(ar._array, True, True, True, axis, equal_nan=equal_nan)
+    places, inverse, counts = map(new_tensor, found)
+    asked = ((return_index, places), (return_inverse, inverse), (return_counts, counts))
+    parts = [take(ar, places, axis=axis), *(part for want, part in asked if want)]
+    return tuple(parts) if len(parts) > 1 else parts[0]
 
 
 def arrays_of(value: Any) -> Any:
