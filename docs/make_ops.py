@@ -56,7 +56,9 @@ REAL_ONLY = {
         "hypot deg2rad rad2deg fft_r2c frexp times_power_of_two binary_cross_entropy "
         "binary_cross_entropy_with_logits cross_entropy cross_entropy_derivative"
     ),
-    "its kernel is real": "erfinv ndtri igamma igammac zeta bessel_ie logaddexp2 pow_or_zero",
+    "its kernel is real": (
+        "erfinv ndtri igamma igammac beta betaln betainc zeta bessel_ie logaddexp2 pow_or_zero"
+    ),
 }
 # Complex too, but for vectors that are fixed up to a phase only, which the law suites cannot take.
 UP_TO_PHASE = {"eigh", "svd", "phase_free"}

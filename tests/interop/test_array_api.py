@@ -273,6 +273,24 @@ def test_creation():
         xp.asarray([1.0], copy=False)
 
 
+@pytest.mark.parametrize("args", [(3, 0.5), (0, 0.0), (0, 1, -1.0), (0.0,)])
+def test_an_empty_range_has_the_dtype_of_its_numbers(args):
+    assert xp.arange(*args).dtype is rg.float32
+    assert xp.arange(*args).shape == (0,)
+
+
+def test_vecdot_refuses_vectors_of_different_lengths():
+    assert xp.vecdot(xp.ones((2, 3)), xp.ones(3)).tolist() == [3.0, 3.0]
+    with pytest.raises(ValueError, match=r"different lengths.*\[3\] and \[1\]"):
+        xp.vecdot(xp.ones(3), xp.ones(1))
+
+
+def test_to_device_has_the_signature_of_the_standard():
+    self, device, stream = inspect.signature(rg.Tensor.to_device).parameters.values()
+    assert (self.kind, device.kind) == (device.POSITIONAL_ONLY, device.POSITIONAL_ONLY)
+    assert (stream.name, stream.kind, stream.default) == ("stream", stream.KEYWORD_ONLY, None)
+
+
 def test_asarray_takes_whatever_exports_dlpack():
     class Foreign:
         def __init__(self):

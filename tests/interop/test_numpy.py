@@ -10,7 +10,8 @@ import scipy.special
 
 import retrograd as rg
 from retrograd.autograd import gradcheck
-from retrograd.interop.numpy_table import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, SCIPY, UFUNCS
+from retrograd.interop.numpy_table import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS
+from retrograd.interop.scipy_special import SCIPY
 
 X = np.array([[0.3, -1.2, 2.1], [0.7, 1.6, -0.4]])
 SQUARE = np.array([[2.0, 0.3, -0.1], [0.2, 1.5, 0.4], [-0.3, 0.1, 1.8]])
@@ -224,6 +225,8 @@ def test_every_ufunc_of_the_table_agrees_with_numpy(ufunc):
         arrays[1] = np.array([1, 2, 3])
     if name == "matmul":
         arrays[1] = SQUARE
+    if name == "vecmat":
+        arrays = [VECTOR, SQUARE]
     arrays = arrays[: ufunc.nin]
     tensors = [rg.tensor(arrays[0]), *arrays[1:]]
     for given in (tensors, tensors[::-1] if name in ("add", "multiply", "maximum") else tensors):
@@ -258,7 +261,7 @@ def test_every_accumulation_of_the_table_agrees_with_numpy(ufunc):
 def test_special_functions_of_scipy_are_recorded(name):
     ufunc = getattr(scipy.special, name)
     x = rg.tensor([0.2, 0.6], dtype=rg.float64, requires_grad=True)
-    values = (2.0, x) if ufunc.nin == 2 else (x,)
+    values = (*(2.0, 1.5)[: ufunc.nin - 1], x)
     found = ufunc(*values)
     plain = [v.detach().numpy() if isinstance(v, rg.Tensor) else v for v in values]
     np.testing.assert_allclose(found.detach().numpy(), ufunc(*plain), rtol=1e-10)
@@ -386,8 +389,7 @@ def test_a_tensor_may_be_out():
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (lambda x: np.unwrap(x), r"np.unwrap\(\)"),
-        (lambda x: np.interp(0.5, [0.0, 1.0], x), r"np.interp\(\)"),
+        (lambda x: np.roots(x), r"np.roots\(\)"),
         (lambda x: np.spacing(x), r"np.spacing\(\)"),
         (lambda x: np.add.reduceat(x, [0, 1]), r"np.add.reduceat\(\)"),
         (lambda x: np.subtract.reduce(x), r"np.subtract.reduce\(\)"),
@@ -401,7 +403,7 @@ def test_a_function_without_counterpart_raises_at_once_and_names_itself(function
 
 def test_a_function_without_counterpart_runs_where_no_gradient_is_lost():
     values = [0.0, 2.0]
-    assert np.interp(1.5, [1.0, 2.0], rg.tensor(values)) == 1.0
+    assert np.roots(rg.tensor([1.0, -2.0])).tolist() == [2.0]
     spaces = np.spacing(rg.tensor(values))
     assert isinstance(spaces, rg.Tensor)
     assert spaces.tolist() == np.spacing(np.array(values, np.float32)).tolist()

@@ -26,7 +26,8 @@ from ..engine.tensor import Interpreted, Tensor, has_tangent, new_tensor
 from ..ops.core.arguments import write_value
 from ..ops.creation.from_data import copy_of
 from ..ops.tensor.conversion import convert
-from .numpy_table import ACCUMULATIONS, FUNCTIONS, PAIRS, QUESTIONS, REDUCTIONS, SCIPY, UFUNCS
+from .numpy_table import ACCUMULATIONS, FUNCTIONS, PAIRS, QUESTIONS, REDUCTIONS, UFUNCS
+from .scipy_special import SCIPY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,9 +198,10 @@ def matched(name: str, ours: Any, named: dict[str, Any]) -> dict[str, Any]:
     """NumPy's named arguments under our names; TypeError for one that ours lacks."""
     signature = signature_of(ours)
     own = () if signature is None else signature.parameters
+    takes_all = own and [*own.values()][-1].kind is inspect.Parameter.VAR_KEYWORD
     found = {}
     for argument, value in named.items():
-        places = [key for key in (argument, *ALIASES.get(argument, ())) if key in own]
+        places = [key for key in (argument, *ALIASES.get(argument, ())) if takes_all or key in own]
         if not places:
             raise TypeError(NO_ARGUMENT.format(name=name, argument=argument, value=value))
         if argument == "dtype":
@@ -238,7 +240,7 @@ def tensors_in(value: Any) -> Any:
         return value
     if holds_tensors(value):
         return [tensors_in(part) for part in value]
-    return new_tensor(copy_of(value, None))
+    return new_tensor(np.asarray(value))
 
 
 def arguments_in(value: Any) -> Any:

@@ -6,7 +6,7 @@ so none knows a derivative.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ..engine.dispatch import as_tensor
 from ..engine.tensor import Tensor, new_tensor
 from . import array_api as api
 from .array_api.arguments import flat, promoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__: list[str] = []
 
@@ -34,23 +37,6 @@ def swapaxes(a: Tensor, axis1: int, axis2: int, /) -> Tensor:
 def squeeze(a: Tensor, axis: Any = None) -> Tensor:
     """The array without axes of size 1."""
     return ops.squeeze(a) if axis is None else api.squeeze(a, axis)
-
-
-def pad(
-    array: Tensor, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0
-) -> Tensor:
-    """The array with elements added at its ends: a constant, or some of its own."""
-    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
-    if mode == "constant":
-        return ops.constant_pad_nd(
-            array, [n for ends in widths[::-1] for n in ends], constant_values
-        )
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(f"np.pad(): mode {mode!r} has no counterpart in Retrograd")
-    for axis, ends in enumerate(widths):  # what NumPy adds to the places, it adds to the elements
-        places = np.pad(np.arange(array.shape[axis]), ends, mode=mode)  # type: ignore[call-overload]
-        array = ops.index_select(array, axis, new_tensor(places))
-    return array
 
 
 # -- joining and taking apart --------------------------------------------------------------------
@@ -147,10 +133,115 @@ def dsplit(ary: Tensor, indices_or_sections: Any, /) -> list[Tensor]:
     return split(ary, indices_or_sections, axis=2)
 
 
+def full_like(a: Tensor, fill_value: Any, /, *, dtype: Any = None, shape: Any = None) -> Tensor:
+    """One value, or several that broadcast, in the shape of an array."""
+    found = as_tensor(fill_value, a._array.dtype).to(a.dtype if dtype is None else dtype)
+    return found.expand(a.shape if shape is None else shape).clone()
+
+
 def rollaxis(a: Tensor, axis: int, /, *, start: int = 0) -> Tensor:
     """An axis moved to stand before another one."""
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return ops.movedim(a, axis, start - (axis < start))
+
+
+def gathered(places: Callable[..., Any], *arrays: Tensor) -> Tensor:
+    """What NumPy does to the numbers of the elements, done to the elements."""
+    numbers, count = [], 0
+    for array in arrays:
+        numbers.append(np.arange(count, count + array.numel()).reshape(tuple(array.shape)))
+        count += array.numel()
+    flat = ops.cat([array.reshape(-1) for array in arrays])
+    return flat[new_tensor(places(*numbers))]
+
+
+def insert(arr: Tensor, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    """The array with values put in before places along an axis, flattened without one."""
+    values = ops.as_tensor(np.asarray(values)) if not isinstance(values, Tensor) else values
+    obj = arrays_of(obj)
+    return gathered(
+        lambda places, new: np.insert(places, obj, new, axis), arr, values.to(arr.dtype)
+    )
+
+
+def delete(arr: Tensor, obj: Any, axis: int | None = None) -> Tensor:
+    """The array without what is at places along an axis, flattened without one."""
+    arr, axis = flat(arr, axis)
+    places = np.delete(np.arange(arr.shape[axis]), arrays_of(obj))
+    return ops.index_select(arr, axis, new_tensor(places))
+
+
+def resize(a: Tensor, new_shape: Any) -> Tensor:
+    """Another shape, filled by repeating the array."""
+    return gathered(lambda places: np.resize(places, new_shape), a)
+
+
+def choose(a: Any, choices: Any, *, mode: Any = "raise") -> Tensor:
+    """Of several arrays, or the slices of one, the one whose number stands in `a`, by element."""
+    parts = choices.unbind(0) if isinstance(choices, Tensor) else tensors(choices)
+    return gathered(lambda *places: np.choose(arrays_of(a), places, mode=mode), *parts)
+
+
+def ediff1d(ary: Tensor, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Differences of neighbours in the flattened array, between added ends."""
+    inner = ops.diff(ary.reshape(-1))
+    parts = [part for part in (to_begin, inner, to_end) if part is not None]
+    return ops.cat([part.reshape(-1).to(ary.dtype) for part in tensors(parts)])
+
+
+def trim_zeros(filt: Tensor, trim: str = "fb") -> Tensor:
+    """A vector without the zeros at its front or back."""
+    places = api.nonzero(filt)[0]
+    if not len(places):
+        return filt[:0]
+    first = int(places[0]) if "f" in trim.lower() else 0
+    return filt[first : int(places[-1]) + 1] if "b" in trim.lower() else filt[first:]
+
+
+# -- functions along axes ------------------------------------------------------------------------
+
+
+def apply_along_axis(func1d: Any, axis: int, arr: Tensor, /, *args: Any, **kwargs: Any) -> Tensor:
+    """What a function gives for every vector along an axis, in its place."""
+    axis = axis % arr.ndim
+    moved = ops.movedim(arr, axis, -1)
+    found = [func1d(row, *args, **kwargs) for row in moved.reshape(-1, arr.shape[axis]).unbind(0)]
+    parts = ops.stack(tensors([*found, arr])[:-1])
+    joined = parts.reshape((*moved.shape[:-1], *parts.shape[1:]))
+    new = list(range(moved.ndim - 1, joined.ndim))
+    return ops.movedim(joined, new, [axis + i for i in range(len(new))])
+
+
+def apply_over_axes(func: Any, a: Tensor, axes: Any, /) -> Tensor:
+    """What a function gives over one axis after the other, the number of which it keeps."""
+    for axis in np.atleast_1d(axes).tolist():
+        found = func(a, axis)
+        a = found if found.ndim == a.ndim else ops.unsqueeze(found, axis % a.ndim)
+    return a
+
+
+def piecewise(x: Tensor, condlist: Any, funclist: Any, /, *args: Any, **kw: Any) -> Tensor:
+    """Where a condition holds, what its function gives for the elements there, or its number.
+
+    One function more than conditions is for the elements where none holds; else they are 0.
+    """
+    if not isinstance(condlist, (list, tuple)) or not (
+        np.ndim(condlist[0]) or len(condlist) == len(x)
+    ):
+        condlist = [condlist]
+    conditions = [ops.as_tensor(condition) for condition in condlist]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~ops.stack(conditions).any(0))
+    found = ops.zeros_like(x)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if callable(function):
+            parts = function(x[condition], *args, **kw)
+            found = ops.masked_scatter(
+                found, condition, parts.to(x.dtype).expand(int(condition.sum()))
+            )
+        else:
+            found = ops.where(condition, ops.as_tensor(function).to(x.dtype), found)
+    return found
 
 
 # -- choosing, sorting, searching ----------------------------------------------------------------
@@ -225,12 +316,22 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
-    """The different elements in order, and what else is asked."""
-    found = api.unique_all(ar)
-    wanted = (True, return_index, return_inverse, return_counts)
-    chosen = tuple(part for part, want in zip(found, wanted, strict=True) if want)
-    return chosen if len(chosen) > 1 else chosen[0]
+    """The different elements, or slices along an axis, in order, and what else is asked."""
+    _, *found = np.unique(ar._array, True, True, True, axis, equal_nan=equal_nan)
+    places, inverse, counts = map(new_tensor, found)
+    asked = ((return_index, places), (return_inverse, inverse), (return_counts, counts))
+    parts = [take(ar, places, axis=axis), *(part for want, part in asked if want)]
+    return tuple(parts) if len(parts) > 1 else parts[0]
+
+
+def arrays_of(value: Any) -> Any:
+    """Places, which have no gradient, as NumPy takes them."""
+    return value._array if isinstance(value, Tensor) else value
 
 
 # -- what an array is ----------------------------------------------------------------------------

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import linalg, ops
-from ..engine.dispatch import as_tensor
-from ..engine.tensor import Tensor, new_tensor
-from ..ops.reduction.finite_difference import gradient as derivatives
+from ..engine.tensor import Tensor
 from . import array_api as api
-from .array_api.arguments import flat, numpys_order, pair
+from .array_api.arguments import numpys_order, pair
+from .numpy_layout import tensors
 
 __all__: list[str] = []
 
@@ -89,170 +88,6 @@ def copy(a: Tensor) -> Tensor:
     return ops.clone(a)
 
 
-# -- reductions ----------------------------------------------------------------------------------
-
-
-def floating(a: Tensor, dtype: Any = None) -> Tensor:
-    """The array as NumPy averages it: integers as float64."""
-    if dtype is None and a._array.dtype.kind in "biu":
-        dtype = api.float64
-    return a if dtype is None else a.to(dtype)
-
-
-def mean(a: Tensor, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The mean."""
-    return api.mean(floating(a, dtype), axis=axis, keepdims=keepdims)
-
-
-def var(
-    a: Tensor, axis: Any = None, dtype: Any = None, *, correction: float = 0, keepdims: bool = False
-) -> Tensor:
-    """The variance."""
-    return api.var(floating(a, dtype), axis=axis, correction=correction, keepdims=keepdims)
-
-
-def std(
-    a: Tensor, axis: Any = None, dtype: Any = None, *, correction: float = 0, keepdims: bool = False
-) -> Tensor:
-    """The standard deviation."""
-    return api.std(floating(a, dtype), axis=axis, correction=correction, keepdims=keepdims)
-
-
-def ptp(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """Largest less smallest."""
-    return api.max(a, axis=axis, keepdims=keepdims) - api.min(a, axis=axis, keepdims=keepdims)
-
-
-def average(a: Tensor, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The mean, with weights of the array's shape, or of its length along `axis`."""
-    if weights is None:
-        return mean(a, axis, keepdims=keepdims)
-    if not isinstance(weights, Tensor):
-        weights = ops.as_tensor(np.asarray(weights))
-    if weights.shape != a.shape:
-        place = axis % a.ndim
-        weights = weights.reshape([n if i == place else 1 for i, n in enumerate(a.shape)])
-        weights = weights.expand(a.shape)
-    total = api.sum(weights, axis=axis, keepdims=keepdims)
-    return api.sum(a * weights, axis=axis, keepdims=keepdims) / total
-
-
-def quantiles(function: Any, a: Tensor, q: Any, axis: Any, method: str, keepdims: bool) -> Tensor:
-    """Quantiles of PyTorch's function, over one axis or several."""
-    a = floating(a)
-    if isinstance(axis, tuple):
-        places = [place % a.ndim for place in axis]
-        kept = [place for place in range(a.ndim) if place not in places]
-        shape = [1 if place in places else n for place, n in enumerate(a.shape)]
-        found = quantiles(
-            function, ops.permute(a, (*kept, *places)).flatten(len(kept)), q, -1, method, False
-        )
-        return (
-            found.reshape((*found.shape[: found.ndim - len(kept)], *shape)) if keepdims else found
-        )
-    q = q if isinstance(q, Tensor) else new_tensor(np.asarray(q, np.float64))
-    return function(a, q.to(a.dtype), axis, keepdims, interpolation=method)  # type: ignore[no-any-return]
-
-
-def quantile(
-    a: Tensor, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
-) -> Tensor:
-    """Quantiles."""
-    return quantiles(ops.quantile, a, q, axis, method, keepdims)
-
-
-def nanquantile(
-    a: Tensor, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
-) -> Tensor:
-    """Quantiles of what is no NaN."""
-    return quantiles(ops.nanquantile, a, q, axis, method, keepdims)
-
-
-def percentile(
-    a: Tensor, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
-) -> Tensor:
-    """Quantiles, in percent."""
-    return quantile(a, hundredths(q), axis, method=method, keepdims=keepdims)
-
-
-def nanpercentile(
-    a: Tensor, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
-) -> Tensor:
-    """Quantiles of what is no NaN, in percent."""
-    return nanquantile(a, hundredths(q), axis, method=method, keepdims=keepdims)
-
-
-def hundredths(q: Any) -> Any:
-    """Percents as shares."""
-    return q / 100 if isinstance(q, Tensor) else np.asarray(q) / 100
-
-
-def median(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element, or the mean of both; PyTorch's is the lower."""
-    return quantile(a, 0.5, axis, keepdims=keepdims)
-
-
-def nanmedian(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element of what is no NaN, or the mean of both."""
-    return nanquantile(a, 0.5, axis, keepdims=keepdims)
-
-
-def cumsum(a: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Running sums, flattened without an axis."""
-    a, axis = flat(a, axis)
-    return api.cumulative_sum(a, axis=axis, dtype=dtype)
-
-
-def cumprod(a: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Running products, flattened without an axis."""
-    a, axis = flat(a, axis)
-    return api.cumulative_prod(a, axis=axis, dtype=dtype)
-
-
-def cummax(a: Tensor, *, axis: int = 0) -> Tensor:
-    """Running maxima."""
-    return ops.cummax(a, axis, **numpys_order(a)).values  # type: ignore[no-any-return]
-
-
-def cummin(a: Tensor, *, axis: int = 0) -> Tensor:
-    """Running minima."""
-    return ops.cummin(a, axis, **numpys_order(a)).values  # type: ignore[no-any-return]
-
-
-def diff(a: Tensor, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """Differences of neighbours; numbers at the ends stand for a whole slice."""
-    ends = []
-    for end in (prepend, append):
-        if end is not None and not (isinstance(end, Tensor) and end.ndim):
-            shape = list(a.shape)
-            shape[axis] = 1
-            end = as_tensor(end, a._array.dtype).expand(shape)  # noqa: PLW2901
-        ends.append(end)
-    return api.diff(a, axis=axis, n=n, prepend=ends[0], append=ends[1])
-
-
-def gradient(f: Tensor, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Central differences: an array for one axis, a tuple for several."""
-    spacing = varargs[0] if len(varargs) == 1 else (varargs or None)
-    found = derivatives(f, spacing=spacing, dim=axis, edge_order=edge_order)
-    return found[0] if len(found) == 1 else found
-
-
-def trapezoid(y: Tensor, x: Tensor | None = None, dx: float = 1.0, axis: int = -1) -> Tensor:
-    """The trapezoidal rule."""
-    return ops.trapezoid(y, x, dim=axis) if x is not None else ops.trapezoid(y, dx=dx, dim=axis)
-
-
-def histogram(
-    a: Tensor, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
-) -> tuple[Tensor, Tensor]:
-    """Counts in bins, and the ends of the bins."""
-    if np.ndim(bins):
-        bins = ops.as_tensor(bins).to(a.dtype)
-    found = ops.histogram(a, bins, range=range, weight=weights, density=density)
-    return found.hist, found.bin_edges
-
-
 # -- products ------------------------------------------------------------------------------------
 
 
@@ -308,29 +143,6 @@ def svd(
     return linalg.svd(a, full_matrices) if compute_uv else linalg.svdvals(a)
 
 
-def convolve(a: Tensor, v: Tensor, mode: str = "full") -> Tensor:
-    """Convolution of two vectors."""
-    a, v = pair(a, v)
-    if len(a) < len(v):
-        a, v = v, a
-    n, m = len(a), len(v)
-    ends = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}
-    if mode not in ends:
-        raise ValueError(f"convolve(): mode must be 'full', 'same' or 'valid', not {mode!r}")
-    padded = ops.constant_pad_nd(a, (m - 1, m - 1), 0)
-    start, length = ends[mode]
-    return (padded.unfold(0, m, 1) @ ops.flip(v, 0)).narrow(0, start, length)
-
-
-def polyval(p: Tensor, x: Any) -> Tensor:
-    """The polynomial with coefficients `p`, the highest first, at `x`."""
-    x = x if isinstance(x, Tensor) else as_tensor(x, p._array.dtype)
-    found = ops.zeros_like(x)
-    for coefficient in p.unbind(0):
-        found = api.add(api.multiply(found, x), coefficient)
-    return found
-
-
 def diagonal(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonal, as the last axis."""
     return ops.diagonal(a, offset, axis1, axis2)
@@ -342,11 +154,46 @@ def trace(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
 
 
 def lstsq(a: Tensor, b: Tensor, rcond: Any = None) -> tuple[Any, ...]:
-    """Least squares: solution, residuals, rank and singular values."""
+    """Least squares: solution, sums of squares of what is left, rank and singular values."""
     a, b = pair(a, b)
-    found = linalg.lstsq(a, b.unsqueeze(-1) if b.ndim == 1 else b, rcond)
+    right = b.unsqueeze(-1) if b.ndim == 1 else b
+    found = linalg.lstsq(a, right, rcond)
+    rest = ops.zeros(0, dtype=a.dtype)
+    if len(a) > a.shape[-1] == found.rank:
+        rest = ops.abs(right - a @ found.solution).square().sum(0)
     solution = found.solution.squeeze(-1) if b.ndim == 1 else found.solution
-    return solution, found.residuals, found.rank, found.singular_values
+    return solution, rest, int(found.rank), linalg.svdvals(a)
+
+
+def qr(a: Tensor, mode: str = "reduced") -> Any:
+    """Q and R, or R alone."""
+    found = linalg.qr(a, "reduced" if mode == "r" else mode)
+    return found.R if mode == "r" else found
+
+
+def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Tensor:
+    """Sums of products by indices, a string or lists; in what order is not NumPy's to say."""
+    first, rest = operands[0], list(operands[1:])
+    if isinstance(first, str):
+        return ops.einsum(first, *common(rest, dtype))
+    arrays = common([first, *rest[1::2]], dtype)
+    joined = [part for pair in zip(arrays, operands[1::2], strict=False) for part in pair]
+    return ops.einsum(*joined, *([operands[-1]] if len(operands) % 2 else []))
+
+
+def common(arrays: Any, dtype: Any) -> list[Tensor]:
+    """Operands with one dtype, which is theirs together if none is given."""
+    return tensors(arrays) if dtype is None else [x.to(dtype) for x in tensors(arrays)]
+
+
+def matvec(x1: Any, x2: Any) -> Tensor:
+    """Matrices times vectors."""
+    return (api.matmul(x1, x2[..., None]))[..., 0]  # type: ignore[no-any-return]
+
+
+def vecmat(x1: Any, x2: Any) -> Tensor:
+    """Vectors, conjugated, times matrices."""
+    return api.matmul(ops.conj(x1)[..., None, :], x2)[..., 0, :]  # type: ignore[no-any-return]
 
 
 def matrix_power(a: Tensor, n: int, /) -> Tensor:

@@ -1,7 +1,7 @@
-"""Which function stands for which of NumPy's, and of SciPy's special functions.
+"""Which function stands for which of NumPy's.
 
 Where NumPy's meaning is the array API standard's, or PyTorch's, it is that function; the rest is in
-`numpy_math` and `numpy_layout`. Names that are equal on both sides are listed once.
+the modules beside this one. Names that are equal on both sides are listed once.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import fft, linalg, ops, special
+from .. import fft, linalg, ops
 from . import array_api as api
+from . import numpy_curves as curves
 from . import numpy_layout as layout
 from . import numpy_math as math
+from . import numpy_pad, numpy_reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "SCIPY", "UFUNCS"]
+__all__ = ["ACCUMULATIONS", "FUNCTIONS", "PAIRS", "QUESTIONS", "REDUCTIONS", "UFUNCS"]
 
 Table = dict[Any, "Callable[..., Any]"]
 
@@ -70,29 +72,9 @@ REDUCTIONS: Table = {
 ACCUMULATIONS: Table = {
     np.add: api.cumulative_sum,
     np.multiply: api.cumulative_prod,
-    np.maximum: math.cummax,
-    np.minimum: math.cummin,
+    np.maximum: numpy_reductions.cummax,
+    np.minimum: numpy_reductions.cummin,
     np.logaddexp: ops.logcumsumexp,
-}
-
-# SciPy's special functions are ufuncs too; they are told by name, without importing SciPy.
-SCIPY: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(special, name)
-        for name in (
-            *("digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1"),
-            *("gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr"),
-            *("logit", "ndtr", "ndtri", "psi", "xlog1py", "xlogy"),
-        )
-    },
-    "j0": special.bessel_j0,
-    "j1": special.bessel_j1,
-    "y0": special.bessel_y0,
-    "y1": special.bessel_y1,
-    "k0": special.modified_bessel_k0,
-    "k1": special.modified_bessel_k1,
-    "k0e": special.scaled_modified_bessel_k0,
-    "k1e": special.scaled_modified_bessel_k1,
 }
 
 FUNCTIONS: Table = {
@@ -101,30 +83,43 @@ FUNCTIONS: Table = {
         api,
         """sum prod max min all any argmax argmin count_nonzero tensordot matrix_transpose moveaxis
         expand_dims broadcast_to flip roll tile repeat reshape stack tril triu searchsorted
-        nonzero zeros_like ones_like full_like empty_like""",
+        nonzero zeros_like ones_like empty_like""",
     ),
     **same(
         np,
         ops,
-        """nansum nanmean cov corrcoef bincount einsum ravel atleast_1d atleast_2d atleast_3d fliplr
+        """ravel atleast_1d atleast_2d atleast_3d fliplr
         flipud rot90 diag diagflat argwhere isin round sinc i0 real angle
         nan_to_num""",
     ),
     **same(
         np,
-        math,
+        numpy_reductions,
         """mean var std ptp average median quantile percentile nanmedian nanquantile nanpercentile
-        cumsum cumprod diff gradient trapezoid histogram dot vdot inner outer kron cross convolve
-        trace polyval diagonal clip imag real_if_close isclose allclose copy""",
+        nanmax nanmin nansum nanprod nancumsum nancumprod nanmean nanvar nanstd
+        cumsum cumprod diff gradient trapezoid bincount histogram cov corrcoef""",
+    ),
+    **same(
+        np,
+        curves,
+        """linspace logspace geomspace interp unwrap vander polyval polyfit convolve correlate""",
+    ),
+    **same(
+        np,
+        math,
+        """dot vdot inner outer kron cross einsum trace diagonal clip imag real_if_close isclose
+        allclose copy""",
     ),
     **same(
         np,
         layout,
-        """transpose swapaxes squeeze pad concatenate hstack vstack dstack column_stack append block
-        meshgrid split where select take take_along_axis compress extract sort argsort flatnonzero
-        unique shape ndim size isrealobj
-        rollaxis array_split hsplit vsplit dsplit partition""",
+        """transpose swapaxes squeeze concatenate hstack vstack dstack column_stack append block
+        meshgrid split array_split hsplit vsplit dsplit rollaxis full_like insert delete resize
+        choose ediff1d trim_zeros apply_along_axis apply_over_axes piecewise
+        where select take take_along_axis compress extract sort argsort partition flatnonzero
+        unique shape ndim size isrealobj""",
     ),
+    np.pad: numpy_pad.pad,
     np.amax: api.max,
     np.amin: api.min,
     np.around: ops.round,
@@ -134,9 +129,9 @@ FUNCTIONS: Table = {
     np.array_repr: layout.text,
     np.array_str: layout.text,
     np.array2string: layout.text,
-    **same(np.linalg, api.linalg, "cholesky det inv matrix_rank pinv qr slogdet solve"),
-    **same(np.linalg, linalg, "cond eig eigh eigvals eigvalsh multi_dot norm tensorinv"),
-    **same(np.linalg, math, "lstsq matrix_power svd tensorsolve"),
+    **same(np.linalg, api.linalg, "cholesky det inv matrix_rank slogdet solve"),
+    **same(np.linalg, linalg, "cond eig eigh eigvals eigvalsh multi_dot norm pinv tensorinv"),
+    **same(np.linalg, math, "lstsq matrix_power qr svd tensorsolve"),
     **same(
         np.linalg,
         api.linalg,
@@ -148,6 +143,9 @@ FUNCTIONS: Table = {
     **same(np.fft, fft, "fft2 ifft2 irfft2 rfft2"),
 }
 # Added to NumPy after 2.0.
+for name in ("matvec", "vecmat"):
+    if hasattr(np, name):
+        UFUNCS[getattr(np, name)] = getattr(math, name)
 for name in ("cumulative_sum", "cumulative_prod", "unstack", "astype"):
     if hasattr(np, name):
         FUNCTIONS[getattr(np, name)] = getattr(api, name)
@@ -155,7 +153,7 @@ for name in ("cumulative_sum", "cumulative_prod", "unstack", "astype"):
 # Those whose first two arguments are both arrays, so that lists of numbers may be given.
 PAIRS = {
     *(np.trapezoid, np.bincount, np.dot, np.vdot, np.inner, np.outer, np.kron, np.cross),
-    *(np.tensordot, np.convolve, np.polyval, np.append, np.where, np.take_along_axis, np.extract),
+    *(np.tensordot, np.convolve, np.correlate, np.append, np.where, np.take_along_axis, np.extract),
     *(np.searchsorted, np.isin, np.isclose, np.allclose, np.linalg.lstsq, np.linalg.solve),
     *(np.linalg.tensorsolve, np.linalg.cross, np.linalg.matmul, np.linalg.outer),
     *(np.linalg.tensordot, np.linalg.vecdot),
@@ -172,5 +170,9 @@ QUESTIONS = {
         np.can_cast,
         np.iscomplex,
         np.isreal,
+        np.einsum_path,
+        np.diag_indices_from,
+        np.tril_indices_from,
+        np.triu_indices_from,
     ),
 }

@@ -1,14 +1,13 @@
-"""The methods that the array API standard asks of a tensor beyond PyTorch's."""
+"""The method by which the array API standard finds the namespace of a tensor."""
 
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
 from ..engine.tensor import Tensor
 from . import array_api
 
-__all__ = ["array_namespace", "to_device"]
+__all__ = ["array_namespace"]
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
@@ -28,17 +27,3 @@ def array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleTy
             f"{', '.join(VERSIONS)}"
         )
     return array_api
-
-
-def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """The tensor itself, since its memory is on the only device.
-
-    Raises AssertionError for another device, ValueError for a stream, which the cpu lacks.
-
-    >>> x = rg.ones(2)
-    >>> x.to_device(x.device) is x
-    True
-    """
-    if stream is not None:
-        raise ValueError("to_device(): there are no streams on the cpu. Leave stream away.")
-    return self.to(device)

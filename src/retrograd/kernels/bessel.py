@@ -1,8 +1,8 @@
-"""Bessel functions of integer order, and Airy's, as array kernels: SciPy's, but for the simplest.
+"""Bessel functions of real order, and Airy's, as array kernels: SciPy's, but for the simplest.
 
 Nothing here knows of tensors. Kernels take real or complex arrays and keep their dtype; the scaled
 `bessel_ie` is real only, since exp(-|Re z|) is not analytic. Orders beyond 1 are what derivatives
-ask for.
+ask for, and programs of SciPy.
 """
 
 from __future__ import annotations
@@ -32,39 +32,45 @@ UNDERFLOWS = 1e-150  # squared, it is about the smallest double
 FAR = 1e8  # where two terms of the asymptotic series are exact, and beyond which SciPy gives up
 
 
-def _of_order(name: str, order: int, x: Any) -> Any:
-    if order < 2 and x.dtype.kind != "c":
-        return widely(QUICK[name][order], x)
+def _of_order(name: str, order: float, x: Any) -> Any:
+    if order in (0, 1) and x.dtype.kind != "c":
+        return widely(QUICK[name][int(order)], x)
     return widely(name, x, order)
 
 
-def _near_zero(value: Any, order: int, x: Any) -> Any:
+def _near_zero(value: Any, order: float, x: Any) -> Any:
     """`value`, but 0 where x**order underflows and SciPy gives NaN."""
-    return value if abs(order) < 2 else np.where(np.abs(x) < UNDERFLOWS, 0, value)
+    return value if order < 2 else np.where(np.abs(x) < UNDERFLOWS, 0, value)
 
 
-def bessel_j(order: int, x: Any) -> Any:
-    """J of an integer order."""
-    value = _of_order("jv", abs(order), x)
-    return -value if order < 0 and order % 2 else value
+def _mirrored(order: float) -> float:
+    """The order without its sign, of integers: to them the function is the same but for a sign."""
+    return abs(order) if order % 1 == 0 else order
 
 
-def bessel_y(order: int, x: Any) -> Any:
-    """Y of an integer order; NaN for negative real `x`."""
-    value = _of_order("yv", abs(order), x)
-    return -value if order < 0 and order % 2 else value
+def bessel_j(order: float, x: Any) -> Any:
+    """J of an order."""
+    value = _of_order("jv", _mirrored(order), x)
+    return -value if order < 0 and order % 2 == 1 else value
 
 
-def bessel_i(order: int, x: Any) -> Any:
-    """I of an integer order; of order 0 without SciPy, if `x` is real."""
+def bessel_y(order: float, x: Any) -> Any:
+    """Y of an order; NaN for negative real `x`."""
+    value = _of_order("yv", _mirrored(order), x)
+    return -value if order < 0 and order % 2 == 1 else value
+
+
+def bessel_i(order: float, x: Any) -> Any:
+    """I of an order; of order 0 without SciPy, if `x` is real."""
     if order == 0 and x.dtype.kind != "c":
         return np.i0(x.astype(np.float64, copy=False)).astype(x.dtype)
-    return _near_zero(_of_order("iv", abs(order), x), order, x)
+    n = _mirrored(order)
+    return _near_zero(_of_order("iv", n, x), n, x)
 
 
-def bessel_ie(order: int, x: Any) -> Any:
-    """exp(-|x|) I(x) of an integer order, for real `x`."""
-    n = abs(order)
+def bessel_ie(order: float, x: Any) -> Any:
+    """exp(-|x|) I(x) of an order, for real `x`."""
+    n = _mirrored(order)
     value = _near_zero(_of_order("ive", n, x), n, x)
     if n < 2:
         return value
@@ -74,13 +80,13 @@ def bessel_ie(order: int, x: Any) -> Any:
     return np.where(size > FAR, far, value).astype(x.dtype)
 
 
-def bessel_k(order: int, x: Any) -> Any:
-    """K of an integer order; infinite at 0, NaN for negative real `x`."""
+def bessel_k(order: float, x: Any) -> Any:
+    """K of an order; infinite at 0, NaN for negative real `x`."""
     return _of_order("kv", abs(order), x)
 
 
-def bessel_ke(order: int, x: Any) -> Any:
-    """exp(x) K(x) of an integer order."""
+def bessel_ke(order: float, x: Any) -> Any:
+    """exp(x) K(x) of an order."""
     return _of_order("kve", abs(order), x)
 
 

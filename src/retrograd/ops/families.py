@@ -202,6 +202,7 @@ OPS = {
     "sorting.meanings": "arranged",
     "sorting.sort": "argsort kthvalue sort topk unique unique_consecutive",
     "special.bessel": "airy bessel_i bessel_ie bessel_j bessel_k bessel_ke bessel_y spherical_j",
+    "special.beta_gamma": "beta betainc betaln gamma rgamma",
     "special.entropy": "at_zero_product entr logit xlog1py xlogy",
     "special.erf_gamma": "digamma erf erfc erfcx erfinv lgamma log_ndtr ndtr ndtri polygamma",
     "special.incomplete_gamma": "igamma igammac zeta",

@@ -77,6 +77,7 @@ from .shape.strided import *
 from .sorting import meanings
 from .sorting.search import *
 from .sorting.sort import *
+from .special import beta_gamma
 from .special.bessel import *
 from .special.entropy import *
 from .special.erf_gamma import *

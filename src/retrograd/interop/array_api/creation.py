@@ -72,7 +72,7 @@ def arange(
     """
     first, last = (0, start) if stop is None else (start, stop)
     if length_of(first, last, step) == 0:
-        last = first
+        last, step = first + 0 * last, step * 0 + 1  # of the same kinds
     return ops.arange(first, last, step, dtype=dtype, device=device)
 
 

@@ -70,13 +70,22 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Sum over `axis` of conj(x1) * x2, broadcast. Source: the array API standard's `vecdot`.
+    """Sum over `axis` of conj(x1) * x2, broadcast over the other axes.
+
+    Raises ValueError where the lengths along `axis` differ. Source: the array API standard's
+    `vecdot`.
 
     >>> from retrograd.interop import array_api as xp
     >>> xp.vecdot(xp.asarray([1j, 1.0]), xp.asarray([1j, 2.0]))
     tensor(3.+0.j)
     """
     x1, x2 = pair(x1, x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(
+            f"vecdot(): the vectors along axis {axis} have different lengths: the shapes are "
+            f"{list(x1.shape)} and {list(x2.shape)}. One element for all is expanded first: "
+            "xp.broadcast_to(x, shape)"
+        )
     return convert(
         linalg.vecdot(x1, x2, dim=axis), x1._array.dtype
     )  # PyTorch's: int64 for integers

@@ -1,8 +1,9 @@
 """Bessel functions of orders 0 and 1, Airy's function and the spherical Bessel function.
 
 PyTorch has no derivatives for most of these. Here the derivative of one order is made of the orders
-next to it, so there are derivatives of every order, at 0 too. All but the scaled i0e and i1e take
-complex numbers. The kernels are SciPy's, but for real `i0` and `spherical_bessel_j0`.
+next to it, so there are derivatives of every order, at 0 too. The records of Bessel functions take
+every real order, for SciPy's functions on tensors. All but the scaled i0e and i1e take complex
+numbers. The kernels are SciPy's, but for real `i0` and `spherical_bessel_j0`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ def _family(name: str, kernel: Any, derivative: Any, **options: Any) -> Any:
     )
 
 
-def _difference(function: Any, input: Any, order: int) -> Any:
+def _difference(function: Any, input: Any, order: float) -> Any:
     return (function(input, order=order - 1) - function(input, order=order + 1)) * 0.5
 
 
-def _mean(function: Any, input: Any, order: int) -> Any:
+def _mean(function: Any, input: Any, order: float) -> Any:
     return (function(input, order=order - 1) + function(input, order=order + 1)) * 0.5
 
 

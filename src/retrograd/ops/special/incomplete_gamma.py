@@ -19,7 +19,7 @@ from .erf_gamma import lgamma
 __all__ = ["igamma", "igammac", "mvlgamma"]
 
 
-def _refusing(what: str) -> Any:
+def refusing(what: str) -> Any:
     """The formula of an input without derivative: a gradient that is asked for raises."""
 
     def refuse(xp: Any, g: Any) -> Any:
@@ -60,7 +60,7 @@ igamma = binary(
     "The lower incomplete gamma function P(input, other), from 0 to 1, of real numbers >= 0. "
     "The\n    derivative in `input` is not implemented. Needs SciPy.",
     ("[1.0, 2.0]", "[1.0, 1.0]", "[0.6321, 0.2642]"),
-    input=_refusing("igamma: input"),
+    input=refusing("igamma: input"),
     other=lambda xp, g, input, other: g * _density(xp, input, other),
     complex=False,
     examples=INCOMPLETE,
@@ -72,7 +72,7 @@ igammac = binary(
     _by_scipy("igammac", "gammaincc"),
     "The upper incomplete gamma function Q(input, other) = 1 - P(input, other); see `igamma`.",
     ("[1.0, 2.0]", "[1.0, 1.0]", "[0.3679, 0.7358]"),
-    input=_refusing("igammac: input"),
+    input=refusing("igammac: input"),
     other=lambda xp, g, input, other: -(g * _density(xp, input, other)),
     complex=False,
     examples=INCOMPLETE,
@@ -101,7 +101,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 _zeta = declare(
     "zeta(input, other)",
     _by_scipy("zeta", "zeta", integers=True),
-    input=_refusing("zeta"),
+    input=refusing("zeta"),
     other=lambda xp, g, input, other: g * (-input * xp.zeta(input + 1.0, other)),
     elementwise=True,
     inplace=False,

@@ -1,0 +1,111 @@
+"""The gamma and beta functions themselves, which SciPy has and PyTorch does not.
+
+They are for SciPy's functions on tensors and are not public. The kernels are SciPy's, in double
+precision. Source of the formulas: the NIST Digital Library of Mathematical Functions, 5 and 8.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...engine.registry import declare, example
+from ...kernels.library import scipy_special, widely
+from ..core.pointwise import floating, promoted
+from .incomplete_gamma import refusing
+
+__all__: list[str] = []
+
+BROADCAST = [example("3x4, 3x4"), example("3x1, 4"), example(", "), example("0, 0")]
+
+
+def _of_reals(name: str) -> Any:
+    """A forward of several real arrays by SciPy."""
+
+    def forward(*inputs: Any) -> Any:
+        arrays = promoted(*inputs)
+        wide = [x.astype(np.float64, copy=False) for x in arrays]
+        return scipy_special(name)(*wide).astype(arrays[0].dtype)
+
+    return forward
+
+
+def _rgamma_derivative(xp: Any, input: Any) -> Any:
+    """-psi(x) / gamma(x), and left of 1/2 its reflection, which is finite at 0, -1, -2, ..."""
+    left = xp.real(input) < 0.5
+    low, high = xp.zero_where(input, ~left), xp.zero_where(input - 1.0, left) + 1.0
+    mirrored, turn = 1.0 - low, low * math.pi
+    to_the_left = xp.gamma(mirrored) * (
+        xp.cos(turn) - xp.sin(turn) * xp.digamma(mirrored) * (1.0 / math.pi)
+    )
+    return xp.where(left, to_the_left, -(xp.rgamma(high) * xp.digamma(high)))
+
+
+gamma = declare(
+    "gamma(input)",
+    floating(lambda x: widely("gamma", x)),
+    derivative=lambda xp, input, out: out * xp.digamma(input),
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4"), example(""), example("0")],
+    domain=(0.5, 4.0),
+)
+
+rgamma = declare(
+    "rgamma(input)",
+    floating(lambda x: widely("rgamma", x)),
+    derivative=_rgamma_derivative,
+    elementwise=True,
+    inplace=False,
+    examples=[example("3x4"), example(""), example("0")],
+    domain=(-1.5, 2.5),
+)
+
+beta = declare(
+    "beta(input, other)",
+    _of_reals("beta"),
+    input=lambda xp, g, input, other, out: (
+        g * out * (xp.digamma(input) - xp.digamma(input + other))
+    ),
+    other=lambda xp, g, input, other, out: (
+        g * out * (xp.digamma(other) - xp.digamma(input + other))
+    ),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=BROADCAST,
+    domain=(0.5, 4.0),
+)
+
+betaln = declare(
+    "betaln(input, other)",
+    _of_reals("betaln"),
+    input=lambda xp, g, input, other: g * (xp.digamma(input) - xp.digamma(input + other)),
+    other=lambda xp, g, input, other: g * (xp.digamma(other) - xp.digamma(input + other)),
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=BROADCAST,
+    domain=(0.5, 4.0),
+)
+
+
+def _betainc_x(xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+    """The density of the beta distribution."""
+    return g * xp.exp(xp.xlogy(a - 1.0, x) + xp.xlog1py(b - 1.0, -x) - xp.betaln(a, b))
+
+
+betainc = declare(
+    "betainc(a, b, x)",
+    _of_reals("betainc"),
+    a=refusing("betainc: a"),
+    b=refusing("betainc: b"),
+    x=_betainc_x,
+    elementwise=True,
+    inplace=False,
+    complex=False,
+    examples=[example("0:int<5, 0:int<5, 0")],  # an example's integers begin with 0: poles
+    domain=(0.1, 0.9),
+)
