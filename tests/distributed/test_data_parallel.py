@@ -7,7 +7,7 @@ import pytest
 
 import retrograd as rg
 
-from .together import alone, together, values  # noqa: F401 (a fixture)
+from .together import together, values
 
 NET = """
 def net(dtype, seed):

@@ -12,7 +12,7 @@ import pytest
 import retrograd as rg
 from retrograd import distributed as dist
 
-from .together import alone, together, values  # noqa: F401 (a fixture)
+from .together import together, values
 
 # -- collectives -----------------------------------------------------------------------------------
 
@@ -359,5 +359,6 @@ def test_it_is_available_to_a_process_that_was_started_as_one_of_several(monkeyp
     assert dist.is_available()
 
 
-def test_it_is_available_within_a_group(alone):
+@pytest.mark.usefixtures("alone")
+def test_it_is_available_within_a_group():
     assert dist.is_available()

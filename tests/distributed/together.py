@@ -8,10 +8,6 @@ import socket
 import subprocess
 import sys
 
-import pytest
-
-from retrograd import distributed as dist
-
 PRELUDE = """
 import json, sys
 from datetime import timedelta
@@ -56,11 +52,3 @@ def together(code, size=2, prelude=PRELUDE, **more):
 def values(code, size=2):
     """What each process shows, as numbers."""
     return [json.loads(out) for out in together(code, size)]
-
-
-@pytest.fixture
-def alone():
-    """A group of this process alone."""
-    dist.init_process_group(rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
