@@ -45,6 +45,12 @@ Written by `benchmarks/performance.py` on this machine:
 {machine}
 
 """
+SHORT = """## Below what is asked
+
+How far each of these is, with the share of the machine's limit that it reaches, and what keeps it
+there:
+
+"""
 FIRST_USED = "conv net with batch norm, batch 32"
 FIRST_USE = """## First use
 
@@ -171,9 +177,18 @@ def row(workload, found, machine):
     return [workload.name, f"{ours * 1e3:.3g}", *shown, limit], ratio
 
 
+def shortfall(workload, ratio, limit):
+    """The line of a workload that does not reach the ratio that is asked, or None."""
+    if ratio is None or round(ratio[0], 2) >= workload.asked:
+        return None
+    limit = f", at {limit}" if "%" in limit else ""
+    reached = f"{ratio[0]:.2f} of {workload.asked:.2f}{limit}"
+    return f"- {workload.name}: {reached}. {workload.cause or 'Why is not known.'}"
+
+
 def table(libraries, machine, settings):
     """The text of the whole table, group by group; each line is printed as it is known."""
-    lines, by_group = [], {}
+    lines, by_group, short = [], {}, []
 
     def say(line):
         print(line, flush=True)
@@ -189,9 +204,12 @@ def table(libraries, machine, settings):
         say(f"| {' | '.join(cells)} |")
         if ratio is not None:
             by_group.setdefault(last, []).append(ratio[0])
+        short.append(shortfall(workload, ratio, cells[-1]))
     say("")
     for group, each in by_group.items():
         say(f"Geometric mean, {group}: {statistics.geometric_mean(each):.2f}.\n")
+    if any(short):
+        say(SHORT + "\n".join(filter(None, short)) + "\n")
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,8 @@ MILLION = 1_000_000
 class Workload(NamedTuple):
     """What is timed; `flops` of products and `bytes` to and from memory that one call cannot avoid.
 
-    `asked` is the ratio to PyTorch that is aimed at.
+    `asked` is the ratio to PyTorch that is aimed at; `cause` says in words what keeps it from that,
+    where it is not reached.
     """
 
     group: str
@@ -26,6 +27,7 @@ class Workload(NamedTuple):
     asked: float
     flops: float = 0.0
     bytes: float = 0.0
+    cause: str = ""
 
 
 def scaled(number, size, least=2):
@@ -443,54 +445,81 @@ def products(lib, size):
 ARRAY = 4 * MILLION  # bytes
 RESNET = 8 * 3 * 2 * 0.149e9  # flops of a step: three products of the forward's multiplications
 
+# What keeps workloads from more, by what they share.
+MEMORY = "Bound by memory, as in PyTorch; what is above a copy's traffic comes out of caches."
+BLAS = (
+    "NumPy's products go to OpenBLAS, which reaches 145 Gflop/s a core where PyTorch's MKL reaches "
+    "165; they are most of the step."
+)
+CONVOLUTION = (
+    "The loops of convolutions are written once for all shapes; PyTorch's are oneDNN's, compiled "
+    "for each of them."
+)
+RANGES = "Each element is computed in float64, for all of its ranges, of which one is taken."
+
 WORKLOADS = [
     *[
-        Workload("elementwise", f"{name} 1M float32", both_ways(one(name)), asked, bytes=6 * ARRAY)
+        Workload("elementwise", f"{name} 1M float32", both_ways(one(name)), asked, bytes=6 * ARRAY,
+                 cause=MEMORY)
         for name, asked in [
             *(("tanh", 2.0), ("gelu", 1.2), ("sigmoid", 1.0), ("exp", 1.3), ("log", 1.3)),
-            *(("sin", 1.3), ("dropout", 2.0)),
+            ("sin", 1.3),
         ]
     ],
+    Workload("elementwise", "dropout 1M float32", both_ways(one("dropout")), 2.0, bytes=6 * ARRAY,
+             cause="PyTorch's random numbers are one sequence, of which each is made from others "
+             "before it: one core draws all of them."),
     Workload("elementwise", "chain of six unaries 1M", both_ways(chain), 2.0, bytes=6 * ARRAY),
     Workload("elementwise", "cross entropy 256 x 10,000", softmax_cross_entropy, 1.5,
              bytes=3 * 4 * 2.56 * MILLION),
-    Workload("elementwise", "layer norm 1024 x 1024", layer_norm, 1.3, bytes=6 * 4 * 1024**2),
+    Workload("elementwise", "layer norm 1024 x 1024", layer_norm, 1.3, bytes=6 * 4 * 1024**2,
+             cause=MEMORY),
     Workload("elementwise", "Adam, 5M parameters", adam, 1.0, bytes=7 * 5 * ARRAY),
     Workload("elementwise", "sum, mean, var of 4M", reductions, 1.2, bytes=3 * 4 * ARRAY),
-    Workload("elementwise", "bias add 1000 x 1000", bias_add, 1.0, bytes=6 * ARRAY),
+    Workload("elementwise", "bias add 1000 x 1000", bias_add, 1.0, bytes=6 * ARRAY,
+             cause=MEMORY),
     Workload("elementwise", "in-place on views, small", views_in_place, 1.5),
     Workload("models", "MLP 784-1024-1024-10, batch 256", training(mlp, digits, classified), 1.1,
-             flops=3 * 2 * 256 * (784 * 1024 + 1024**2 + 10240)),
+             flops=3 * 2 * 256 * (784 * 1024 + 1024**2 + 10240), cause=BLAS),
     Workload("models", "transformer block 8 x 128 x 256", training(transformer, sequences, squared),
-             1.05, flops=3 * 2 * 8 * 128 * (12 * 256**2 + 2 * 128 * 256)),
+             1.05, flops=3 * 2 * 8 * 128 * (12 * 256**2 + 2 * 128 * 256), cause=BLAS),
     Workload("models", "conv net with batch norm, batch 32", training(conv_net, images, classified),
-             0.9, flops=3 * 2 * 32 * 9 * (3 * 16 * 32**2 + 16 * 32 * 16**2 + 32 * 64 * 8**2)),
+             0.9, flops=3 * 2 * 32 * 9 * (3 * 16 * 32**2 + 16 * 32 * 16**2 + 32 * 64 * 8**2),
+             cause=CONVOLUTION),
     Workload("models", "ResNet basic block 64 x 56 x 56, batch 8",
              training(lambda lib, size: residual(lib, 64, 64), feature_maps, squared), 1.0,
-             flops=3 * 2 * 8 * 2 * 9 * 64 * 64 * 56**2),
+             flops=3 * 2 * 8 * 2 * 9 * 64 * 64 * 56**2, cause=CONVOLUTION),
     Workload("models", "embedding 30k rows", embedding, 1.0, bytes=30_000 * 128 * 4),
     Workload("models", "ResNet-18 64 x 64, batch 8", training(resnet18, photographs, classified),
-             0.9, flops=RESNET),
+             0.9, flops=RESNET, cause=CONVOLUTION),
     Workload("models", "ResNet-18, all but the last layer frozen",
              training(resnet18, photographs, classified, frozen=lambda model: [model[0]]), 0.95,
-             flops=RESNET / 3),
+             flops=RESNET / 3, cause=CONVOLUTION),
     Workload("models", "gradient penalty, conv", gradient_penalty, 1.0),
-    Workload("models", "jacobian by vmap, small", jacobian, 1.0),
+    Workload("models", "jacobian by vmap, small", jacobian, 1.0,
+             cause="A thousand calls of Python, over which the time is spread."),
     Workload("models", "custom Function, small", custom, 1.5),
-    Workload("complex", "FFT loss 256 x 256 complex64", fft_loss, 1.0),
+    Workload("complex", "FFT loss 256 x 256 complex64", fft_loss, 1.0,
+             flops=2 * 5 * 256**2 * 16,
+             cause="The transforms are NumPy's pocketfft, on both cores; PyTorch's are MKL's."),
     Workload("complex", "chain 1M complex128", both_ways(complex_chain, dtype="complex128"), 1.3,
              bytes=6 * 4 * ARRAY),
     Workload("complex", "linear and modReLU complex64", complex_linear, 1.0,
-             flops=2 * 8 * 256**3),
+             flops=2 * 8 * 256**3, cause=BLAS),
     *[
-        Workload("single functions", name, forward(name), 1.0, bytes=2 * ARRAY)
-        for name in ("lgamma", "digamma", "erfinv", "erf", "softplus", "mish", "logsigmoid",
-                     "sinc", "elu", "rsqrt", "log1p")
+        Workload("single functions", name, forward(name), 1.0, bytes=2 * ARRAY, cause=cause)
+        for name, cause in [
+            *(("lgamma", RANGES), ("digamma", RANGES), ("erfinv", ""), ("erf", MEMORY)),
+            *(("softplus", ""), ("mish", ""), ("logsigmoid", ""), ("sinc", ""), ("elu", MEMORY)),
+            *(("rsqrt", MEMORY), ("log1p", MEMORY)),
+        ]
     ],
-    Workload("single functions", "softmax", forward("softmax", (1000, 1000)), 1.0, bytes=2 * ARRAY),
+    Workload("single functions", "softmax", forward("softmax", (1000, 1000)), 1.0, bytes=2 * ARRAY,
+             cause=MEMORY),
     Workload("two threads", "small ops", two_threads(small_graph), 1.0),
     Workload("two threads", "large ops", two_threads(both_ways(chain)), 1.0),
-    Workload("two threads", "products", two_threads(products), 1.0, flops=2 * 3 * 2 * 512**3),
+    Workload("two threads", "products", two_threads(products), 1.0, flops=2 * 3 * 2 * 512**3,
+             cause=BLAS),
 ]  # fmt: skip
 
 

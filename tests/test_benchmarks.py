@@ -31,6 +31,15 @@ def test_every_workload_runs_in_both_libraries(tmp_path):
     assert "x * y of       1,000 elements" in done.stdout
 
 
+def test_what_is_below_its_aim_is_named_with_its_limit_and_its_cause(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    found = runpy.run_path(str(BENCHMARKS / "performance.py"))
+    workload = found["workloads"].Workload("models", "x", None, 1.1, cause="Memory.")
+    line = found["shortfall"](workload, (0.9, 0.8, 1.0), "77% of the product's rate")
+    assert line == "- x: 0.90 of 1.10, at 77% of the product's rate. Memory."
+    assert found["shortfall"](workload, (1.1, 1.0, 1.2), "") is None
+
+
 def test_the_memory_of_each_model_is_told():
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / "memory.py"), "--quick"],

@@ -105,6 +105,7 @@ static PyMethodDef functions[] = {
     {"is_finite", is_finite, METH_O, NULL},
     {"run_rows", run_rows, METH_VARARGS, NULL},
     {"rank", rank_rows, METH_VARARGS, NULL},
+    {"select", select_places, METH_VARARGS, NULL},
     {"draw_words", draw_words, METH_VARARGS, NULL},
     {"pass_words", pass_words, METH_VARARGS, NULL},
     {"transform", transform, METH_VARARGS, NULL},

@@ -97,8 +97,8 @@ def _rows(
         basis = unit_vectors(out, direction)
 
         def one_row(row: Tensor) -> Any:
-            given = [recorded.zeros_like(other) for other in outs]
-            given[place] = row
+            zeros = recorded.zeros_like
+            given = [row if at == place else zeros(other) for at, other in enumerate(outs)]
             return tuple(pytree.flatten(pull(pytree.unflatten(output, given))))
 
         columns = vmap(one_row, chunk_size=chunk)(basis)

@@ -10,13 +10,26 @@ from typing import Any
 import numpy as np
 
 from .allocation import table, zeros
+from .native import order
 
-__all__ = ["comparable", "first_largest", "kth", "searched"]
+__all__ = ["comparable", "first_largest", "kth", "ranked", "searched"]
 
 
 def comparable(x: Any) -> Any:
     """`x`, or in float32 what is bfloat16: that NumPy sorts as if NaN were equal to everything."""
     return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
+def ranked(x: Any, axis: int, descending: bool = False) -> Any:
+    """The indices that sort `x`, equal elements in their order, NaN as the largest."""
+    x = comparable(x)
+    found = order.ranked(x, axis, descending)
+    if found is not None:
+        return found
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    backwards = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    return x.shape[axis] - 1 - backwards
 
 
 def searched(rows: Any, values: Any, side: Any) -> Any:
@@ -47,6 +60,9 @@ def kth(x: Any, axis: int, k: int) -> Any:
     What a stable sort would name, for the price of a selection. The axis is kept, of size 1.
     """
     x = comparable(x)
+    found = order.kth(x, axis, k)
+    if found is not None:
+        return found
     value = np.partition(x, k - 1, axis).take([k - 1], axis)
     nan = np.isnan(x)
     smaller = np.where(np.isnan(value), ~nan, x < value)

@@ -53,6 +53,8 @@ CALLS = {
         ones(625, dtype=np.uint32), ones(5, dtype=[np.uint32, np.bool_][which > 0]), 2**52
     ),
     "pass_words": lambda which: (ones(4, 625, dtype=np.uint32), np.arange(3)),
+    "rank": lambda which: (np.zeros((3, 4), np.int64), ones(3, 4), which > 0),
+    "select": lambda which: (np.zeros((3, 2), np.int64), ones(3, 4), 2, which > 0),
     "is_finite": lambda which: (ones(3, 4),),
 }  # fmt: skip
 NUMBERS = [0, 1, 2, 3, 7, -1, -(2**31), 2**31, 2**40, 2**62, 2**63 - 1, -(2**63), 2**70]

@@ -18,7 +18,7 @@ from ...engine.registry import declare, example
 from ...engine.tensor import Tensor
 from ...errors import UnorderedError
 from ...kernels.allocation import full, surely, table, zeros
-from ...kernels.search import comparable, kth
+from ...kernels.search import kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import ORDERED, public
 from ..core.dims import wrap_dim, wrap_dims
@@ -206,14 +206,14 @@ def middle(x: Any, axis: int) -> Any:
 
 def middle_present(x: Any, axis: int) -> Any:
     """Where the lower median of what is not NaN is; the first NaN if nothing else is there."""
-    order = np.argsort(comparable(x), axis, kind="stable")  # NaN last
+    order = ranked(x, axis)  # NaN last
     present = np.add.reduce(~np.isnan(x), axis, np.int64, keepdims=True)
     return pick(order, np.maximum(present - 1, 0) // 2, axis)
 
 
 def commonest(x: Any, axis: int) -> Any:
     """Where the commonest element, the smallest of several, occurs last."""
-    order = np.argsort(comparable(x), axis, kind="stable").swapaxes(0, axis)
+    order = ranked(x, axis).swapaxes(0, axis)
     s = pick(x.swapaxes(0, axis), order, 0)
     steps = table(s, np.arange(len(s)).reshape([-1] + [1] * (s.ndim - 1)))
     starts = zeros(s, s.shape, np.int64)

@@ -14,8 +14,8 @@ from ... import dtypes
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, new_tensor
 from ...kernels.allocation import full, table
-from ...kernels.native import order as by_loops
-from ...kernels.search import comparable, kth
+from ...kernels.native import order
+from ...kernels.search import comparable, kth, ranked
 from ..core import batching, return_types
 from ..core.arguments import public, write_value
 from ..core.dims import rank, wrap_dim
@@ -30,43 +30,33 @@ __all__ = [
 # -- sorting -------------------------------------------------------------------------------------
 
 
-def ranked(x: Any, axis: int, descending: bool) -> Any:
-    """The indices that sort `x`, equal elements in their order, NaN as the largest."""
-    x = comparable(x)
-    found = by_loops.ranked(x, axis, descending)
-    if found is not None:
-        return found
-    if not descending:
-        return np.argsort(x, axis, kind="stable")
-    backwards = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
-    return x.shape[axis] - 1 - backwards
-
-
 def _argsort(input: Any, *, dim: int, descending: bool) -> Any:
     values = np.atleast_1d(ordered(input, "sort"))
     return ranked(values, dim, descending).reshape(input.shape)
 
 
 def _sort(input: Any, *, dim: int, descending: bool) -> Any:
-    order = _argsort(input, dim=dim, descending=descending)
+    places = _argsort(input, dim=dim, descending=descending)
     if input.ndim == 0:
-        return input.copy(), order
-    return taken_along(input, order, dim=dim), order
+        return input.copy(), places
+    return taken_along(input, places, dim=dim), places
 
 
 def _topk(input: Any, *, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     values = np.atleast_1d(ordered(input, "topk"))
     n = values.shape[dim]
     if 0 < k < n:  # only the k best need sorting
-        parted = np.argpartition(comparable(values), n - k if largest else k - 1, dim)
-        part = slice(n - k, n) if largest else slice(k)
-        best = np.sort(parted[(*[slice(None)] * dim, part)], dim)
+        best = order.first(comparable(values), dim, k, largest)
+        if best is None:
+            parted = np.argpartition(comparable(values), n - k if largest else k - 1, dim)
+            part = slice(n - k, n) if largest else slice(k)
+            best = np.sort(parted[(*[slice(None)] * dim, part)], dim)
     else:
         places = table(values, np.arange(k).reshape([-1] + [1] * (values.ndim - 1 - dim)))
         best = np.broadcast_to(places, (*values.shape[:dim], k, *values.shape[dim + 1 :]))
     if sorted:
-        order = ranked(taken_along(values, best, dim=dim), dim, largest)
-        best = taken_along(best, order, dim=dim)
+        places = ranked(taken_along(values, best, dim=dim), dim, largest)
+        best = taken_along(best, places, dim=dim)
     shape = best.shape if input.ndim or k == 0 else ()
     return taken_along(values, best, dim=dim).reshape(shape), best.reshape(shape)
 
