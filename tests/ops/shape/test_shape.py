@@ -294,3 +294,8 @@ def test_a_tensor_that_has_the_common_shape_is_broadcast_to_itself():
     same, wider = rg.broadcast_tensors(x, rg.ones(()))
     assert same is x
     assert wider.shape == (2,)
+
+
+def test_a_tensor_without_dimensions_has_none_to_unflatten():
+    with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
+        rg.tensor(2.0).unflatten(0, (1, -1))

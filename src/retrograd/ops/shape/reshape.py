@@ -167,13 +167,18 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
-    Raises RuntimeError where the sizes do not multiply to the dimension's, TypeError where they are
-    no tuple. Source: PyTorch's `unflatten`.
+    Raises RuntimeError where the sizes do not multiply to the dimension's and for a 0-d tensor,
+    TypeError where they are no tuple. Source: PyTorch's `unflatten`.
 
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
     retrograd.Size([3, 2, 2])
     """
     shape = input._array.shape
+    if not shape:
+        raise RuntimeError(
+            f"unflatten: Dimension specified as {dim} but tensor has no dimensions. Write "
+            "x.reshape(sizes)"
+        )
     place = normalize_dim(dim, len(shape))
     if not isinstance(sizes, (tuple, list)):
         raise TypeError(
@@ -184,7 +189,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")
     try:
-        resolved = resolve_shape(wanted, shape[place] if shape else 1)
+        resolved = resolve_shape(wanted, shape[place])
     except RuntimeError:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
