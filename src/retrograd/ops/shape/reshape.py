@@ -43,12 +43,24 @@ _reshape = declare(
     doc="""The same elements, in row-major order, in another shape; a view where possible.""",
 )
 
+
+def _viewed(input: Any, *, dtype: np.dtype[Any]) -> Any:
+    if input.size or not input.ndim:
+        return input.view(dtype)
+    last = input.shape[-1] * input.dtype.itemsize // dtype.itemsize  # NumPy may give it no strides
+    return input.reshape(-1).view(dtype).reshape(*input.shape[:-1], last)
+
+
 _view_dtype = declare(
     "view_dtype(input, *, dtype)",
-    lambda input, *, dtype: input.view(dtype),
+    _viewed,
     view=True,
     batch="leading",
-    examples=[example("2x3:real", dtype=np.dtype(np.int32)), example("", dtype=np.dtype(np.int64))],
+    examples=[
+        example("2x3:real", dtype=np.dtype(np.int32)),
+        example("", dtype=np.dtype(np.int64)),
+        example("0x2:real", dtype=np.dtype(np.int32)),
+    ],
     doc="""The same bytes read as another dtype; not differentiable.""",
 )
 
@@ -121,7 +133,7 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
             f"self.size(-1) must be divisible by {new // old} to view {self.dtype} as "
             f"{dtypes.of_numpy(dtype)} (different element sizes), but got {array.shape[-1]}"
         )
-    if old != new and array.shape[-1] != 1 and array.strides[-1] != old:
+    if old != new and array.size and array.shape[-1] != 1 and array.strides[-1] != old:
         raise RuntimeError(
             f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
             f"(different element sizes), but got {array.strides[-1] // old}"
