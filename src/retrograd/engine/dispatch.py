@@ -20,7 +20,7 @@ from ..quiet import copyto
 from .namespaces import recorded
 from .naming import ABSENT, CHOICES, by_name
 from .overriding import PASSED, UNASKED, intercept, spread
-from .tensor import Interpreted, Tensor, new_tensor, wrote
+from .tensor import Interpreted, Tensor, follow, new_tensor, wrote
 from .views import base_of, resized, sever
 
 if TYPE_CHECKING:
@@ -260,6 +260,8 @@ def write_out(function: Any, out: Any, inputs: tuple[Any, ...], params: dict[str
             room = np.empty(result._array.shape, out._array.dtype)
         sever(out, room)
         out._array = room
+        if out._node is not None:
+            follow(out)
     check_memory(out._array, f"{function.__name__}(out=)")
     copyto(out._array, result._array, casting="unsafe")
     wrote(out, f"{function.__name__}(out=)")

@@ -152,3 +152,20 @@ def test_nan_to_num_replaces_with_slope_zero():
     assert x.nan_to_num(1, 2, 3).tolist() == [1, 2, 3, 1]
     z = rg.nan_to_num(rg.tensor([complex(NAN, INF)]))
     assert z.tolist() == [complex(0, np.finfo(np.float32).max)]
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_half_floats_are_bounded_by_tensors_on_one_side(dtype):
+    x = rg.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+    bound = rg.tensor(1.5, requires_grad=True)
+    y = x.clamp(max=bound)
+    y.sum().backward()
+    assert (y.dtype, y.tolist()) == (dtype, [1.0, 1.5])
+    assert (x.grad.tolist(), bound.grad.item(), bound.grad.dtype) == ([1.0, 0.0], 1.0, rg.float32)
+    assert x.detach().clone().clamp_(min=rg.tensor([1.5, 3.0], dtype=dtype)).tolist() == [1.5, 3.0]
+
+
+def test_half_floats_bounded_by_wider_tensors_are_as_wide():
+    x = rg.tensor([1.0, 2.0], dtype=rg.float16)
+    y = x.clamp(rg.tensor([1.5, 0.1]), rg.tensor([9.0, 0.3]))
+    assert (y.dtype, y.tolist()) == (rg.float32, [1.5, rg.tensor(0.3).item()])

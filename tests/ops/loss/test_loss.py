@@ -247,3 +247,24 @@ def test_margins_that_are_just_kept_give_no_gradient():
         assert rg.autograd.grad(loss, x)[0].tolist() == [[0.0, 0.0], [0.0, 0.0]]
     loss = F.multilabel_margin_loss(x, rg.tensor([[0, -1], [1, -1]]))
     assert rg.autograd.grad(loss, x)[0].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("first", ["input", "target"])
+def test_losses_of_an_integer_beside_a_floating_tensor_are_floating(first):
+    i, f = rg.tensor([[1, 2], [3, 4]]), rg.tensor([[1.5, 2.0], [3.0, 0.0]], requires_grad=True)
+    pair = (i, f) if first == "input" else (f, i)
+    loss = F.smooth_l1_loss(*pair)
+    loss.backward()
+    assert (loss.dtype, loss.item()) == (rg.float32, 0.90625)
+    assert f.grad.tolist() == [[0.125, 0.0], [0.0, -0.25]]
+    cosines = F.cosine_similarity(*pair)
+    assert cosines.dtype == rg.float32
+    assert rg.allclose(cosines, rg.tensor([0.98386991, 0.6]))
+
+
+def test_losses_of_integers_alone_are_refused():
+    i = rg.tensor([[1, 2]])
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        F.smooth_l1_loss(i, i)
+    with pytest.raises(RuntimeError, match="yet common dtype is Long"):
+        F.cosine_similarity(i, i)

@@ -231,3 +231,12 @@ def test_batch_norm_needs_both_running_statistics_or_neither():
     for mean, var in ((rg.zeros(2), None), (None, rg.ones(2))):
         with pytest.raises(ValueError, match="must either both be None or neither be None"):
             rg.nn.functional.batch_norm(rg.ones(3, 2), mean, var, training=True)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (0, 2, 3)])
+def test_a_batch_without_samples_leaves_the_gradients_of_the_parameters_at_0(shape):
+    x = rg.zeros(shape, requires_grad=True)
+    weight, bias = rg.ones(2, requires_grad=True), rg.zeros(2, requires_grad=True)
+    F.batch_norm(x, None, None, weight, bias, training=True).sum().backward()
+    assert weight.grad.tolist() == bias.grad.tolist() == [0.0, 0.0]
+    assert x.grad.shape == shape

@@ -156,3 +156,11 @@ def test_a_mean_has_its_gradient_where_the_variance_beside_it_is_not_defined(fun
     x.grad = None
     spread.sum().backward()
     assert x.grad.isnan().all()
+
+
+def test_a_deviation_of_half_floats_is_there_where_their_variance_is_not():
+    x = rg.tensor([30000.0, 60000.0], dtype=rg.float16, requires_grad=True)
+    assert x.var().item() == INF
+    x.std().backward()
+    assert (x.std().item(), x.std().dtype) == (21216.0, rg.float16)
+    assert [round(v, 2) for v in x.grad.tolist()] == [-0.71, 0.71]

@@ -294,3 +294,17 @@ def test_a_tensor_that_has_the_common_shape_is_broadcast_to_itself():
     same, wider = rg.broadcast_tensors(x, rg.ones(()))
     assert same is x
     assert wider.shape == (2,)
+
+
+def test_a_tensor_without_dimensions_has_none_to_unflatten():
+    with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
+        rg.tensor(2.0).unflatten(0, (1, -1))
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (0,), (3, 0, 2)])
+def test_bytes_of_a_tensor_without_elements_are_read_as_another_dtype(shape):
+    x = rg.zeros(shape)
+    assert x.view(rg.uint8).shape == (*shape[:-1], shape[-1] * 4)
+    assert x.view(rg.float64).shape == (*shape[:-1], shape[-1] // 2)
+    with pytest.raises(RuntimeError, match="must be divisible by 2 to view"):
+        rg.zeros(0, 3).view(rg.float64)

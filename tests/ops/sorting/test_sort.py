@@ -236,3 +236,8 @@ def test_indices_of_nonzero_elements_are_contiguous_for_each_dimension():
     rows, columns = rg.tensor([[0, 1], [2, 0]]).nonzero(as_tuple=True)
     assert (rows.tolist(), columns.tolist()) == ([0, 1], [1, 0])
     assert rows.stride() == columns.stride() == (1,)
+
+
+def test_a_histogram_of_bfloat16_counts_in_bfloat16():
+    found = rg.histc(rg.tensor([1.0, 2.0, 3.0, 3.0], dtype=rg.bfloat16), 3)
+    assert (found.dtype, found.tolist()) == (rg.bfloat16, [1.0, 1.0, 2.0])

@@ -8,9 +8,8 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.backward.fitting import expands
-from ...engine.dispatch import NUMBERS, as_tensor, operand
+from ...engine.dispatch import as_tensor, operand
 from ...engine.inplace import in_place
-from ...engine.namespaces import recorded
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
 from ..core.arguments import number_in, public
@@ -290,8 +289,6 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 def _divided(self: Tensor, other: Any) -> Any:
-    if isinstance(other, NUMBERS) and other == 1:
-        return recorded.reciprocal(self)  # quicker, and needs its result only, as PyTorch's does
     like = self._array.dtype  # an integer is not to wrap around before it is divided
     if like.char == "e":
         return _div(other, self)  # a number beyond float16 counts in float32

@@ -148,6 +148,7 @@ _clamp = declare(
 
 
 def _clamp_tensors(input: Any, min: Any, max: Any) -> Any:
+    """`_clip` of real arrays of any dtypes, in their common one."""
     x, *_ = promoted(*[array for array in (input, min, max) if array is not None])
     bounds = [None if b is None else b.astype(x.dtype, copy=False) for b in (min, max)]
     return _clip(x, *bounds)
@@ -165,7 +166,7 @@ def _clamp_max(xp: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 _clamp_by_tensors = declare(
     "clamp_tensors(input, min, max)",
-    only("clamp", "fiub", _clamp_tensors),
+    _clamp_tensors,
     input=lambda xp, g, input, min, max: xp.zero_where(g, _outside(input, min, max)),
     min=_clamp_min,
     max=_clamp_max,

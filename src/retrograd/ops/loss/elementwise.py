@@ -232,7 +232,8 @@ def smooth_l1_loss(
 ) -> Tensor:
     """`huber_loss` with delta = beta, divided by beta; `l1_loss` for beta = 0.
 
-    Raises RuntimeError for beta < 0. Source: PyTorch's `smooth_l1_loss`.
+    Dtypes promote. Raises RuntimeError for beta < 0, NotImplementedError for two tensors of
+    integers. Source: PyTorch's `smooth_l1_loss`.
 
     >>> rg.nn.functional.smooth_l1_loss(rg.tensor([0.0, 3.0]), rg.tensor([1.0, 0.0]))
     tensor(1.5000)
@@ -244,6 +245,10 @@ def smooth_l1_loss(
     warn_size("smooth_l1_loss", input, target)
     if beta == 0:
         return reduced((input - target).abs(), reduction)
+    dtype = dtypes.common(input._array, target._array)
+    input, target = (
+        t if t._array.dtype == dtype else recorded.cast(t, dtype=dtype) for t in (input, target)
+    )
     check_floating("smooth_l1_loss", input)
     return reduced(_huber(input - target, beta) / beta, reduction)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ... import dtypes
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes
+from ..core.structure import cast
 from .elementwise import check_tensors, reduced, reduction_of
 
 
@@ -16,17 +18,19 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between vectors along `dim`, with norms taken as at least `eps`.
 
     The inputs broadcast. For complex vectors it is the complex sum(x1 * conj(x2)) over the product
-    of the norms (PyTorch refuses them). Raises RuntimeError for integers. Source: PyTorch's
-    `cosine_similarity`.
+    of the norms (PyTorch refuses them). Dtypes promote; raises RuntimeError for two of integers.
+    Source: PyTorch's `cosine_similarity`.
 
     >>> rg.nn.functional.cosine_similarity(rg.tensor([[1.0, 0.0]]), rg.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    for t in (x1, x2):
-        if t._array.dtype.kind not in "fcV":
-            raise RuntimeError(
-                f"expected common dtype to be floating point, yet common dtype is {t.dtype}"
-            )
+    dtype = dtypes.common(x1._array, x2._array)
+    if dtype.kind not in "fcV":
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet common dtype is "
+            f"{dtypes.legacy_name(dtype)}. Convert first: x1.float()"
+        )
+    x1, x2 = (t if t._array.dtype == dtype else cast(t, dtype=dtype) for t in (x1, x2))
     shape = broadcast_shapes(x1.shape, x2.shape)
     if (
         not x1._array.shape == x2._array.shape == shape

@@ -94,8 +94,11 @@ declare(
 
 
 def _standardize(x: Any, dim: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
-    """The centred input, its mean and variance over `dim`, and 1/sqrt(variance + eps)."""
-    count = math.prod([x.shape[d] for d in dim])
+    """The centred input, its mean and variance over `dim`, and 1/sqrt(variance + eps).
+
+    Those of no elements are 0, so that the sums in the gradients, 0 too, stay 0.
+    """
+    count = _count(x, dim)
     mean = sums.total(x, dim, True) / count
     centred = x - mean
     var = _dot_to(centred, centred, shape=mean.shape).real / count

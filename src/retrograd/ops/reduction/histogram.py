@@ -108,7 +108,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([0., 2., 1., 0.])
     """
     array = ordered(input._array, "histc")
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fV":
         raise NotImplementedError(
             f"\"histc\" not implemented for '{dtypes.legacy_name(array.dtype)}'"
         )
@@ -124,6 +124,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if low == high:
         low, high = low - 1, high + 1
     flat = array.reshape(-1)
+    flat = flat.astype(np.float32) if flat.dtype.kind == "V" else flat
     counts, _ = np.histogram(flat[~np.isnan(flat)], bins, (low, high))
     return new_tensor(counts.astype(array.dtype))
 

@@ -96,7 +96,11 @@ def shift(xp: Any, g: Any, dim: Any, keepdim: bool, input_shape: Any) -> Any:
 
 
 def _std(input: Any, *, dim: Any, correction: float, keepdim: bool) -> Any:
-    return np.sqrt(_var(input, dim=dim, correction=correction, keepdim=keepdim))
+    kind = input.dtype
+    if kind.itemsize == 2 and kind.kind in "fV":  # whose variance may be beyond the dtype
+        input = input.astype(np.float32)
+    found = np.sqrt(_var(input, dim=dim, correction=correction, keepdim=keepdim))
+    return found if input.dtype == kind else found.astype(kind)
 
 
 def with_mean(forward: Any) -> Any:

@@ -43,12 +43,24 @@ _reshape = declare(
     doc="""The same elements, in row-major order, in another shape; a view where possible.""",
 )
 
+
+def _viewed(input: Any, *, dtype: np.dtype[Any]) -> Any:
+    if input.size or not input.ndim:
+        return input.view(dtype)
+    last = input.shape[-1] * input.dtype.itemsize // dtype.itemsize  # NumPy may give it no strides
+    return input.reshape(-1).view(dtype).reshape(*input.shape[:-1], last)
+
+
 _view_dtype = declare(
     "view_dtype(input, *, dtype)",
-    lambda input, *, dtype: input.view(dtype),
+    _viewed,
     view=True,
     batch="leading",
-    examples=[example("2x3:real", dtype=np.dtype(np.int32)), example("", dtype=np.dtype(np.int64))],
+    examples=[
+        example("2x3:real", dtype=np.dtype(np.int32)),
+        example("", dtype=np.dtype(np.int64)),
+        example("0x2:real", dtype=np.dtype(np.int32)),
+    ],
     doc="""The same bytes read as another dtype; not differentiable.""",
 )
 
@@ -121,7 +133,7 @@ def view_dtype(self: Tensor, dtype: np.dtype[Any]) -> Tensor:
             f"self.size(-1) must be divisible by {new // old} to view {self.dtype} as "
             f"{dtypes.of_numpy(dtype)} (different element sizes), but got {array.shape[-1]}"
         )
-    if old != new and array.shape[-1] != 1 and array.strides[-1] != old:
+    if old != new and array.size and array.shape[-1] != 1 and array.strides[-1] != old:
         raise RuntimeError(
             f"self.stride(-1) must be 1 to view {self.dtype} as {dtypes.of_numpy(dtype)} "
             f"(different element sizes), but got {array.strides[-1] // old}"
@@ -167,13 +179,18 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Dimension `dim` split into `sizes`, of which one may be -1; a view.
 
-    Raises RuntimeError where the sizes do not multiply to the dimension's, TypeError where they are
-    no tuple. Source: PyTorch's `unflatten`.
+    Raises RuntimeError where the sizes do not multiply to the dimension's and for a 0-d tensor,
+    TypeError where they are no tuple. Source: PyTorch's `unflatten`.
 
     >>> rg.unflatten(rg.ones(6, 2), 0, (3, -1)).shape
     retrograd.Size([3, 2, 2])
     """
     shape = input._array.shape
+    if not shape:
+        raise RuntimeError(
+            f"unflatten: Dimension specified as {dim} but tensor has no dimensions. Write "
+            "x.reshape(sizes)"
+        )
     place = normalize_dim(dim, len(shape))
     if not isinstance(sizes, (tuple, list)):
         raise TypeError(
@@ -184,7 +201,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     if not wanted:
         raise RuntimeError("unflatten: sizes must be non-empty")
     try:
-        resolved = resolve_shape(wanted, shape[place] if shape else 1)
+        resolved = resolve_shape(wanted, shape[place])
     except RuntimeError:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim "
