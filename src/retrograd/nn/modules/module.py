@@ -55,6 +55,9 @@ __all__ = [
 ]
 
 
+_IncompatibleKeys = state.IncompatibleKeys  # PyTorch's name
+
+
 class Module(Tree):
     """A layer, or a tree of layers: parameters, buffers, child modules, and a `forward`.
 
