@@ -176,3 +176,9 @@ def test_a_negative_number_stored_in_an_unsigned_tensor_wraps_around():
     x = rg.tensor([1, 2], dtype=rg.uint8)
     x[0] = -1
     assert x.tolist() == [255, 2]
+
+
+def test_a_function_of_the_package_takes_attributes_as_any_function_does(monkeypatch):
+    for function in (rg.relu, rg.einsum, rg.add):
+        monkeypatch.setattr(function, "told", 3, raising=False)
+        assert function.told == 3

@@ -35,10 +35,10 @@ LAYERS = [
         "wirtinger",
     ],
     [
-        *("fx", "jit", "library", "utils", "nn", "optim", "amp", "distributions"),
+        *("fx", "hub", "jit", "library", "utils", "nn", "optim", "amp", "distributions"),
         *("_C", "_functorch", "overrides"),
     ],
-    ["cpu", "cuda", "multiprocessing"],
+    ["cpu", "cuda", "multiprocessing", "profiler"],
     ["interop", "vision", "viz"],
     ["alias"],
     ["__init__", "as_torch", "__main__"],

@@ -70,6 +70,13 @@ class DisableTorchFunction(modes.Changed):
         super().__init__(overriding=OFF)
 
 
+def _get_tracing_state() -> None:
+    """What traces the caller: nothing does.
+
+    >>> rg._C._get_tracing_state()
+    """
+
+
 def _is_torch_function_enabled() -> bool:
     """Whether arguments may take calls over."""
     return not modes.state.overriding

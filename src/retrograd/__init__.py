@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         nn,
         optim,
         overrides,
+        profiler,
         quasirandom,
         serialization,
         signal,
@@ -100,19 +101,20 @@ newaxis = None
 # What loads when it is first asked for: the core imports quickly.
 LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
-    *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "jit", "library"),
-    *("linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides", "quasirandom"),
-    *("random", "return_types", "serialization", "signal", "special", "tape", "testing", "types"),
-    *("utils", "vision", "viz"),
-    "wirtinger",
+    *("cuda", "distributed", "distributions", "fft", "func", "futures", "fx", "hub", "jit"),
+    *("library", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides"),
+    *("profiler", "quasirandom", "random", "return_types", "serialization", "signal", "special"),
+    *("tape", "testing", "types", "utils", "vision", "viz", "wirtinger"),
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names
     "_VF": "ops.compat.variable_functions",
     "_utils": "alias.utils",
     "_vmap_internals": "_functorch.vmap",
+    "functional": "ops",
     "storage": "ops.tensor.storage",
 }
 FROM = {
+    "Future": "futures",
     "ForwardAccumulator": "tape",
     "GradScaler": "amp",
     "GradientTape": "tape",

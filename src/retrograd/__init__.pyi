@@ -43,6 +43,7 @@ from . import fft as fft
 from . import func as func
 from . import futures as futures
 from . import fx as fx
+from . import hub as hub
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
@@ -52,6 +53,7 @@ from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
+from . import profiler as profiler
 from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
@@ -87,6 +89,7 @@ from .errors import OutOfMemoryError as OutOfMemoryError
 from .version import __version__ as __version__
 from .modes import is_warn_always_enabled as is_warn_always_enabled
 from .modes import set_warn_always as set_warn_always
+from .futures import Future as Future
 from .tape import ForwardAccumulator as ForwardAccumulator
 from .amp import GradScaler as GradScaler
 from .tape import GradientTape as GradientTape

@@ -24,11 +24,31 @@ def test_all_reduce_adds_complex_numbers_as_such_on_all_ranks():
 
 def test_all_reduce_by_every_op():
     code = """
-found = {op.name: rg.tensor([2.0 * rank, 4.0 - 2 * rank]) for op in dist.ReduceOp}
-for name, x in found.items(): dist.all_reduce(x, dist.ReduceOp[name])
-show(*(found[name] for name in ("SUM", "AVG", "PRODUCT", "MIN", "MAX")))
+names = ("SUM", "AVG", "PRODUCT", "MIN", "MAX")
+found = [rg.tensor([2.0 * rank, 4.0 - 2 * rank]) for _ in names]
+for name, x in zip(names, found): dist.all_reduce(x, dist.ReduceOp[name])
+show(*found)
 """
     assert values(code) == [[[2.0, 6.0], [1.0, 3.0], [0.0, 8.0], [0.0, 2.0], [2.0, 4.0]]] * 2
+
+
+def test_all_reduce_by_bits():
+    code = """
+found = [rg.tensor([3 + 3 * rank, 1]) for _ in range(3)]
+for name, x in zip(("BAND", "BOR", "BXOR"), found): dist.all_reduce(x, dist.ReduceOp[name])
+show(*found)
+"""
+    assert values(code) == [[[2, 1], [7, 1], [5, 0]]] * 2
+
+
+def test_the_group_is_an_object_while_it_is_there():
+    code = """
+world = dist.group.WORLD
+assert world is dist.GroupMember.WORLD
+show(rg.tensor([world.size(), world.rank(), world.name() == dist.Backend.GLOO]))
+"""
+    assert values(code) == [[[2, 0, 1]], [[2, 1, 1]]]
+    assert rg.distributed.group.WORLD is None
 
 
 def test_a_product_of_complex_numbers_is_theirs():

@@ -308,3 +308,24 @@ def test_linear_with_numpy_values_computes_the_product():
     x = np.arange(6.0).reshape(2, 3)
     expected = x @ layer.weight._array.T + layer.bias._array
     np.testing.assert_allclose(layer(rg.tensor(x))._array, expected, rtol=1e-14)
+
+
+def test_a_getattr_of_a_class_s_own_hears_of_every_registered_name():
+    asked = []
+
+    class Hearing(rg.nn.Module):
+        def __getattr__(self, name):
+            asked.append(name)
+            return super().__getattr__(name)
+
+    class Both(rg.nn.Linear, Hearing):
+        pass
+
+    rg.nn.Linear(2, 1)  # whose class finds its names the quick way
+    layer = Both(2, 1)
+    layer.inner = rg.nn.ReLU()
+    asked.clear()
+    assert layer.weight is layer._parameters["weight"]
+    assert layer.inner is layer._modules["inner"]
+    assert layer.weight is layer._parameters["weight"]
+    assert asked == ["weight", "inner", "weight"]

@@ -485,6 +485,12 @@ caller_getattr(PyObject *self, PyObject *name)
     return found;
 }
 
+static int
+caller_setattr(PyObject *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Caller *)self)->python, name, value);
+}
+
 static PyObject *
 caller_text(PyObject *self, void *name)
 {
@@ -524,6 +530,7 @@ static PyTypeObject CallerType = {
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(Caller, vectorcall),
     .tp_getattro = caller_getattr,
+    .tp_setattro = caller_setattr,
     .tp_weaklistoffset = offsetof(Caller, weakrefs),
     .tp_descr_get = caller_get,
     .tp_repr = caller_repr,

@@ -42,6 +42,7 @@ HOMES = {
     "torch._utils": "retrograd.alias.utils",
     "torch._vmap_internals": "retrograd._functorch.vmap",
     "torch.compiler": "retrograd.alias.compiler",
+    "torch.functional": "retrograd.ops",
     "torch.nn.modules.batchnorm": "retrograd.alias.batchnorm",
     "torch.nn.modules.channelshuffle": "retrograd.nn.modules.arrange",
     "torch.nn.modules.distance": "retrograd.nn.modules.arrange",
@@ -93,6 +94,7 @@ class Loader:
         if spec.name == "torch":
             made = Torch("torch", retrograd.__doc__)
             made.__path__ = list(retrograd.__path__)
+            made.torch = made  # type: ignore[attr-defined]  # as PyTorch has itself
             return made
         found = importlib.import_module(self.home)
         self.name, self.spec = spec.name, found.__spec__

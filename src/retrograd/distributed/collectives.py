@@ -47,6 +47,12 @@ class ReduceOp(Enum):
     PRODUCT = "multiply"
     MIN = "minimum"
     MAX = "maximum"
+    BAND = "bitwise_and"
+    BOR = "bitwise_or"
+    BXOR = "bitwise_xor"
+
+
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's name of its class
 
 
 def is_available() -> bool:
@@ -59,6 +65,40 @@ def is_available() -> bool:
     False
     """
     return is_initialized() or "WORLD_SIZE" in os.environ
+
+
+def is_gloo_available() -> bool:
+    """Whether there is a backend called "gloo": always.
+
+    >>> rg.distributed.is_gloo_available(), rg.distributed.is_nccl_available()
+    (True, False)
+    """
+    return True
+
+
+def is_nccl_available() -> bool:
+    """Whether GPUs can be joined: never."""
+    return False
+
+
+def is_mpi_available() -> bool:
+    """Whether processes can be joined by MPI: never."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """Whether processes can be joined by UCC: never."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """Whether XPUs can be joined: never."""
+    return False
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether `torchrun` has started this process: never."""
+    return False
 
 
 def is_initialized() -> bool:
@@ -416,8 +456,9 @@ def _ufunc(call: str, array: Any, op: ReduceOp) -> str:
     if not isinstance(op, ReduceOp):
         raise TypeError(f"{call} takes an op such as ReduceOp.SUM, got {op!r}")
     lacks = {ReduceOp.AVG: "biu", ReduceOp.MIN: "c", ReduceOp.MAX: "c"}
-    if array.dtype.kind in lacks.get(op, ""):
-        kind = "complex" if array.dtype.kind == "c" else "integer"
+    bits = dict.fromkeys((ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR), "fc")
+    if array.dtype.kind in (lacks | bits).get(op, ""):
+        kind = {"c": "complex", "f": "floating point"}.get(array.dtype.kind, "integer")
         raise ValueError(f"{call} does not support {op} on {kind} tensors")
     return op.value
 

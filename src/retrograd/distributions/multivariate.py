@@ -27,6 +27,9 @@ def cholesky_of_inverse(precision: Tensor) -> Tensor:
     return linalg.solve_triangular(upper.mT, eye, upper=False)
 
 
+_precision_to_scale_tril = cholesky_of_inverse  # PyTorch's name
+
+
 def half_log_det(factor: Tensor) -> Tensor:
     """Half the logarithm of det L L^T for lower triangular L."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)

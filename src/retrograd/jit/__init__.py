@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attribute",
+    "Error",
     "Final",
     "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
     "annotate",
     "export",
     "freeze",
@@ -52,6 +54,14 @@ class Attribute(NamedTuple):
 
     value: Any
     type: Any
+
+
+class Error(RuntimeError):
+    """What PyTorch's compiler raises; nothing here does."""
+
+
+class TracerWarning(Warning):
+    """Given by PyTorch where a trace freezes a branch; here never."""
 
 
 class ScriptModule(Module):

@@ -76,7 +76,7 @@ class ProcessContext:
         if not self.sentinels:
             return True
         ended = multiprocessing.connection.wait(list(self.sentinels), timeout)
-        numbers = [self.sentinels.pop(sentinel) for sentinel in ended]  # type: ignore[index]
+        numbers = [self.sentinels.pop(sentinel) for sentinel in ended]
         for i in numbers:
             self.processes[i].join()
         failed = [i for i in numbers if self.processes[i].exitcode]

@@ -368,7 +368,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
-# -- older names -----------------------------------------------------------------------------------
+# -- older names, and private ones of PyTorch's ----------------------------------------------------
+
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 
 def _older(function: Any) -> Any:

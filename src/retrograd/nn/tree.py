@@ -21,7 +21,8 @@ class Entry:
     """Finds a registered name four times as soon as the miss that `__getattr__` waits for.
 
     A class gets one for each name that its instances register, unless it has that name itself.
-    `table` is where the first instance has it: others may have it elsewhere.
+    `table` is where the first instance has it: others may have it elsewhere. A class with a
+    `__getattr__` of its own, by itself or by a base, hears of every name, as in PyTorch.
     """
 
     __slots__ = ("name", "table")
@@ -31,11 +32,12 @@ class Entry:
 
     def __get__(self, tree: Tree | None, cls: type) -> Any:
         try:
-            return tree.__dict__[self.table][self.name]
-        except (AttributeError, KeyError):  # of an instance, `__getattr__` is asked next
-            raise AttributeError(
-                f"type object '{cls.__name__}' has no attribute '{self.name}'"
-            ) from None
+            if cls.__getattr__ is plain:  # type: ignore[attr-defined]
+                return tree.__dict__[self.table][self.name]
+        except (AttributeError, KeyError):
+            pass
+        # of an instance, `__getattr__` is asked next
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
 
 
 TABLES = ("_parameters", "_modules", "_buffers")
@@ -332,3 +334,6 @@ def _typename(value: Any) -> str:
     kind = type(value)
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
     return f"{module}{kind.__name__}"
+
+
+plain = Tree.__getattr__

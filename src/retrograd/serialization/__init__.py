@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from ..engine.tensor import device
 from . import npz, safetensors
 from .archive import archived
 from .files import write
@@ -29,6 +31,8 @@ from .reading import Settings, read, unsafe_names
 from .safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
+    "MAP_LOCATION",
     "LoadEndianness",
     "SourceChangeWarning",
     "add_safe_globals",
@@ -45,6 +49,10 @@ __all__ = [
     "save",
     "set_default_load_endianness",
 ]
+
+
+DEFAULT_PROTOCOL = 2
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
 
 class SourceChangeWarning(Warning):

@@ -26,7 +26,7 @@ from ..global_hooks import (
 )
 from ..hooks import ModuleHooks, add_hook, call_hooked, of_all_modules
 from ..state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
-from ..state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 (PyTorch's name)
+from ..state import IncompatibleKeys as _IncompatibleKeys
 from ..tree import Tree
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ __all__ = [
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
 ]
+
+
+_IncompatibleKeys = state.IncompatibleKeys  # PyTorch's name
 
 
 class Module(Tree):

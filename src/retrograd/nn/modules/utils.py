@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..parameter import Parameter, empty
@@ -12,6 +13,25 @@ __all__ = ["empty", "empty_parameter", "ntuple"]
 def ntuple(value: Any, size: int) -> tuple[Any, ...]:
     """A sequence as a tuple, or one value repeated `size` times."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * size
+
+
+def _ntuple(size: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """PyTorch's `ntuple`, as a function for one size."""
+
+    def parse(value: Any) -> tuple[Any, ...]:
+        return tuple(value) if isinstance(value, Iterable) else (value,) * size
+
+    parse.__name__ = name
+    return parse
+
+
+_single, _pair = _ntuple(1, "_single"), _ntuple(2, "_pair")
+_triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(sizes: Any, times: int) -> tuple[Any, ...]:
+    """The last of `sizes` first, each so many times."""
+    return tuple(size for size in reversed(sizes) for _ in range(times))
 
 
 def empty_parameter(shape: tuple[int, ...], place: Any, dtype: Any) -> Parameter:

@@ -79,7 +79,11 @@ REASONS = [
     ),
     (r"assert_allclose", "it is deprecated in PyTorch, too: use testing.assert_close"),
     (r"BFloat16(Tensor|Storage)", "write x.bfloat16()"),
-    (r"profiler", "it is at retrograd.autograd.profiler"),
+    (
+        r"cpp_extension|load_inline|CppExtension|CUDAExtension|BuildExtension",
+        "there is no C++ library to build against. Write an autograd.Function on NumPy arrays, and "
+        "call C from it by ctypes, cffi, Cython or Numba",
+    ),
 ]
 
 

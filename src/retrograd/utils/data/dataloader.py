@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...locks import load
 from ._utils.collate import default_collate, default_convert
+from ._utils.fetch import DatasetKind as _DatasetKind
 from ._utils.iterators import (
     _BaseDataLoaderIter,
     _MultiProcessingDataLoaderIter,
@@ -121,7 +122,9 @@ class DataLoader(Generic[T_co]):
         self.pin_memory_device, self.timeout = pin_memory_device, timeout
         self.worker_init_fn, self.in_order = worker_init_fn, in_order
         self.multiprocessing_context = multiprocessing_context
+        self._dataset_kind = _DatasetKind.Map
         if isinstance(dataset, IterableDataset):
+            self._dataset_kind = _DatasetKind.Iterable
             if shuffle or sampler is not None or batch_sampler is not None:
                 raise ValueError(
                     "DataLoader with IterableDataset: expected unspecified shuffle, sampler and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from ....ops.creation.from_data import tensor
 from ....ops.shape.join import stack
 
 __all__ = ["default_collate", "default_convert"]
+
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # kinds of arrays that are no numbers
 
 
 def default_collate(batch: Sequence[Any]) -> Any:

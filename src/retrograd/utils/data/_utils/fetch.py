@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dataset import IterableDataset, Subset, TensorDataset
+from ..dataset import Subset, TensorDataset
 from .collate import default_collate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["fetcher"]
+__all__ = ["DatasetKind", "fetcher"]
+
+
+class DatasetKind:
+    """What a data set gives samples by: an index, or iteration."""
+
+    Map = 0
+    Iterable = 1
 
 
 def fetcher(
-    dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool
+    dataset: Any, kind: int, batched: bool, collate: Callable[[Any], Any], drop_last: bool
 ) -> Callable[[Any], Any]:
     """A function from an index, or a list of them, to what the loader gives for it.
 
     That of an iterable data set raises StopIteration at the end.
     """
-    if isinstance(dataset, IterableDataset):
+    if kind == DatasetKind.Iterable:
         samples = iter(dataset)
         if not batched:
             return lambda _: collate(next(samples))

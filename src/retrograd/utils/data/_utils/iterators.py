@@ -53,7 +53,11 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any, drawn: bool = False) -> None:
         super().__init__(loader, drawn)
         self._fetch = fetcher(
-            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+            loader.dataset,
+            loader._dataset_kind,
+            loader._auto_collation,
+            loader.collate_fn,
+            loader.drop_last,
         )
 
     def _next_data(self) -> Any:
@@ -76,6 +80,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._pass, self._broken = 0, ""
         job = Job(
             loader.dataset,
+            loader._dataset_kind,
             loader._auto_collation,
             loader.collate_fn,
             loader.drop_last,

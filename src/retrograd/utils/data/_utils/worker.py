@@ -7,8 +7,7 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..dataset import IterableDataset
-from .fetch import fetcher
+from .fetch import DatasetKind, fetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +47,7 @@ class Job:
     """What the workers of a loader are to do."""
 
     dataset: Any
+    kind: int
     batched: bool
     collate: Callable[[Any], Any]
     drop_last: bool
@@ -65,7 +65,7 @@ class Job:
 
     def fetcher(self) -> Callable[[Any], Any]:
         """What makes one pass over the data set."""
-        return fetcher(self.dataset, self.batched, self.collate, self.drop_last)
+        return fetcher(self.dataset, self.kind, self.batched, self.collate, self.drop_last)
 
 
 class Failure:
@@ -125,7 +125,7 @@ def work(
                     ready = job.fetcher()
                 result = ready(wanted)
             except StopIteration as error:
-                ended = isinstance(job.dataset, IterableDataset)
+                ended = job.kind == DatasetKind.Iterable
                 if not ended:
                     result = Failure.caught(error, where)
             except Exception as error:

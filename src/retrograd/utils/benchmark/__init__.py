@@ -1,0 +1,7 @@
+"""How long a statement takes, by PyTorch's names: `torch.utils.benchmark`."""
+
+from .compare import Compare
+from .measurement import Measurement
+from .timer import Timer
+
+__all__ = ["Compare", "Measurement", "Timer"]

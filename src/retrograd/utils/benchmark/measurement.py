@@ -1,0 +1,104 @@
+"""Times of a statement, their statistics and how they print."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Measurement", "TaskSpec"]
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskSpec:
+    """What is timed, and how it is called."""
+
+    stmt: str
+    setup: str = "pass"
+    label: str | None = None
+    sub_label: str | None = None
+    description: str | None = None
+    env: str | None = None
+    num_threads: int = 1
+
+    @property
+    def title(self) -> str:
+        """Its label, or the statement, and its further label."""
+        return (self.label or self.stmt) + (f": {self.sub_label}" if self.sub_label else "")
+
+
+def unit_of(seconds: float) -> tuple[float, str]:
+    """The unit that suits a time, in seconds, and its name."""
+    return next((unit for unit in UNITS if seconds >= unit[0]), UNITS[-1])
+
+
+@dataclasses.dataclass
+class Measurement:
+    """`raw_times`, in seconds, each of `number_per_run` runs of a statement.
+
+    >>> from retrograd.utils.benchmark.measurement import TaskSpec
+    >>> made = rg.utils.benchmark.Measurement(2, [1.0, 3.0, 2.0], TaskSpec("x + 1"))
+    >>> made.median, made.times
+    (1.0, [0.5, 1.5, 1.0])
+    """
+
+    number_per_run: int
+    raw_times: list[float]
+    task_spec: TaskSpec
+
+    @property
+    def times(self) -> list[float]:
+        """The time of one run, by each measurement."""
+        return [time / self.number_per_run for time in self.raw_times]
+
+    @property
+    def median(self) -> float:
+        """The median time of one run."""
+        return statistics.median(self.times)
+
+    @property
+    def mean(self) -> float:
+        """The mean time of one run."""
+        return statistics.fmean(self.times)
+
+    @property
+    def iqr(self) -> float:
+        """From the first quartile of the times to the third."""
+        if len(self.times) < 2:
+            return 0.0
+        low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
+        return high - low
+
+    @property
+    def title(self) -> str:
+        """What was timed."""
+        return self.task_spec.title
+
+    @staticmethod
+    def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
+        """Those of one statement as one, all counted per run."""
+        tasks: dict[TaskSpec, list[float]] = {}
+        for each in measurements:
+            tasks.setdefault(each.task_spec, []).extend(each.times)
+        return [Measurement(1, times, task) for task, times in tasks.items()]
+
+    def __repr__(self) -> str:
+        size, unit = unit_of(self.median)
+        count, threads = len(self.raw_times), self.task_spec.num_threads
+        lines = [f"{type(self).__name__}: {self.title}"]
+        if self.task_spec.description:
+            lines.append(self.task_spec.description)
+        if count > 1:
+            lines.append(f"  Median: {self.median / size:.2f} {unit}")
+            lines.append(f"  IQR:    {self.iqr / size:.2f} {unit}")
+        else:
+            lines.append(f"  {self.median / size:.2f} {unit}")
+        measured = f"{count} measurement" + "s" * (count > 1)
+        runs = f"{self.number_per_run} runs" + " per measurement" * (count > 1)
+        lines.append(f"  {measured}, {runs} , {threads} thread" + "s" * (threads > 1))
+        return "\n".join(lines)

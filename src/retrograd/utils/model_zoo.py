@@ -1,0 +1,7 @@
+"""Files of weights by PyTorch's older names: see `retrograd.hub`."""
+
+from ..hub import load_state_dict_from_url
+
+__all__ = ["load_url"]
+
+load_url = load_state_dict_from_url

@@ -1,0 +1,211 @@
+"""The writer of logs, and the files beside it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from typing import Any
+
+from ...locks import load
+from . import summary
+
+__all__ = ["FileWriter", "SummaryWriter"]
+
+
+class FileWriter:
+    """One file of events in a folder, by TensorBoard's own writer."""
+
+    def __init__(
+        self,
+        log_dir: Any,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        home = load("tensorboard.summary.writer.event_file_writer")
+        self._writer = home.EventFileWriter(
+            os.fspath(log_dir), max_queue, flush_secs, filename_suffix
+        )
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self._writer.get_logdir()  # type: ignore[no-any-return]
+
+    def add_summary(
+        self, summary: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Write a message at a step."""
+        home = load("tensorboard.compat.proto.event_pb2")
+        event = home.Event(summary=summary, wall_time=walltime or time.time())
+        if global_step is not None:
+            event.step = int(global_step)
+        self._writer.add_event(event)
+
+    def flush(self) -> None:
+        """Have all in the file."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """End the file."""
+        self._writer.close()
+
+
+class SummaryWriter:
+    """Logs scalars, histograms, pictures and texts to files that TensorBoard shows.
+
+    log_dir: the folder, by default runs/, date and machine. Values are tensors, arrays or numbers.
+    Source: PyTorch's `utils.tensorboard.SummaryWriter`.
+
+    Usage::
+
+        with rg.utils.tensorboard.SummaryWriter() as log:
+            log.add_scalar("loss", loss, step)
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if not log_dir:
+            now = time.strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir = os.fspath(log_dir)
+        self._options = (max_queue, flush_secs, filename_suffix)
+        self._files = {self.log_dir: FileWriter(self.log_dir, *self._options)}
+        self.file_writer = self._files[self.log_dir]
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return str(self.log_dir)
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Log one number."""
+        self.file_writer.add_summary(summary.scalar(tag, scalar_value), global_step, walltime)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: dict[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log several numbers that are shown in one chart, each in a folder of its own."""
+        for tag, value in tag_scalar_dict.items():
+            folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{tag}"
+            if folder not in self._files:
+                self._files[folder] = FileWriter(folder, *self._options)
+            self._files[folder].add_summary(summary.scalar(main_tag, value), global_step, walltime)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Log how values are distributed."""
+        made = summary.histogram(tag, values, bins, max_bins)
+        self.file_writer.add_summary(made, global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """Log a picture of numbers in [0, 1], or of bytes; needs Pillow."""
+        made = summary.image(tag, img_tensor, dataformats)
+        self.file_writer.add_summary(made, global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Log several pictures as one."""
+        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
+
+    def add_figure(
+        self,
+        tag: str,
+        figure: Any,
+        global_step: int | None = None,
+        close: bool = True,
+        walltime: float | None = None,
+    ) -> None:
+        """Log a figure of matplotlib, closed afterwards unless `close` is False."""
+        figure.canvas.draw()
+        pixels = summary.array_of(figure.canvas.buffer_rgba())[..., :3]
+        if close:
+            load("matplotlib.pyplot").close(figure)
+        self.add_image(tag, pixels, global_step, walltime, "HWC")
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log a text, shown as Markdown."""
+        self.file_writer.add_summary(summary.text(tag, text_string), global_step, walltime)
+
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, list[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Log settings and the numbers they led to, as a run in a folder of its own."""
+        folder = os.path.join(self.log_dir, run_name or str(time.time()))
+        home = load("tensorboard.plugins.hparams.summary_v2")
+        plain = {
+            name: getattr(value, "item", lambda v=value: v)() for name, value in hparam_dict.items()
+        }
+        with SummaryWriter(folder) as log:
+            metrics = [home.Metric(name) for name in metric_dict]
+            log.file_writer.add_summary(
+                home.hparams_config_pb([home.HParam(name) for name in plain], metrics)
+            )
+            log.file_writer.add_summary(home.hparams_pb(plain))
+            for name, value in metric_dict.items():
+                log.add_scalar(name, value, global_step)
+
+    def flush(self) -> None:
+        """Have all in the files."""
+        for file in self._files.values():
+            file.flush()
+
+    def close(self) -> None:
+        """End the files."""
+        for file in self._files.values():
+            file.close()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

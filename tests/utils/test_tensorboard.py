@@ -1,0 +1,74 @@
+"""`retrograd.utils.tensorboard`: what its writer logs, read by TensorBoard itself."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+
+LIBRARY = "retrograd.utils.tensorboard"
+
+
+def test_without_the_package_the_import_says_what_to_install(monkeypatch):
+    for name in [each for each in sys.modules if each.startswith((LIBRARY, "tensorboard"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(ImportError, match="pip install tensorboard"):
+        importlib.import_module(LIBRARY)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Log something, and read it with TensorBoard."""
+    why = "logs need the package tensorboard"
+    home = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator", reason=why)
+
+    def logged(write, folder=""):
+        with importlib.import_module(LIBRARY).SummaryWriter(tmp_path / "log") as log:
+            write(log)
+        found = home.EventAccumulator(str(tmp_path / f"log{folder}"))
+        return found.Reload()
+
+    return logged
+
+
+def test_scalars_are_logged_at_their_steps(read):
+    found = read(lambda log: [log.add_scalar("loss", rg.tensor(0.5 * n), n) for n in range(3)])
+    assert [(each.step, each.value) for each in found.Scalars("loss")] == [(0, 0), (1, 0.5), (2, 1)]
+
+
+def test_several_scalars_have_folders_of_their_own(read):
+    found = read(lambda log: log.add_scalars("loss", {"train": 1.0, "test": 2.0}, 5), "/loss_test")
+    assert [(each.step, each.value) for each in found.Scalars("loss")] == [(5, 2.0)]
+
+
+def test_a_histogram_has_all_values(read):
+    values = rg.tensor([0.0, 1.0, 1.0, 3.0])
+    found = read(lambda log: log.add_histogram("w", values, bins=3)).Histograms("w")[0]
+    made = found.histogram_value
+    assert (made.min, made.max, made.num, made.sum, made.sum_squares) == (0, 3, 4, 5, 11)
+    assert list(made.bucket_limit) == [0, 1, 2, 3]
+    assert list(made.bucket) == [0, 1, 2, 1]
+
+
+def test_a_picture_is_a_png_of_its_values(read):
+    image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
+    found = read(lambda log: log.add_image("p", rg.eye(2), dataformats="HW")).Images("p")[0]
+    with importlib.import_module("io").BytesIO(found.encoded_image_string) as file:
+        assert np.array_equal(np.asarray(image.open(file)), [[255, 0], [0, 255]])
+    with pytest.raises(ValueError, match=r"\(2, 2\), which is no CHW"):
+        read(lambda log: log.add_image("p", rg.eye(2)))
+
+
+def test_settings_and_results_are_logged_as_a_run(read):
+    found = read(lambda log: log.add_hparams({"lr": 0.1}, {"acc": 0.5}, run_name="one"), "/one")
+    assert found.Scalars("acc")[0].value == 0.5
+
+
+def test_what_is_no_number_is_no_scalar(read):
+    with pytest.raises(ValueError, match=r"one number, got shape \(2,\)"):
+        read(lambda log: log.add_scalar("x", rg.ones(2)))
