@@ -178,6 +178,7 @@ TABLE = {
     ),
     "einsum_dtypes": (lambda x: np.einsum("ij,jk->ik", x, MIXED), *BOTH),
     "einsum_lists": (lambda x: np.einsum(x, [0, 1], x, [2, 1], [0, 2]), *BOTH),
+    "einsum_lists_of_all": (lambda x: np.einsum(x, (..., 0), [1.0, 0.2, 3.0], (0,), (...,)), *BOTH),
     "einsum_implicit": (lambda x: np.einsum("ij,kj", x, x), *BOTH),
     "einsum_ellipsis": (lambda x: np.einsum("...j,j->...", x, [1.0, 0.2, 3.0]), *BOTH),
     "svd_values": (lambda x: np.linalg.svd(x, compute_uv=False), *BOTH),
