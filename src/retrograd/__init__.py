@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         quasirandom,
         serialization,
         signal,
+        sparse,
         special,
     )
     from . import utils, vision, viz, wirtinger
@@ -99,7 +100,7 @@ LATER = (
     *("_C", "__config__", "_functorch", "accelerator", "amp", "backends", "compiler", "cpu"),
     *("cuda", "distributed", "distributions", "fft", "func", "fx", "jit", "linalg", "masked"),
     *("mps", "nn", "optim", "overrides", "quasirandom", "random", "return_types", "signal"),
-    *("serialization", "special", "tape", "testing", "types", "utils", "vision", "viz"),
+    *("serialization", "sparse", "special", "tape", "testing", "types", "utils", "vision", "viz"),
     "wirtinger",
 )
 _ELSEWHERE = {  # modules that PyTorch has under other names

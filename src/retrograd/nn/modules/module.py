@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engine.dispatch import check_write
-from ...engine.tensor import Tensor, alias, wrote
+from ...engine.tensor import Interpreted, Tensor, alias, wrote
 from .. import state
 from ..casts import cast, is_real, laid, of_kind, parse_to
 from ..display import as_html
@@ -459,6 +459,9 @@ def drop_grad(param: Tensor, set_to_none: bool) -> None:
     else:
         if grad._node is not None:
             grad.detach_()
+        if isinstance(grad._array, Interpreted):
+            grad.zero_()
+            return
         check_write(grad, "zero_grad", uniform=True)
         grad._array.fill(0)
         wrote(grad, "zero_grad")
