@@ -298,6 +298,22 @@ def test_steps_of_sgd_equal_those_by_dense_gradients(settings):
     rg.testing.assert_close(*found)
 
 
+def test_a_scaler_of_losses_takes_sparse_gradients():
+    one, two = table(), table()
+    optimizer = rg.optim.SGD(one.parameters(), lr=0.1)
+    scaler = rg.amp.GradScaler("cpu", init_scale=8.0)
+    scaler.scale(one(rg.tensor([1, 1])).pow(2).sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    two(rg.tensor([1, 1])).pow(2).sum().backward()
+    rg.optim.SGD(two.parameters(), lr=0.1).step()
+    rg.testing.assert_close(one.weight, two.weight)
+    scaler.scale(one(rg.tensor([1])).sum() * rg.inf).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() == 4.0
+
+
 def test_complex_tables_are_trained_by_sparse_gradients():
     weight = rg.tensor([[1 + 2j], [2 - 1j], [1j]])
     found = []
@@ -336,6 +352,13 @@ def test_optimizers_refuse_gradients_that_they_cannot_take():
 def test_settings_of_sparse_adam_are_checked(settings, said):
     with pytest.raises(ValueError, match=said):
         rg.optim.SparseAdam([rg.ones(1, requires_grad=True)], **settings)
+
+
+def test_a_sparse_parameter_is_refused_by_steps():
+    x = rg.eye(2).to_sparse().requires_grad_()
+    (x * 2).sum().backward()
+    with pytest.raises(RuntimeError, match="SGD does not support sparse parameters"):
+        rg.optim.SGD([x], lr=0.1).step()
 
 
 def test_sparse_adam_takes_dense_parameters_alone():

@@ -42,6 +42,14 @@ def test_to_sparse_and_back_gives_the_same_tensor(layout):
     assert rg.equal(sparse.to_dense(), x)
 
 
+def test_the_dtypes_of_two_sparse_tensors_promote():
+    x, y = rg.eye(2).to_sparse(), rg.eye(2, dtype=rg.float64).to_sparse()
+    for found in (x + y, x * y, x - y, rg.ones(2, 2) + y, x.double()):
+        assert found.dtype is rg.float64
+    assert (x + y).to_dense().tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert (x * 2j).dtype is rg.complex64
+
+
 def test_a_layout_is_told_by_its_attributes():
     x = rg.eye(2)
     found = [(t.is_sparse, t.is_sparse_csr) for t in (x, x.to_sparse(), x.to_sparse_csr())]
@@ -282,7 +290,7 @@ def test_softmax_along_a_dense_dimension_is_that_of_the_entries():
     [
         rg.exp, rg.cos, lambda x: x == x, lambda x: x + 1, lambda x: x.reshape(3, 2),
         lambda x: x.mean(), lambda x: x.max(), lambda x: x.view(-1), lambda x: rg.equal(x, x),
-        lambda x: x.softmax(1), lambda x: x.tolist(), lambda x: x.stride(),
+        lambda x: x.softmax(1), lambda x: x.tolist(),
         lambda x: x + rg.ones(3), lambda x: x / rg.ones(2, 3), lambda x: x.sum(0, keepdim=True),
         rg.zeros_like, rg.linalg.qr, lambda x: F.conv1d(x, rg.ones(2, 2, 2)),
         lambda x: rg.cat([x, rg.ones(2, 3)]),
@@ -369,6 +377,18 @@ PRINTED = {
 def test_parts_are_printed(name):
     make, expected = PRINTED[name]
     assert repr(make()) == expected
+
+
+def test_sparse_tensors_are_compared_as_the_dense_ones():
+    x = drawn((3, 4))
+    rg.testing.assert_close(x.to_sparse(), x.to_sparse() + x.to_sparse() * 0)
+    rg.testing.assert_close(x.to_sparse(), x, check_layout=False)
+    with pytest.raises(
+        AssertionError, match=r"attribute 'layout' do not match: retrograd\.sparse_"
+    ):
+        rg.testing.assert_close(x.to_sparse(), x)
+    with pytest.raises(AssertionError, match="Tensor-likes are not close"):
+        rg.testing.assert_close(x.to_sparse(), x.to_sparse() * 2)
 
 
 def test_old_types_make_and_know_sparse_tensors():

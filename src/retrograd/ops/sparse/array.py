@@ -42,6 +42,10 @@ NO_RULE = (
     "them dense: x.to_dense()"
 )
 NO_ROOM = "a sparse result cannot be written into a dense tensor. Make it dense first: y.to_dense()"
+NO_SUM = (
+    "add(sparse, dense) is not supported for numbers and other shapes. Use add(dense, sparse) "
+    "instead: x.to_dense() + y"
+)
 
 # By op: what it gives where an input is sparse. "*": what any other does.
 RULES: dict[str, Callable[..., Any]] = {}
@@ -86,6 +90,11 @@ class Sparse(Interpreted):
     def size(self) -> int:
         """The number of elements, stored or not."""
         return math.prod(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Zeros, as in PyTorch: elements have no place in memory of their own."""
+        return (0,) * self.ndim
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Sparse:
         """The same in another dtype."""
@@ -132,8 +141,10 @@ class Sparse(Interpreted):
     def __array_ufunc__(
         self, ufunc: Any, how: str, x: Any, y: Any = None, out: Any = None, **options: Any
     ) -> Any:
-        if ufunc is not np.add or how != "__call__" or options or x.shape != y.shape:
+        if ufunc is not np.add or how != "__call__" or options:
             raise refused(ufunc.__name__)
+        if x.shape != y.shape:
+            raise RuntimeError(NO_SUM)
         if isinstance(x, Sparse) and isinstance(y, Sparse) and out is None:
             return x.joined(y)
         mine, dense = (x, y) if isinstance(x, Sparse) else (y, x)

@@ -18,7 +18,7 @@ from ..linalg.bilinear import check_dtypes, matrices_error
 from ..reduction.sum_prod import sum as total
 from ..reduction.vector_norm import _vector_norm_op as norm_op
 from ..shape.join import cat as joined
-from .array import is_sparse, refused, rule
+from .array import NO_SUM, is_sparse, refused, rule
 from .pattern import Pattern
 from .records import densify, entries, from_entries, picked, sparse_mm
 
@@ -98,10 +98,7 @@ def cast(input: Tensor, *, dtype: Any) -> Tensor:
 @rule("add")
 def add(input: Tensor, other: Any) -> Tensor:
     """Raises: what can be added, the arrays add themselves."""
-    raise RuntimeError(
-        "add(sparse, dense) is not supported. For numbers and other shapes, use add(dense, sparse) "
-        "instead: x.to_dense() + y"
-    )
+    raise RuntimeError(NO_SUM)
 
 
 @rule("sub")
