@@ -22,8 +22,8 @@ class SparseAdam(Rule):
     >>> table = rg.nn.Embedding(3, 1, sparse=True, _weight=rg.ones(3, 1))
     >>> optimizer = rg.optim.SparseAdam(table.parameters(), lr=0.1)
     >>> table(rg.tensor([2])).sum().backward(); optimizer.step()
-    >>> table.weight.flatten().tolist() == rg.tensor([1.0, 1.0, 0.9]).tolist()
-    True
+    >>> table.weight.detach().T
+    tensor([[1.0000, 1.0000, 0.9000]])
     """
 
     arrays = ("exp_avg", "exp_avg_sq")

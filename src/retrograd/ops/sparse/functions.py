@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import ContextDecorator
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,39 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 dsmm = spmm
+
+
+class check_sparse_tensor_invariants(ContextDecorator):  # noqa: N801 (PyTorch's name)
+    """PyTorch's switch for the checks of indices, which are always made here: it stays on.
+
+    A context, a decorator, or a namespace of `enable`, `disable` and `is_enabled`.
+
+    >>> with rg.sparse.check_sparse_tensor_invariants(False):
+    ...     rg.sparse.check_sparse_tensor_invariants.is_enabled()
+    True
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.wanted = enable
+
+    def __enter__(self) -> None:
+        """Change nothing."""
+
+    def __exit__(self, *exc: object) -> None:
+        """Change nothing."""
+
+    @staticmethod
+    def enable() -> None:
+        """Change nothing: they are made."""
+
+    @staticmethod
+    def disable() -> None:
+        """Change nothing: without them, products would read memory that is not theirs."""
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """True."""
+        return True
 
 
 class SparseType(TensorType):
