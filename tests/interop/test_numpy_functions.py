@@ -255,6 +255,12 @@ def test_weights_of_counts_keep_their_gradient():
     assert (counts.tolist(), g.tolist()) == ([1.0, 6.0], [1.0, 10.0, 10.0])
 
 
+def test_histogram_takes_ends_of_bins_of_another_dtype():
+    counts, ends = np.histogram(rg.tensor([1.0, 2.0, 2.5]), np.arange(1, 4))
+    assert counts.tolist() == [1.0, 2.0]
+    assert ends.tolist() == [1.0, 2.0, 3.0]
+
+
 def test_a_list_of_numbers_is_what_it_is_to_numpy():
     x = rg.ones(2, dtype=rg.float64)
     assert np.dot([0.1, 0.2], x).item() == 0.1 + 0.2
