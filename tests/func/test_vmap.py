@@ -558,3 +558,17 @@ def test_what_a_tensor_within_nested_calls_holds_can_be_looked_at():
     assert held == [(3, 2, 4), (3, 4)]
     plain = rg.ones(2)
     assert rg.func.debug_unwrap(plain) is plain
+
+
+def test_views_that_were_written_may_precede_what_runs_once_per_example():
+    def f(x):
+        y = x * 1
+        v = y.view(2, 2).t()
+        v[0] = x[:2]
+        y.mul_(x)
+        return y.sum() if bool(y[0] > 0) else y.prod()
+
+    x = rg.arange(1.0, 9.0).view(2, 4)
+    with pytest.warns(UserWarning, match="once per example"):
+        found = vmap(f)(x)
+    assert found.tolist() == [1.0 + 4.0 + 6.0 + 16.0, 25.0 + 36.0 + 42.0 + 64.0]
