@@ -247,3 +247,10 @@ def test_margins_that_are_just_kept_give_no_gradient():
         assert rg.autograd.grad(loss, x)[0].tolist() == [[0.0, 0.0], [0.0, 0.0]]
     loss = F.multilabel_margin_loss(x, rg.tensor([[0, -1], [1, -1]]))
     assert rg.autograd.grad(loss, x)[0].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_cosine_similarity_takes_integers_beside_floats():
+    x, y = rg.tensor([3.0, 4.0]), rg.tensor([4, 3])
+    assert F.cosine_similarity(x, y, 0).item() == pytest.approx(0.96, abs=1e-6)
+    with pytest.raises(RuntimeError, match="expected common dtype to be floating point"):
+        F.cosine_similarity(y, y, 0)

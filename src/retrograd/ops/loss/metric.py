@@ -8,6 +8,7 @@ from typing import Any
 from ...engine.tensor import Tensor
 from ..core.arguments import public
 from ..core.dims import broadcast_shapes
+from ..tensor.conversion import result_type
 from .elementwise import check_tensors, reduced, reduction_of
 
 
@@ -16,17 +17,18 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between vectors along `dim`, with norms taken as at least `eps`.
 
     The inputs broadcast. For complex vectors it is the complex sum(x1 * conj(x2)) over the product
-    of the norms (PyTorch refuses them). Raises RuntimeError for integers. Source: PyTorch's
-    `cosine_similarity`.
+    of the norms (PyTorch refuses them). Raises RuntimeError where both are of integers. Source:
+    PyTorch's `cosine_similarity`.
 
     >>> rg.nn.functional.cosine_similarity(rg.tensor([[1.0, 0.0]]), rg.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    for t in (x1, x2):
-        if t._array.dtype.kind not in "fcV":
-            raise RuntimeError(
-                f"expected common dtype to be floating point, yet common dtype is {t.dtype}"
-            )
+    common = x1.dtype if x1.dtype == x2.dtype else result_type(x1, x2)
+    if not (common.is_floating_point or common.is_complex):
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common}"
+        )
+    x1, x2 = x1.to(common), x2.to(common)
     shape = broadcast_shapes(x1.shape, x2.shape)
     if (
         not x1._array.shape == x2._array.shape == shape
