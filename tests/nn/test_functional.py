@@ -62,3 +62,16 @@ def test_in_place_forms_write_their_input(name):
     expected = public()[name.rstrip("_")](x)
     assert getattr(nn.functional, name)(x) is x
     assert rg.equal(x, expected)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", ["running_mean", "running_var"])
+def test_no_gradient_of_running_statistics_is_lost(name, training):
+    F = rg.nn.functional
+    statistics = {"running_mean": rg.zeros(2), "running_var": rg.ones(2)}
+    statistics[name].requires_grad_()
+    with pytest.raises(RuntimeError, match=f"with respect to argument '{name}'"):
+        F.batch_norm(rg.ones(3, 2), **statistics, training=training)
+    with pytest.raises(RuntimeError, match=f"with respect to argument '{name}'"):
+        F.instance_norm(rg.ones(3, 2, 2), **statistics, use_input_stats=training)
+    assert [statistics[each].sum().item() for each in statistics] == [0.0, 2.0]

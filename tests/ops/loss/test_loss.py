@@ -268,3 +268,34 @@ def test_losses_of_integers_alone_are_refused():
         F.smooth_l1_loss(i, i)
     with pytest.raises(RuntimeError, match="yet common dtype is Long"):
         F.cosine_similarity(i, i)
+
+
+@pytest.mark.parametrize("name", ["nll_loss", "cross_entropy", "multi_margin_loss"])
+def test_no_gradient_of_class_weights_is_lost(name):
+    weight = rg.ones(3, requires_grad=True)
+    x, target = rg.randn(2, 3), rg.tensor([0, 2])
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'weight'"):
+        getattr(F, name)(x, target, weight=weight)
+    with rg.no_grad():
+        assert not getattr(F, name)(x, target, weight=weight).requires_grad
+
+
+def test_probabilities_as_targets_give_class_weights_a_gradient():
+    weight = rg.ones(2, dtype=rg.float64, requires_grad=True)
+    x = rg.zeros(1, 2, dtype=rg.float64)
+    F.cross_entropy(x, rg.tensor([[0.25, 0.75]], dtype=rg.float64), weight=weight).backward()
+    expected = [0.25 * math.log(2), 0.75 * math.log(2)]
+    assert weight.grad.tolist() == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("value", [-0.5, 1.5, float("nan")])
+def test_binary_cross_entropy_refuses_a_target_that_is_no_probability(value):
+    with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+        F.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([value]))
+
+
+def test_divergence_of_integers_is_refused():
+    p = rg.tensor([0.5, 0.5])
+    for x, target in ((p, p.long()), (p.long(), p), (p, p > 0)):
+        with pytest.raises(RuntimeError, match="Integral inputs not supported"):
+            F.kl_div(x, target)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, modes
 from ...engine.inplace import in_place
 from ...engine.registry import declare, example
 from ...engine.tensor import Tensor, method
@@ -39,6 +39,17 @@ def check_floating(name: str, input: Tensor) -> None:
     """Raise NotImplementedError for a tensor of integers or booleans."""
     if input._array.dtype.kind not in "fcV":
         raise unsupported(name, input._array.dtype, "Convert first: x.float()")
+
+
+def check_constant(name: str, **tensors: Tensor | None) -> None:
+    """Raise RuntimeError for a tensor that requires grad, of an op that has no derivative by it."""
+    for argument, t in tensors.items():
+        if t is not None and modes.state.grad and t.requires_grad:
+            raise RuntimeError(
+                f"The function '{name}' is not differentiable with respect to argument "
+                f"'{argument}'. This input cannot have requires_grad True: pass "
+                f"{argument}.detach()"
+            )
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, new_tensor
 from ...kernels.allocation import numpys, surely, table, zeros
 from ..activation.piecewise import logsigmoid
-from ..core.pointwise import check_floating
+from ..core.pointwise import check_constant, check_floating
 from ..core.structure import piecewise
 from .cross_entropy import Rows, fused_cross_entropy, highest
 from .elementwise import check_real, check_tensors, reduced, reduction_of
@@ -114,7 +114,8 @@ def nll_loss(
 
     `target` holds class indices, (N,) or (N, d1, ...); those equal to `ignore_index` do not count.
     `weight`, (C,), is the share of each class; "mean" divides by the shares' sum. Raises IndexError
-    for an index that is no class, ValueError for another batch size. Source: PyTorch's `nll_loss`.
+    for an index that is no class, ValueError for another batch size, RuntimeError for a weight that
+    requires grad. Source: PyTorch's `nll_loss`.
 
     >>> rg.nn.functional.nll_loss(rg.tensor([[-1.0, -2.0], [-3.0, -4.0]]), rg.tensor([1, 0]))
     tensor(2.5000)
@@ -122,6 +123,7 @@ def nll_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("nll_loss", input=input, target=target)
     check_floating("nll_loss", input)
+    check_constant("nll_loss", weight=weight)
     _check_sizes(input, target)
     _check_indices(target)
     if isinstance(target._array, Interpreted) and weight is None:
@@ -197,6 +199,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if target._array.shape == input._array.shape:
         return _soft_targets(input, target, weight, ignore_index, reduction, label_smoothing)
+    check_constant("cross_entropy", weight=weight)
     _check_sizes(input, target)
     _check_indices(target)
     if input._array.ndim == 1:
@@ -334,6 +337,7 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     _check_margins("multi_margin_loss", input, target)
+    check_constant("multi_margin_loss", weight=weight)
     if input._array.ndim < 2:
         one = _unbatched(input, target)
         loss = multi_margin_loss(*one, p, margin, weight, reduction=reduction)

@@ -25,12 +25,15 @@ def kl_div(
     """target * (log target - input), for `input` log-probabilities; 0 where the target is 0.
 
     `reduction` may be "batchmean" too: the sum over the size of the first dimension. With
-    `log_target` the target holds log-probabilities. Source: PyTorch's `kl_div`.
+    `log_target` the target holds log-probabilities. Raises RuntimeError for integers. Source:
+    PyTorch's `kl_div`.
 
     >>> p = rg.tensor([[0.5, 0.5]])
     >>> rg.nn.functional.kl_div(p.log(), p, reduction="batchmean")
     tensor(0.)
     """
+    if any(t._array.dtype.kind in "iub" for t in (input, target)):
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert first: x.float()")
     batch = reduction == "batchmean"
     reduction = reduction_of("sum" if batch else reduction, size_average, reduce)
     if log_target:

@@ -305,7 +305,7 @@ def binary_cross_entropy(
 
     The logarithms are at least -100, and the gradient's denominator p (1 - p) at least 1e-12.
     `weight` broadcasts. Of complex input it is the mean over both parts. Raises ValueError for a
-    target of another shape, RuntimeError for p outside [0, 1]. Source: PyTorch's
+    target of another shape, RuntimeError for p or t outside [0, 1]. Source: PyTorch's
     `binary_cross_entropy`; for complex input Barrachina et al., ICASSP 2021.
 
     >>> rg.nn.functional.binary_cross_entropy(rg.tensor([0.5]), rg.tensor([1.0]))
@@ -324,8 +324,9 @@ def binary_cross_entropy(
     if input._array.dtype != target._array.dtype:
         names = [dtypes.legacy_name(t.dtype) for t in (target, input)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
-    if surely(~((input._array >= 0) & (input._array <= 1)).all()):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, t in (("input", input), ("target", target)):
+        if surely(~((t._array >= 0) & (t._array <= 1)).all()):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _bce(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 

@@ -15,7 +15,7 @@ from ... import dtypes, modes
 from ...engine.dispatch import check_memory, own, write_out
 from ...engine.namespaces import recorded
 from ...engine.tensor import Interpreted, Tensor, wrap, wrote
-from ..core.pointwise import check_floating
+from ..core.pointwise import check_constant, check_floating
 from ..shape.pad import constant_pad_nd
 from .normalization_records import native_batch_norm, native_layer_norm
 from .pool import avg_pool_record
@@ -124,6 +124,7 @@ def batch_norm(
     """
     shape = input._array.shape
     check_floating("batch_norm", input)
+    check_constant("batch_norm", running_mean=running_mean, running_var=running_var)
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     channels = shape[1] if len(shape) > 1 else 0
@@ -196,6 +197,7 @@ def instance_norm(
     """
     shape, ndim = input._array.shape, input._array.ndim
     check_floating("instance_norm", input)
+    check_constant("instance_norm", running_mean=running_mean, running_var=running_var)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
