@@ -177,7 +177,11 @@ def elements(array: Any, indent: int) -> str:
 def notes(tensor: Tensor) -> Iterator[str]:
     """What is said after the elements: size of an empty tensor, unusual dtype, history."""
     array, default = tensor._array, dtypes.default_numpy()
-    if array.size == 0:
+    if tensor.is_meta:
+        yield "device='meta'"
+        yield f"size={tuple(array.shape)}"
+        inferred = array.dtype == default
+    elif array.size == 0:
         if array.ndim != 1:
             yield f"size={tuple(array.shape)}"
         inferred = array.dtype == default
@@ -236,7 +240,8 @@ def to_text(tensor: Tensor, name: str | None = None) -> str:
     if transforms or is_batch(tensor):
         return within(tensor, transforms)
     indent = len(name) + 1
-    text = f"{name}({elements(tensor._array, indent)}"
+    shown = "..." if tensor.is_meta else elements(tensor._array, indent)
+    text = f"{name}({shown}"
     column = len(text) - text.rfind("\n") + 1
     for note in notes(tensor):
         if column + len(note) + 2 > options["linewidth"]:
