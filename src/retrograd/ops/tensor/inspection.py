@@ -135,6 +135,16 @@ def storage_offset(self: Tensor) -> int:
     return (address(array) - address(memory(array))) // int(array.itemsize)
 
 
+def is_cpu(self: Tensor) -> bool:
+    """Whether the memory is the CPU's."""
+    return self.device.type == "cpu"
+
+
+def is_meta(self: Tensor) -> bool:
+    """Whether the tensor has a shape and no data."""
+    return self.device.type == "meta"
+
+
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 where there is none."""
     return address(self._array) if self._array.size and not is_valueless(self._array) else 0
@@ -418,8 +428,8 @@ method(_reversed, "__reversed__")
 
 FIXED: dict[str, Any] = {
     "__array_priority__": 1000,
-    "is_cpu": property(lambda self: self.device.type == "cpu"),
-    "is_meta": property(lambda self: self.device.type == "meta"),
+    "is_cpu": property(is_cpu),
+    "is_meta": property(is_meta),
     "layout": strided,
     "nbytes": property(nbytes),
     "itemsize": property(element_size),
