@@ -35,6 +35,8 @@ class Generator:
     AssertionError for a device that is absent, ValueError for another algorithm. Source: PyTorch's
     `Generator`.
 
+    Raises RuntimeError for the meta device, where there are no numbers.
+
     >>> g = rg.Generator().manual_seed(0)
     >>> rg.rand(3, generator=g)
     tensor([0.4963, 0.7682, 0.0885])
